@@ -20,7 +20,7 @@ LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
-.PHONY: help house demo test test-slow test-spark test-lowest coverage window check format-check lint types docs format lock clean
+.PHONY: help house demo test test-slow test-spark test-lowest coverage mutants window check format-check lint types docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -45,6 +45,10 @@ test-lowest: ## Run the fast rooms on the lowest dependencies that pyproject all
 
 coverage: $(DEV) ## Run the tests and measure their coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+# ARGS="--only scrubbing/scrub.py" tries the changes of one module.
+mutants: $(DEV) ## Change the code in 96 places and print what no test notices
+	@$(BIN)/python benchmarks/mutants.py $(ARGS)
 
 # WINDOW=DIR names a frozen window, BASE=COMMIT a commit to draw; ARGS="--only audit --workers 2" is handed on.
 window: $(DEV) ## Compare what the package shows with an earlier commit

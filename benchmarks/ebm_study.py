@@ -28,7 +28,6 @@ from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateE
 from glassine.learners.additive.fitting import Plan, fit_model
 from glassine.learners.additive.publishing import Choices, choices
 from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
-from glassine.models.scoring import predict, scores
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
 
@@ -75,8 +74,8 @@ def loss(data: Additive, seed: int, epsilon: float, chosen: Choices) -> float:
     )
     frame = data.frame[test]
     if data.classes is None:
-        return float(np.sqrt(np.mean((predict(fit.model, frame) - data.target[test]) ** 2)))
-    return 1.0 - float(roc_auc_score(data.target[test] == data.classes[1], scores(fit.model, frame)[:, 0]))
+        return float(np.sqrt(np.mean((fit.model.predict(frame) - data.target[test]) ** 2)))
+    return 1.0 - float(roc_auc_score(data.target[test] == data.classes[1], fit.model.scores(frame)[:, 0]))
 
 
 def varied(rule: Choices, name: str, factor: float) -> Choices:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 from scipy import stats  # noqa: E402 - after the path is set
 
 from benchmarks.verification import Subject, defaults  # noqa: E402
+from glassine.verification import Runs  # noqa: E402
 from glassine.verification.neighbors import search  # noqa: E402
 
 PART = 7
@@ -36,7 +38,12 @@ def alarm(task: tuple[Subject, int, int, float]) -> tuple[str, int, bool, float]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         found = search(
-            subject.learner, pairs, preliminary=4, runs=runs, seed=seed, confidence=confidence, **subject.options
+            subject.learner,
+            pairs,
+            replace(subject.claim, confidence=confidence),
+            score=subject.score,
+            preliminary=4,
+            runs=Runs(runs, seed=seed),
         )
     ratio = max(bound.value / bound.claim for _, bound in found.bounds if bound.claim)
     return subject.name, seed, found.bound.violated, ratio

@@ -22,8 +22,10 @@ import numpy as np  # noqa: E402 - after the path is set
 import pandas as pd  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 
-from glassine import Domain, Measured  # noqa: E402
-from glassine.attacks.reconstruction.rows import reconstruct_rows  # noqa: E402
+from glassine import Domain  # noqa: E402
+from glassine.attacks import Measured  # noqa: E402
+from glassine.attacks.reconstruction.records import reconstruct_records  # noqa: E402
+from glassine.attacks.reconstruction.search import Search  # noqa: E402
 from glassine.formats.sklearn.forest import forest_from_sklearn  # noqa: E402
 from tests.oracles import compas  # noqa: E402
 
@@ -40,7 +42,7 @@ def attack(
     if reader.endswith("counts only"):
         model = forest_from_sklearn(model, domain, use_seeds=False)
     started = time.perf_counter()
-    outcome = reconstruct_rows(model, domain, time_limit=limit, random_state=seed)
+    outcome = reconstruct_records(model, domain, random_state=seed, search=Search(time_limit=limit))
     out: dict[str, Any] = {"seconds": time.perf_counter() - started, "status": "not solved"}
     if isinstance(outcome, Measured):
         rebuilt = outcome.value

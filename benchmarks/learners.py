@@ -169,7 +169,7 @@ def chosen_depth(splits: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     say(f"\nAdult, {len(literals)} public literals, depth by the rule for 26,000 records, {splits} splits")
     for epsilon in EPSILONS:
-        levels = glassine.suggested_depth(26_000, epsilon, len(literals))
+        levels = glassine.learners.suggested_depth(26_000, epsilon, len(literals))
         make = private_tree(data, levels, literals=literals)
         value = mean_accuracy(data, lambda seed, m=make, e=epsilon: m(e, seed), splits=splits, share=0.8, draws=2)
         ordinary = cart_numbers(data, levels, splits=splits, share=0.8)
@@ -255,7 +255,7 @@ def class_sizes() -> dict[str, float]:
     out = {}
     for p, levels in ((20, 3), (75, 3), (75, 4), (200, 3)):
         domain = glassine.Domain.binary([f"x{i}" for i in range(p)])
-        logic = LiteralLogic.of(domain, [glassine.OneOf(f"x{i}", (1,)) for i in range(p)], up_to_negation=True)
+        logic = LiteralLogic.of(domain, [glassine.domain.OneOf(f"x{i}", (1,)) for i in range(p)], up_to_negation=True)
         trees = TreeClass(logic=logic, depth=levels, n_classes=2)
         out[f"{p} literals, depth {levels}"] = trees.log_count() / np.log(10)
         say(f"{p} literals, depth {levels}: 10^{out[f'{p} literals, depth {levels}']:.1f} trees")

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from glassine import AtMostOne, Between, Category, Domain, ExactlyOne, Integer, OneOf
-from glassine.domain import Literal
+from glassine import Category, Domain, Integer
+from glassine.domain import AtMostOne, Between, ExactlyOne, Literal, OneOf
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))

@@ -23,22 +23,19 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402 - after the path is set
 
 from glassine import (  # noqa: E402 - after the path is set
-    Between,
     Binary,
     Category,
     Domain,
-    Evidence,
     Integer,
-    OneOf,
     Real,
-    Rule,
     RuleList,
     as_model,
     audit,
     reconstruct,
     render_html,
 )
-from glassine.domain import Literal  # noqa: E402
+from glassine.domain import Between, Literal, OneOf  # noqa: E402
+from glassine.models import Evidence, Rule  # noqa: E402
 from tests.oracles.worlds import published_captures  # noqa: E402
 
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import asinh
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
 from glassine.privacy.noisy_choice import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
 from glassine.privacy.quantiles import private_quantiles  # noqa: E402
 from glassine.privacy.randomness import Randomness  # noqa: E402
-from glassine.verification import LowerBound, lower_bound_from_outputs  # noqa: E402
+from glassine.verification import Claim, LowerBound, Runs, lower_bound_from_outputs  # noqa: E402
 from glassine.verification.neighbors import Pair, search, worst_pairs  # noqa: E402
 from glassine.verification.scores import Distinguisher, Statistic  # noqa: E402
 
@@ -63,14 +63,31 @@ class Subject:
     runs: int = 20_000
 
     @property
+    def claim(self) -> Claim:
+        """What is claimed."""
+        return Claim(**{name: value for name, value in self.options.items() if name != "score"})
+
+    @property
+    def score(self) -> Any:
+        """What tells outputs apart; None leaves it to the search."""
+        return self.options.get("score")
+
+    @property
     def whole(self) -> bool:
         """Whether the search does what it does by itself."""
-        return "score" not in self.options
+        return self.score is None
 
-    def verify(self, runs: int, **more: Any) -> tuple[str, LowerBound]:
+    def verify(self, runs: int, *, workers: int = 1, confidence: float = 0.95) -> tuple[str, LowerBound]:
         """Return the name of the worst pair and its bound from fresh runs."""
         preliminary = None if self.whole else max(100, runs // 20)
-        found = search(self.learner, self.pairs, runs=runs, preliminary=preliminary, **self.options, **more)
+        found = search(
+            self.learner,
+            self.pairs,
+            replace(self.claim, confidence=confidence),
+            score=self.score,
+            preliminary=preliminary,
+            runs=Runs(runs, workers=workers),
+        )
         if found.bound.violated or not self.whole:
             return found.pair.name, found.bound
         # Of the whole learner, not of the noise of its counts.
@@ -340,8 +357,7 @@ def diffprivlib_forest(folder: Path, runs: int, confidence: float = 0.99) -> Low
     return lower_bound_from_outputs(
         drawn["d0"],
         drawn["d1"],
-        epsilon=1.0,
-        confidence=confidence,
+        Claim(epsilon=1.0, confidence=confidence),
         score=Statistic(statistic=sum, name="trees that vote as of ten rows"),
     )
 

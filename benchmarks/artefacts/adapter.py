@@ -21,6 +21,11 @@ from typing import Any
 FRESH_COUNT = ("glassine.privacy.release:fresh_count", "glassine.privacy.spending:fresh_count")
 """Where the count of the fits of a process begins anew, by module and name, the newest first."""
 
+COUNT_NOISE = ("glassine.attacks:CountNoise", "glassine:CountNoise")
+RENDER_EDITOR = ("glassine.report:render_editor", "glassine:render_editor")
+SUGGESTED_DEPTH = ("glassine.learners:suggested_depth", "glassine:suggested_depth")
+SUMMARIZE_MODEL = ("glassine:summarize_model", "glassine:explain_global")
+
 
 def inner(places: tuple[str, ...]) -> Any:
     """Return the first of some names that there is."""

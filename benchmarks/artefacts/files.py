@@ -20,10 +20,10 @@ FILES = tuple(sorted(path.name for path in FOLDER.iterdir() if path.suffix not i
 """The names of the files, without the records that some of them were learnt from."""
 
 WRITERS: dict[str, Callable[[Any], str]] = {
-    "python": g.to_python,
-    "sql": lambda model: g.to_sql(model, "people", prediction="answer"),
-    "text": g.to_text,
-    "sklearn": lambda model: repr(g.to_sklearn(model)),
+    "python": g.formats.to_python,
+    "sql": lambda model: g.formats.to_sql(model, "people", prediction="answer"),
+    "text": g.formats.to_text,
+    "sklearn": lambda model: repr(g.formats.to_sklearn(model)),
 }
 
 
@@ -52,11 +52,11 @@ def read_back(name: str, folder: Path) -> dict[str, str]:
             status, _, err = command_line(["export", "copy.json", "--to", form, "-o", f"copy.{form}"], folder)
             drawn[f"{label}.{form}.txt"] = f"{status}\n{err}{content(folder / f'copy.{form}')}"
     try:
-        forest = g.load_forest(folder / name)
+        forest = g.formats.load_forest(folder / name)
     except g.GlassineError as error:
         drawn["forest.txt"] = f"{type(error).__name__}: {error}\n"
     else:
-        drawn["forest.txt"] = "".join(f"{g.to_text(tree)}\n" for tree in forest.trees)
+        drawn["forest.txt"] = "".join(f"{g.formats.to_text(tree)}\n" for tree in forest.trees)
     return drawn
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 import glassine as g
 
+from .adapter import COUNT_NOISE, RENDER_EDITOR, SUGGESTED_DEPTH, SUMMARIZE_MODEL, inner
 from .scene import NAMES, NUMBERS, domain, people
 
 __all__ = ["LIBRARY"]
@@ -73,7 +75,7 @@ def audited_additive(folder: Path) -> dict[str, str]:
 
 def audited_release(folder: Path) -> dict[str, str]:
     release = g.SurrogateRelease.from_json(folder / "release_safe.json")
-    return as_json(release=release.to_dict(), trees=[g.to_text(tree) for tree in release.trees])
+    return as_json(release=release.to_dict(), trees=[g.formats.to_text(tree) for tree in release.trees])
 
 
 def reconstructed(folder: Path) -> dict[str, str]:
@@ -99,8 +101,12 @@ def reconstructed(folder: Path) -> dict[str, str]:
 def jointly(folder: Path) -> dict[str, str]:
     hundred = g.Domain.from_json(folder / "hundred.json")
     models = [g.load_model(folder / f"{name}.json") for name in ("first", "near", "far")]
-    together = g.reconstruct_jointly(models, hundred, names=["a", "b", "c"], smallest_group=3)
-    rows = g.reconstruct_rows_jointly(models, hundred, random_state=0, workers=1)
+    together = g.attacks.reconstruct_jointly(models, hundred, names=["a", "b", "c"], smallest_group=3)
+    if hasattr(g, "reconstruct_records"):
+        search = import_module("glassine.attacks").Search(workers=1)
+        rows = g.reconstruct_records(models, hundred, random_state=0, search=search)
+    else:
+        rows = g.attacks.reconstruct_rows_jointly(models, hundred, random_state=0, workers=1)
     return as_json(together=together, rows=rows)
 
 
@@ -110,7 +116,7 @@ def inferred(folder: Path) -> dict[str, str]:
     readers = {
         "counts": g.Adversary(),
         "labels": g.Adversary("labels_only", internal_nodes=False),
-        "noise": g.Adversary(internal_nodes=False, noise=g.CountNoise("geometric", 2.0)),
+        "noise": g.Adversary(internal_nodes=False, noise=inner(COUNT_NOISE)("geometric", 2.0)),
     }
     drawn = {}
     for name, reader in readers.items():
@@ -151,7 +157,7 @@ def scrubbed(folder: Path) -> dict[str, str]:
         "multiway": {"base": 50},
     }.items():
         result = g.scrub(g.load_model(folder / f"{name}.json"), domain(), **options)
-        drawn[name] = [result.n_rounded, result.n_dropped, result.n_merged, g.to_text(result.model)]
+        drawn[name] = [result.n_rounded, result.n_dropped, result.n_merged, g.formats.to_text(result.model)]
     return as_json(**drawn)
 
 
@@ -159,8 +165,13 @@ def edited(folder: Path) -> dict[str, str]:
     model = g.load_model(folder / "plain_pairs.json")
     editor = g.Editor(model).zero("smoker", reason="lore").monotone("age", "increasing").smooth("hours")
     done = getattr(editor, "model", editor)
-    drawn = as_json(edits=done.edits, shapes=g.explain_global(done), coverage=g.explain_global(model, 0.5))
-    return {**drawn, "page.html": g.render_editor(done, title="A title"), "text.txt": g.to_text(done, domain())}
+    summarize = inner(SUMMARIZE_MODEL)
+    drawn = as_json(edits=done.edits, shapes=summarize(done), coverage=summarize(model, 0.5))
+    return {
+        **drawn,
+        "page.html": inner(RENDER_EDITOR)(done, title="A title"),
+        "text.txt": g.formats.to_text(done, domain()),
+    }
 
 
 def grouped(folder: Path) -> dict[str, str]:
@@ -183,7 +194,7 @@ def domains(folder: Path) -> dict[str, str]:
     values = as_json(
         size=domain().size,
         names=sorted(g.__all__),
-        depths=[g.suggested_depth(n, epsilon, 20) for n in (100, 10_000) for epsilon in (0.1, 1.0, 10.0)],
+        depths=[inner(SUGGESTED_DEPTH)(n, epsilon, 20) for n in (100, 10_000) for epsilon in (0.1, 1.0, 10.0)],
         distinct=[table.n_distinct, table.n_records],
         policy=g.Policy().to_toml(),
     )

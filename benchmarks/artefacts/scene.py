@@ -75,9 +75,11 @@ def decide(frame: Any) -> Any:
 
 def stump(cut: float, *sizes: int, guarantee: Any = None, name: str = "age") -> Any:
     """Return a tree of one split, with or without sizes of its leaves."""
-    sides = g.Branch(g.Between(name, hi=cut), 1), g.Branch(g.Between(name, lo=cut), 2)
-    leaves = [g.Evidence(total=size, label=i) for i, size in enumerate(sizes)] or [g.Evidence(label=i) for i in (0, 1)]
-    nodes = (g.Node(branches=sides), *(g.Node(evidence=entry) for entry in leaves))
+    sides = g.models.Branch(g.domain.Between(name, hi=cut), 1), g.models.Branch(g.domain.Between(name, lo=cut), 2)
+    leaves = [g.models.Evidence(total=size, label=i) for i, size in enumerate(sizes)] or [
+        g.models.Evidence(label=i) for i in (0, 1)
+    ]
+    nodes = (g.models.Node(branches=sides), *(g.models.Node(evidence=entry) for entry in leaves))
     return g.DecisionTree(nodes, (name,), (0, 1), guarantee=guarantee)
 
 
@@ -192,7 +194,7 @@ def plain_models(folder: Path) -> None:
     open_domain = g.Domain(attributes(job=g.Category(JOBS, missing=True)))
     learner = g.MultiwayTreeClassifier(min_samples_split=80, domain=open_domain)
     g.write_model(learner.fit(X.with_columns(gaps), y).model_, folder / "gaps_tree.json")
-    bare = tuple(replace(n, evidence=g.Evidence(label=n.evidence.prediction)) for n in trees["cart"].nodes)
+    bare = tuple(replace(n, evidence=g.models.Evidence(label=n.evidence.prediction)) for n in trees["cart"].nodes)
     g.write_model(replace(trees["cart"], nodes=bare), folder / "labels.json")
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (16, 6))
@@ -230,7 +232,7 @@ def private_models(folder: Path) -> None:
 
 def several_models(folder: Path) -> None:
     """Write trees of the same hundred records, with their domain."""
-    noisy = {name: g.Guarantee(epsilon=e, count_scale=1.0) for name, e in (("half", 0.5), ("more", 0.6))}
+    noisy = {name: g.models.Guarantee(epsilon=e, count_scale=1.0) for name, e in (("half", 0.5), ("more", 0.6))}
     models = {
         "first": stump(40, 50, 50),
         "near": stump(41, 51, 49),

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import additive_data, public_data
-from glassine import Binary, Category, Domain, ExactlyOne
+from glassine import Binary, Category, Domain
 from glassine.counting.logic import LiteralLogic
 from glassine.data.conform import conform
+from glassine.domain import ExactlyOne
 from glassine.learners.antecedents import declared
 
 CALIFORNIA_SIZE, ADULT_SIZE = 20_640, 32_561

@@ -18,7 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 from warm import Done, Work, solving, split
 
 import glassine
-from glassine import Domain, OneOf, Rule, RuleList
+from glassine import Domain, RuleList
+from glassine.domain import OneOf
+from glassine.models import Rule
 
 
 def records(arrays: dict[str, Any], domain: Domain) -> pl.DataFrame:

@@ -16,7 +16,6 @@ from glassine.attacks.membership.intervals import newcombe
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.outcome import Measured
 from glassine.data.conform import Columns
-from glassine.learners.publishing import route
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.reading import open_records, read
 
@@ -53,7 +52,7 @@ def share_alone(release: SurrogateRelease, columns: Columns, groups: Labels) -> 
     """Return the share of the training records that are the only ones of their leaf."""
     alone = 0
     for index, tree in enumerate(release.trees):
-        cells = route(tree, columns.take(np.flatnonzero(groups == index)))
+        cells = tree.apply(columns.take(np.flatnonzero(groups == index)))
         alone += int((np.bincount(cells) == 1).sum())
     return alone / len(groups)
 

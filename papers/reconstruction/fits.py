@@ -19,7 +19,6 @@ from tree_search import Nested
 from glassine import Domain, GreedyRuleListClassifier, as_model, reconstruct
 from glassine.domain import OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
-from glassine.models.evidence import predict
 
 Model = DecisionTree | RuleList
 CART, TREE, DL85 = "CART", "optimal tree", "DL8.5, published"
@@ -181,7 +180,7 @@ def fit(learner: str, name: str, seed: str, support: str, depth: str) -> Fitted:
 
 def accuracy(model: Model, data: Split, out: bool = False) -> float:
     """Return the share of training or test records that a model labels rightly."""
-    return float(np.mean(predict(model, data.columns(out)) == (data.y_out if out else data.y)))
+    return float(np.mean(model.predict(data.columns(out)) == (data.y_out if out else data.y)))
 
 
 def tested(model: Model, data: Split) -> dict[int, int]:

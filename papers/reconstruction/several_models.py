@@ -18,6 +18,7 @@ from study import Row, options, resume, text
 
 from glassine import Domain
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
+from glassine.attacks.reconstruction.search import Search
 
 SUPPORT = "0.01"
 SIZES = ("3", "6")
@@ -40,9 +41,9 @@ def measured(key: Row, limit: float) -> Row:
     made = {name: model(name, key["data"], key["seed"], key["depth"]) for name in key["models"].split(" + ")}
     aware = key["reading"] == "aware"
     domain = data.domain if aware else Domain.binary(data.domain.names)
-    found = reconstruct_jointly(
-        list(made.values()), domain, names=list(made), data=data.frame(), domain_aware=aware, time_limit=limit
-    )
+    # The other reading has a domain without groups.
+    search = Search(time_limit=limit)
+    found = reconstruct_jointly(list(made.values()), domain, names=list(made), data=data.frame(), search=search)
     bits, total = found.bits_per_record, found.domain_bits
     return key | {
         "status": found.status,

@@ -21,9 +21,14 @@ import numpy.typing as npt  # noqa: E402
 import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 
-from glassine import AtMostOne, Domain, ExactlyOne, OneOf  # noqa: E402
+from glassine import Domain  # noqa: E402
 from glassine.counting.logic import RuleLogic  # noqa: E402
-from glassine.domain import Literal  # noqa: E402
+from glassine.domain import (  # noqa: E402
+    AtMostOne,
+    ExactlyOne,
+    Literal,
+    OneOf,
+)
 from glassine.domain.groups import Group  # noqa: E402
 
 Antecedent = tuple[Literal, ...]

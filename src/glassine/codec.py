@@ -311,9 +311,9 @@ def record(
         Whether values that are the dataclass's own defaults are left out.
     """
     said, head = fields or {}, head or {}
-    known = _fields_of(make, omit_defaults) if dataclasses.is_dataclass(make) else {}
-    names = tuple(order) or (*known, *(name for name in said if name not in known))
-    entries = [_entry(name, known.get(name), said.get(name, Field())) for name in names]
+    own_fields = _fields_of(make, omit_defaults) if dataclasses.is_dataclass(make) else {}
+    names = tuple(order) or (*own_fields, *(name for name in said if name not in own_fields))
+    entries = [_entry(name, own_fields.get(name), said.get(name, Field())) for name in names]
     keys = (*head, *(key for one in entries for key in (one.codec.keys if one.flat else (one.key,))))
     required = (*head, *(one.key for one in entries if one.required and not one.flat))
 
@@ -328,23 +328,23 @@ def record(
         return out
 
     def decode(plain: Any) -> T:
-        given = OBJECT.decode(plain)
-        odd = next((key for key in given if key not in keys), None)
+        members = OBJECT.decode(plain)
+        odd = next((key for key in members if key not in keys), None)
         if odd is not None:
             raise Refused(f"has an unknown key {odd!r:.60}. Known: {', '.join(keys)}")
-        lacking = next((key for key in required if key not in given), None)
+        lacking = next((key for key in required if key not in members), None)
         if lacking is not None:
             raise Refused(f"lacks the key {lacking!r}")
         for key, text in head.items():
-            if given[key] != text:
-                said_here = f"{given[key]!r:.60}" if isinstance(given[key], str) else kind_of(given[key])
+            if members[key] != text:
+                said_here = f"{members[key]!r:.60}" if isinstance(members[key], str) else kind_of(members[key])
                 raise Refused(f"must be {text!r}, got {said_here}").within(f".{key}")
         values = {}
         for one in entries:
             if one.flat:
-                values[one.name] = one.codec.decode({key: given[key] for key in one.codec.keys if key in given})
-            elif one.key in given:
-                values[one.name] = _within(f".{one.key}", one.codec, given[one.key])
+                values[one.name] = one.codec.decode({key: members[key] for key in one.codec.keys if key in members})
+            elif one.key in members:
+                values[one.name] = _within(f".{one.key}", one.codec, members[one.key])
         try:
             return make(**values)
         except GlassineError as error:
@@ -384,8 +384,8 @@ def _fields_of(make: Any, omit_defaults: bool) -> dict[str, tuple[Any, dataclass
     }
 
 
-def _entry(name: str, known: tuple[Any, dataclasses.Field[Any], object] | None, said: Field) -> _Entry:
-    hint, field, omit = known or (None, None, _KEPT)
+def _entry(name: str, declared: tuple[Any, dataclasses.Field[Any], object] | None, said: Field) -> _Entry:
+    hint, field, omit = declared or (None, None, _KEPT)
     bare = field is None or (field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING)
     return _Entry(
         name=name,
@@ -398,7 +398,7 @@ def _entry(name: str, known: tuple[Any, dataclasses.Field[Any], object] | None, 
     )
 
 
-def _of_annotation(hint: Any) -> Codec[Any]:
+def _of_annotation(hint: object) -> Codec[Any]:
     """Return the codec of a type.
 
     Raises

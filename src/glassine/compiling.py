@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
+import numpy.typing as npt
 
-__all__ = ["compiled"]
+__all__ = ["AnyArray", "compiled"]
+
+AnyArray: TypeAlias = npt.NDArray[Any]
+"""An array of a kernel, which is compiled anew for each type of its numbers; a comment says shape and kind."""
 
 
 def compiled(function: Callable[..., Any]) -> Any:

@@ -1,9 +1,16 @@
-"""Errors and warnings. Every message states the rule, the offending value and the remedy."""
+"""Errors and warnings. Every message states the rule, the offending value and the remedy.
+
+A text that names a parameter marks it: ``f"{parameter('max_depth')} must be at most 8, got 9."``. It reads as Python
+does, and a face that has another name for the parameter, such as the command line, words it with :func:`worded`.
+"""
 
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
+from collections.abc import Mapping
+from typing import Self
 
 __all__ = [
     "BlackBoxError",
@@ -24,12 +31,16 @@ __all__ = [
     "PrivacyLeakWarning",
     "SeveralTreesError",
     "SignatureError",
+    "Text",
     "UndefinedMeasureError",
     "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
+    "marked",
+    "parameter",
     "quoted",
     "warn_caller",
+    "worded",
 ]
 
 PACKAGE = __name__.rpartition(".")[0] + "."
@@ -57,8 +68,147 @@ def warn_caller(text: str, category: type[Warning]) -> None:
     warnings.warn(text, category, stacklevel=depth)
 
 
+START, END = "\ue000", "\ue001"
+"""What encloses a parameter in a marked text: characters for private use, which no text has otherwise."""
+
+MARKED = re.compile(f"{START}([^{START}{END}]*){END}")
+
+
+def parameter(name: str, value: object = ...) -> str:
+    """Return a parameter as a text marks it: its name, and the value to give it if there is one.
+
+    Parameters
+    ----------
+    name : str
+        The name; with ``=`` at its end, the value is for the reader to fill in.
+    value : object, optional
+        The value.
+
+    Examples
+    --------
+    >>> str(Text(f"Use {parameter('algorithm', 'penalized')}, or pass {parameter('classes=')}."))
+    "Use algorithm='penalized', or pass classes=."
+    """
+    return f"{START}{name}{END}" if value is ... else f"{START}{name}={value!r}{END}"
+
+
+class Text(str):
+    """A text in which parameters are marked; as a string it has them as Python spells them.
+
+    Attributes
+    ----------
+    marked : str
+        The text with its marks.
+    """
+
+    __slots__ = ("marked",)
+
+    marked: str
+
+    def __new__(cls, marked: str) -> Text:
+        """Take a text with marks, or another text as it is."""
+        marked = marked.marked if isinstance(marked, Text) else marked
+        text = super().__new__(cls, MARKED.sub(r"\1", marked))
+        text.marked = marked
+        return text
+
+    def __reduce__(self) -> tuple[type[Text], tuple[str]]:
+        """Copy with the marks."""
+        return Text, (self.marked,)
+
+
+def marked(text: str) -> str:
+    """Return a text with its marks, to be a part of another :class:`Text`."""
+    return text.marked if isinstance(text, Text) else text
+
+
+def worded(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with other names in place of the parameters that it marks.
+
+    Parameters
+    ----------
+    text : str
+        The text. One that is no :class:`Text` marks nothing and stays as it is.
+    names : mapping of str to str
+        The name of a parameter where the text is read, such as ``{"n_shadows": "--shadows"}``; of a parameter with a
+        value, where that alone has a name: ``{"same_labels=False": "--other-labels"}``. Others keep their own.
+
+    Examples
+    --------
+    >>> text = Text(f"{parameter('n_shadows')} must be at least 4. Use {parameter('kind', 'fast')}.")
+    >>> worded(text, {"n_shadows": "--shadows", "kind": "--kind"})
+    '--shadows must be at least 4. Use --kind fast.'
+    """
+
+    def spelled(found: re.Match[str]) -> str:
+        own = found[1]
+        name, _, value = own.partition("=")
+        if own in names:
+            return names[own]
+        if name not in names:
+            return own
+        return f"{names[name]} {value.strip(chr(39))}" if value else names[name]
+
+    return MARKED.sub(spelled, marked(text))
+
+
 class GlassineError(ValueError):
-    """Base class of every error that Glassine raises on purpose."""
+    """Base class of every error that Glassine raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What happened and why; parameters may be marked.
+    parameter : str, optional
+        Name of the parameter at fault; by default the first that the message marks.
+    remedy : str, optional
+        What to do.
+
+    Attributes
+    ----------
+    message : Text
+        What happened and why.
+    parameter : str or None
+        Name of the parameter at fault.
+    remedy : Text or None
+        What to do, where the error says so apart from what happened.
+
+    Examples
+    --------
+    >>> error = GlassineError("max_depth is 9.", parameter="max_depth", remedy="It must be at most 8.")
+    >>> str(error), error.parameter
+    ('max_depth is 9. It must be at most 8.', 'max_depth')
+    """
+
+    def __init__(self, message: str, *, parameter: str | None = None, remedy: str | None = None) -> None:
+        self.message = Text(message)
+        self.remedy = None if remedy is None else Text(remedy)
+        named = (mark.partition("=")[0] for mark in MARKED.findall(self.message.marked))
+        self.parameter = parameter or next(filter(str.isidentifier, named), None)
+        super().__init__(str(self.text))
+
+    @property
+    def text(self) -> Text:
+        """Message and remedy: ``str(error)`` with its marks."""
+        return Text(" ".join(part.marked for part in (self.message, self.remedy) if part))
+
+    def within(self, place: str) -> Self:
+        """Return the error with a place before what happened, such as the name of a file."""
+        return self._say(Text(f"{place}: {self.message.marked}"), self.remedy)
+
+    def advise(self, remedy: str) -> Self:
+        """Return the error with another remedy, as a face has it that takes the step in its own way."""
+        return self._say(self.message, Text(remedy))
+
+    def word(self, names: Mapping[str, str]) -> Self:
+        """Return the error with other names in place of the parameters that it marks; see :func:`worded`."""
+        remedy = None if self.remedy is None else Text(worded(self.remedy, names))
+        return self._say(Text(worded(self.message, names)), remedy)
+
+    def _say(self, message: Text, remedy: Text | None) -> Self:
+        self.message, self.remedy = message, remedy
+        self.args = (str(self.text), *self.args[1:])
+        return self
 
 
 class InvalidDomainError(GlassineError):
@@ -92,8 +242,16 @@ class ClassTooLargeError(GlassineError):
         Estimated time on one core.
     """
 
-    def __init__(self, message: str, *, bytes_needed: int, seconds_needed: float) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        bytes_needed: int,
+        seconds_needed: float,
+        parameter: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, parameter=parameter, remedy=remedy)
         self.bytes_needed = bytes_needed
         self.seconds_needed = seconds_needed
 
@@ -115,8 +273,8 @@ class UnreadableFileError(GlassineError):
         The file.
     """
 
-    def __init__(self, message: str, *, path: object) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, path: object, parameter: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(message, parameter=parameter, remedy=remedy)
         self.path = str(path)
 
 
@@ -133,8 +291,10 @@ class CountingLimitError(GlassineError):
         The limit that was reached.
     """
 
-    def __init__(self, message: str, *, max_steps: int) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, max_steps: int, parameter: str | None = None, remedy: str | None = None
+    ) -> None:
+        super().__init__(message, parameter=parameter, remedy=remedy)
         self.max_steps = max_steps
 
 
@@ -151,8 +311,8 @@ class UnknownEventError(GlassineError):
         The event.
     """
 
-    def __init__(self, message: str, *, event: object) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, event: object, parameter: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(message, parameter=parameter, remedy=remedy)
         self.event = event
 
 
@@ -173,8 +333,8 @@ class LedgerError(GlassineError):
         The file.
     """
 
-    def __init__(self, message: str, *, path: object) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, path: object, parameter: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(message, parameter=parameter, remedy=remedy)
         self.path = str(path)
 
 
@@ -212,8 +372,10 @@ class BudgetExceededError(GlassineError):
         remaining: float,
         requested_delta: float = 0.0,
         remaining_delta: float = 0.0,
+        parameter: str | None = None,
+        remedy: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, parameter=parameter, remedy=remedy)
         self.dataset = dataset
         self.requested = requested
         self.remaining = remaining

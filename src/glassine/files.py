@@ -116,7 +116,8 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
             raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", path=path) from None
     if max(size, len(data)) > most:
         raise UnreadableFileError(
-            f"{os.fspath(path)} is larger than {most:,} bytes, which is the most that is read. Give a smaller file.",
+            f"{os.fspath(path)} is larger than {most:,} bytes, which is the most that is read.",
+            remedy="Give a smaller file.",
             path=path,
         )
     return data
@@ -135,7 +136,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return decoded(data, path=path)
     except UnicodeDecodeError:
         raise UnreadableFileError(
-            f"{os.fspath(path)} is not UTF-8 text. Give a JSON, text or skops file.", path=path
+            f"{os.fspath(path)} is not UTF-8 text.", remedy="Give a JSON, text or skops file.", path=path
         ) from None
 
 
@@ -154,7 +155,8 @@ def decoded(data: bytes, *, path: str | os.PathLike[str]) -> str:
         if width * len(data.translate(None, bytes(range(0x80, 0xC0)))) > MAX_BYTES:
             raise UnreadableFileError(
                 f"the text of {os.fspath(path)} takes more than {MAX_BYTES:,} bytes of memory, as some of its "
-                "characters are not Latin. Give a smaller file.",
+                "characters are not Latin.",
+                remedy="Give a smaller file.",
                 path=path,
             )
     return data.decode("utf-8-sig")
@@ -216,8 +218,8 @@ def _check_values(text: str, path: str | os.PathLike[str]) -> None:
             counts[mark] += outside.count(mark)
         if _memory(counts) > MAX_VALUES:
             raise UnreadableFileError(
-                f"{os.fspath(path)} holds too many values: they would take more than {MAX_VALUES:,} bytes of memory. "
-                "Give a smaller file.",
+                f"{os.fspath(path)} holds too many values: they would take more than {MAX_VALUES:,} bytes of memory.",
+                remedy="Give a smaller file.",
                 path=path,
             )
 
@@ -244,7 +246,9 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a binary file, whole or not at all, as :func:`write_text` does."""
     target = Path(path)
     if target.exists() and not target.is_file():
-        raise UnreadableFileError(f"cannot write {target}: it is not a regular file. Name another.", path=path)
+        raise UnreadableFileError(
+            f"cannot write {target}: it is not a regular file.", remedy="Name another.", path=path
+        )
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
@@ -270,6 +274,6 @@ def _umask() -> int:
     return mask
 
 
-def write_json(value: Any, path: str | os.PathLike[str]) -> None:
+def write_json(value: object, path: str | os.PathLike[str]) -> None:
     """Write plain values as an indented JSON file, whole or not at all."""
     write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)

@@ -15,8 +15,8 @@ from sklearn.inspection import permutation_importance as theirs
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Measured, NotApplicable, parse_rules
-from glassine.attacks import importance_preservation, permutation_importance
+from glassine import parse_rules
+from glassine.attacks import Measured, NotApplicable, importance_preservation, permutation_importance
 from glassine.attacks.importance import Importances, _compare
 from glassine.errors import InvalidDataError, InvalidParameterError
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Domain, Integer, Measured, NotApplicable, Real, as_model, infer_domain, parse_rules
+from glassine import Domain, Integer, Real, as_model, infer_domain, parse_rules
+from glassine.attacks import Measured, NotApplicable
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.data.inference import columns

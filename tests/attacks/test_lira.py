@@ -17,10 +17,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Failed, Measured, NotApplicable, PrivateTreeClassifier
-from glassine.attacks import lira
+from glassine import PrivateTreeClassifier
+from glassine.attacks import Failed, Measured, NotApplicable, lira
 from glassine.attacks.membership.lira import MIN_SD, _draw, _fit
-from glassine.errors import InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning, worded
 
 
 def measured(outcome: object) -> Any:
@@ -176,4 +176,5 @@ def test_shadow_models_of_another_size_are_named() -> None:
     assert "times as many records" not in same.value.verdict
     alone = lira(tree, X[:220], y[:220], X[220:], y[220:], learner=None)
     assert isinstance(alone, NotApplicable)
-    assert "--shadows on the command line" in alone.reason
+    assert alone.reason == "shadow models need a learner like the model's: pass learner=."
+    assert worded(alone.reason, {"learner": "--shadows"}).endswith("pass --shadows.")

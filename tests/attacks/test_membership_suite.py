@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import Failed, Measured, NotApplicable, parse_rules
-from glassine.attacks import attack_membership
+from glassine import parse_rules
+from glassine.attacks import Failed, Measured, NotApplicable, attack_membership
 from glassine.attacks.membership.overlap import overlap
 from glassine.errors import InvalidDataError, InvalidParameterError
 
@@ -123,7 +123,7 @@ def pipeline(X: pd.DataFrame, y: npt.NDArray[Any]) -> Any:
     return make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(X, y)
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("kind", [pytest.param(pd.DataFrame, marks=pytest.mark.slow), pl.DataFrame])
 def test_columns_in_another_order_or_unknown_to_the_model(kind: Any) -> None:
     X_in, y_in, X_out, y_out = frames()
     for model, names in (

@@ -26,17 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from glassine import (
-    DecisionTree,
-    Domain,
-    Integer,
-    Measured,
-    NotApplicable,
-    PrivateTreeClassifier,
-    as_model,
-    parse_rules,
-)
-from glassine.attacks import MidpointResult, midpoint_attack
+from glassine import DecisionTree, Domain, Integer, PrivateTreeClassifier, as_model, parse_rules
+from glassine.attacks import Measured, MidpointResult, NotApplicable, midpoint_attack
 from glassine.attacks.membership.matching import pairs_at
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
@@ -123,7 +114,7 @@ def test_a_single_tree_on_breast_cancer_records(cancer: Pool) -> None:
     ("ensemble", "share"),
     [
         (RandomForestClassifier(50, random_state=0), 0.45),
-        (RandomForestClassifier(30, bootstrap=False, random_state=0), 0.3),
+        pytest.param(RandomForestClassifier(30, bootstrap=False, random_state=0), 0.3, marks=pytest.mark.slow),
         (GradientBoostingClassifier(n_estimators=50, subsample=0.8, random_state=0), 0.15),
         (BaggingClassifier(DecisionTreeClassifier(), 20, max_features=0.5, random_state=0), 0.2),
         (AdaBoostClassifier(n_estimators=20, random_state=0), 0.01),
@@ -156,7 +147,7 @@ def test_small_trees_on_groups_of_records_find_more(cancer: Pool) -> None:
     assert together.cleared == ()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))])
 def test_continuous_data_have_no_chance_matches(seed: int) -> None:
     X_in, y_in, pool, truth = continuous(200, seed)
     tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
@@ -174,8 +165,10 @@ def test_continuous_data_have_no_chance_matches(seed: int) -> None:
     assert len(half.accused) > 5
 
 
-@pytest.mark.parametrize("decimals", [0, 1])
-@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize(
+    ("decimals", "complete"),
+    [(0, True), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((0, False), (1, False), (1, True)))],
+)
 def test_whole_numbers_accuse_nobody_wrongly(decimals: int, complete: bool) -> None:
     rng = np.random.default_rng(decimals)
     X = (rng.integers(17, 90, (600, 3)) + rng.normal(size=(600, 3))).round(decimals)
@@ -353,7 +346,9 @@ def test_the_verdict_names_the_figures(cancer: Pool) -> None:
     assert f"{len(found.accused)} of 569" in repr(found)
 
 
-@pytest.mark.parametrize("again", [1000, 500, 167])
+@pytest.mark.parametrize(
+    "again", [pytest.param(1000, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.slow), 167]
+)
 def test_copies_among_the_candidates_do_not_silence_the_attack(again: int) -> None:
     rng = np.random.default_rng(0)
     X, y, truth = rng.normal(size=(1000, 3)), rng.integers(0, 2, 1000), np.arange(1000) < 500

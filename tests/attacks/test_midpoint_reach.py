@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Measured, as_model
-from glassine.attacks import midpoint_attack
+from glassine import as_model
+from glassine.attacks import Measured, midpoint_attack
 from glassine.errors import InvalidDataError
 
 rng = np.random.default_rng(0)

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import Measured, NotApplicable, OptimalTreeClassifier, as_model, parse_rules
-from glassine.attacks import Vulnerability, vulnerability
+from glassine import OptimalTreeClassifier, as_model, parse_rules
+from glassine.attacks import Measured, NotApplicable, Vulnerability, vulnerability
 from glassine.attacks.overfitting import _Table
 from glassine.errors import InvalidDataError, InvalidParameterError
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, ExactlyOne, Integer, Real, RuleList, parse_rules, reconstruct
-from glassine.domain import Between
+from glassine import Binary, Category, Domain, Integer, Real, RuleList, parse_rules, reconstruct
+from glassine.domain import Between, ExactlyOne
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
 from tests.oracles import strategies

@@ -17,8 +17,9 @@ import pytest
 from glassine import infer_domain, parse_rules
 from glassine.attacks.outcome import Below
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Findings, schema
+from glassine.auditing.findings import Findings
 from glassine.auditing.policy import Policy
+from glassine.auditing.schema import schema
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
 from glassine.formats.sklearn.interpret import EbmExtras

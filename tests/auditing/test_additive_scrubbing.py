@@ -18,7 +18,6 @@ from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDomainError, InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
-from glassine.models.scoring import scores
 from glassine.scrubbing.additive import _public_cuts, scrub_additive
 from glassine.scrubbing.scrub import accuracy, scrub
 
@@ -212,7 +211,7 @@ def test_every_copy_is_public_and_stays_between_the_old_scores(
     bins = done.terms[0].bins[0]
     assert isinstance(bins, NumericBins)
     assert set(bins.cuts) <= set(public_grid(domain["x"]))
-    found = scores(done, {"x": np.append(np.linspace(0, 100, 50), np.nan)})
+    found = done.scores({"x": np.append(np.linspace(0, 100, 50), np.nan)})
     assert min(old) - 1e-9 <= found.min() <= found.max() <= max(old) + 1e-9
 
 

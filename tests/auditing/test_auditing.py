@@ -18,11 +18,7 @@ from glassine import (
     Category,
     DecisionTree,
     Domain,
-    ExactlyOne,
-    Failed,
     Integer,
-    Measured,
-    NotApplicable,
     Policy,
     PrivacyLeakWarning,
     Real,
@@ -33,11 +29,13 @@ from glassine import (
     parse_rules,
     scrub,
 )
+from glassine.attacks import Failed, Measured, NotApplicable
 from glassine.attacks.outcome import Below, Hidden
-from glassine.auditing.findings import Findings, schema
+from glassine.auditing.findings import Findings
+from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS
-from glassine.domain import Between, OneOf
+from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import (
     InvalidDataError,
     InvalidDomainError,

@@ -15,7 +15,8 @@ from typing import Any, get_args
 
 import pytest
 
-from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules, reconstruct_jointly
+from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules
+from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import About, Below, Failed, Measured, NotApplicable
 from glassine.auditing import criteria
 from glassine.auditing.criterion import Check, Criterion, Remedy, Status
@@ -31,9 +32,9 @@ from glassine.auditing.evidence import (
     Sizes,
     Thresholds,
 )
-from glassine.auditing.findings import schema
 from glassine.auditing.judging import advise, decide, judge
 from glassine.auditing.model_facts import evidence_of_models
+from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
 from glassine.cli.naming import as_command
 from glassine.domain import Between
@@ -89,6 +90,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_criterion_is_added_in_one_file_and_stands_in_policies_findings_text_page_and_advice(tmp_path: Path) -> None:
     folder = changed_package(tmp_path)
     (folder / "rules.txt").write_text(RULES)
@@ -140,7 +142,7 @@ def test_findings_with_remedies_keep_their_schema() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("criterion", EVERY.criteria, ids=lambda criterion: criterion.name)
-def test_what_was_not_measured_is_unknown_and_what_does_not_exist_passes(
+def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply(
     kind: Kind, criterion: Criterion[Any, Any]
 ) -> None:
     facts = ("sizes", "groups", "shares", "bits", "thresholds", "membership", "certain")
@@ -156,7 +158,7 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_passes(
     nothing: dict[str, Any] = dict.fromkeys(facts, Inapplicable("There is none."))
     check = criterion.check(1, Evidence(kind=kind, **nothing), HIDING)
     assert check is not None
-    assert (check.status, check.measured, check.meaning) == ("pass", None, "There is none.")
+    assert (check.status, check.measured, check.meaning) == ("not applicable", None, "There is none.")
     assert criterion.check(1, Evidence(kind=kind), HIDING) is None
 
 
@@ -224,6 +226,27 @@ def test_shares_are_judged_by_their_bounds(bounds: Any, unsettled: str, status: 
 def test_bits_are_judged_by_proved_bounds(lower: float, upper: Any, more: Any, status: Status, measured: Any) -> None:
     check = the(judged(Policy(), bits=Measured(Bits(lower=lower, upper=upper, **more))), "largest_bits_per_record")
     assert (check.status, check.measured) == (status, measured)
+
+
+@pytest.mark.parametrize(
+    ("inferred", "named"),
+    [(("a",), "a"), (("a", "b", "c"), "a, b, c"), (("a", "b", "c", "d"), "a, b, c and 1 more")],
+)
+def test_three_names_are_said_and_the_others_counted(inferred: tuple[str, ...], named: str) -> None:
+    bits = Measured(Bits(lower=9.0, upper=9.0, inferred=inferred))
+    check = the(judged(Policy(), bits=bits), "largest_bits_per_record")
+    assert f"the domain of {named} is inferred" in check.meaning
+
+
+@pytest.mark.parametrize(
+    ("kind", "lower", "said"), [("additive model", 0.0, True), ("additive model", 1.0, False), ("tree", 0.0, False)]
+)
+def test_only_of_an_additive_model_of_which_nothing_is_certain_the_data_are_asked(
+    kind: Kind, lower: float, said: bool
+) -> None:
+    check = the(judged(Policy(), kind=kind, bits=Measured(Bits(lower=lower, upper=11.0))), "largest_bits_per_record")
+    assert check.status == "unknown"
+    assert ("Only the data show" in check.meaning) == said
 
 
 @pytest.mark.parametrize(

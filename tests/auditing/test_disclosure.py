@@ -22,8 +22,9 @@ from glassine import infer_domain, parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import About, Failed, NotApplicable
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Check, DisclosureFinding, Findings, schema
+from glassine.auditing.findings import Check, DisclosureFinding, Findings
 from glassine.auditing.policy import Policy
+from glassine.auditing.schema import schema
 from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier

@@ -13,11 +13,12 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, Guarantee, Integer, Policy, Real, as_model, audit
+from glassine import Domain, Integer, Policy, Real, as_model, audit
 from glassine.attacks.outcome import Below, Measured, NotApplicable
-from glassine.auditing.findings import schema
 from glassine.auditing.model_facts import MISMATCH
+from glassine.auditing.schema import schema
 from glassine.errors import InvalidDataError, InvalidPolicyError
+from glassine.models import Guarantee
 from glassine.report import attack_page, render_html, render_text
 from tests.report.builders import GAP, MEMBERSHIP, membership_checks
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Category, Domain, Integer, Policy, as_model, audit
-from glassine.auditing.findings import schema
+from glassine.auditing.schema import schema
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.report import render_html, render_text
 

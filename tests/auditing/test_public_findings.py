@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Binary, DecisionTree, Domain, Integer, NotApplicable, Policy, audit, render_html, render_text
+from glassine import Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
+from glassine.attacks import NotApplicable
 from glassine.attacks.outcome import Below
-from glassine.auditing.findings import Findings, schema
+from glassine.auditing.findings import Findings
+from glassine.auditing.schema import schema
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
 from glassine.models import AdditiveModel, Branch, Evidence, Guarantee, Node, NumericBins, Term

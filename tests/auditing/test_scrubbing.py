@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from glassine import Category, DecisionTree, Domain, Integer, Real, RuleList, as
 from glassine.domain import Between, OneOf
 from glassine.domain.grid import on_grid
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
-from glassine.models import Branch, Evidence, Node
+from glassine.models import Branch, Evidence, Guarantee, Node
 from glassine.scrubbing.scrub import accuracy
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, records
@@ -246,3 +247,80 @@ def test_scrubbing_by_person_needs_what_is_counted() -> None:
         scrub(tree, domain, persons="who")
     with pytest.raises(InvalidDataError, match="1 of 3 records of the data have no identifier"):
         scrub(tree, domain, smallest_leaf=2, data=frame, persons="who")
+
+
+def split(*leaves: int) -> DecisionTree:
+    """Return a tree on x <= 0.25, x <= 0.504 and n <= 30.5 with leaves of some sizes."""
+    nodes = (
+        Node(branches=(Branch(Between("x", hi=0.504), 1), Branch(Between("x", lo=0.504), 2))),
+        Node(branches=(Branch(Between("x", hi=0.25), 3), Branch(Between("x", lo=0.25), 4))),
+        Node(branches=(Branch(Between("n", hi=30.4), 5), Branch(Between("n", lo=30.4), 6))),
+        *(Node(evidence=Evidence(counts=(size, 0))) for size in leaves),
+    )
+    return DecisionTree(nodes, ("x", "n"), (0, 1))
+
+
+NOISY = Guarantee(epsilon=1.0, count_scale=4.0)
+QUARTERS = Domain({"x": Real(0.0, 1.0, thresholds=(0.25, 0.5)), "n": Integer(0, 100, thresholds=(30.5,))})
+
+
+def reported(result: Any) -> tuple[int, int, int]:
+    return result.n_rounded, result.n_dropped, result.n_merged
+
+
+def test_what_was_done_is_counted_by_its_kind() -> None:
+    tree = split(40, 3, 30, 20)
+    assert reported(scrub(tree, QUARTERS)) == (2, 0, 0)
+    # The leaf of three is merged with its sibling.
+    merged = scrub(tree, QUARTERS, counts="keep", smallest_leaf=10)
+    assert reported(merged) == (2, 0, 1)
+    assert [cell.evidence.counts for cell in merged.model.cells] == [(43, 0), (30, 0), (20, 0)]
+    # Without 0.25 the public cut points are 0.5 alone: both thresholds move there, and one leaf falls away.
+    halves = Domain({"x": Real(0.0, 1.0, thresholds=(0.5,)), "n": QUARTERS["n"]})
+    assert reported(scrub(tree, halves)) == (3, 1, 0)
+    # Published counts merge leaves before thresholds move; the data alone, after it.
+    assert reported(scrub(tree, halves, smallest_leaf=25))[1:] == (0, 2)
+    bare = replace(tree, nodes=tuple(replace(node, evidence=Evidence(label=0)) for node in tree.nodes))
+    frame = pd.DataFrame({"x": [0.1] * 40 + [0.3] * 3 + [0.9] * 50, "n": [10] * 73 + [60] * 20})
+    assert reported(scrub(bare, halves, smallest_leaf=25, data=frame)) == (3, 1, 1)
+    assert reported(scrub(bare, halves, smallest_leaf=50, data=frame)) == (3, 1, 2)
+
+
+def test_rules_that_fall_away_are_counted_and_none_is_merged() -> None:
+    rules = parse_rules("if [x <= 0.2] then [0] ([4 ; 0] examples)\nelse [1] ([0 ; 3] examples)", QUARTERS)
+    assert reported(scrub(rules, QUARTERS)) == (1, 0, 0)
+    lines = [
+        "if [x <= 0.2] then [0] ([4 ; 0] examples)",
+        "else if [x > 0.26] and [x <= 0.27] then [1] ([1 ; 2] examples)",
+    ]
+    twice = parse_rules("\n".join([*lines, "else [1] ([0 ; 3] examples)"]), QUARTERS)
+    assert reported(scrub(twice, QUARTERS)) == (3, 1, 0)
+
+
+def test_merged_leaves_with_exact_counts_are_exact_and_noisy_ones_are_approximate() -> None:
+    public = Domain({"x": Real(0.0, 1.0, thresholds=(0.25, 0.504)), "n": Integer(0, 100, thresholds=(30.4,))})
+    tree = split(40, 3, 30, 20)
+    merged = scrub(tree, public, counts="keep", smallest_leaf=10)
+    assert reported(merged) == (0, 0, 1)
+    assert not merged.model.approximate
+    noisy = scrub(replace(tree, guarantee=NOISY), public, counts="keep", smallest_leaf=10)
+    assert reported(noisy) == (0, 0, 1)
+    assert noisy.model.approximate
+    assert not scrub(replace(tree, guarantee=NOISY), public, counts="keep").model.approximate
+
+
+def test_a_value_whose_cell_is_public_is_still_named_and_others_are_widened_to_their_cell() -> None:
+    domain = Domain({"n": Integer(0, 100, thresholds=(39.5, 40.5, 60.5))})
+
+    def scrubbed(value: int) -> list[str]:
+        branches = (Branch(OneOf("n", (value,)), 1), Branch(OneOf("n", (value,), negated=True), 2))
+        leaves = (Node(evidence=Evidence(counts=(30, 0))), Node(evidence=Evidence(counts=(0, 40))))
+        return [
+            str(cell)
+            for cell in scrub(DecisionTree((Node(branches=branches), *leaves), ("n",), (0, 1)), domain).model.cells
+        ]
+
+    assert scrubbed(40) == ["n = 40", "n != 40"]
+    # One side of the cell alone is next to the value.
+    assert scrubbed(41) == ["40.5 < n <= 60.5", "not (40.5 < n <= 60.5)"]
+    assert scrubbed(39) == ["n <= 39.5", "n > 39.5"]

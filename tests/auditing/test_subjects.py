@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Domain, Policy, audit, reconstruct_jointly
+from glassine import Domain, Policy, audit
+from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.additive import AdditiveSubject
-from glassine.auditing.findings import Findings, SeveralSummary, schema
-from glassine.auditing.findings.schema import MEASURED
+from glassine.auditing.findings import Findings, SeveralSummary
 from glassine.auditing.release import ReleaseSubject
+from glassine.auditing.schema import MEASURED, schema
 from glassine.auditing.several import SeveralModels, SeveralSubject
 from glassine.auditing.subject import Subject
 from glassine.auditing.trees import TreeSubject

@@ -39,7 +39,7 @@ def test_the_same_code_shows_the_same(frozen: Path, capsys: pytest.CaptureFixtur
 def test_a_planted_difference_is_found_and_no_other(
     frozen: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = glassine.to_sql
+    honest = glassine.formats.to_sql
     monkeypatch.setattr(glassine, "to_sql", lambda *a, **k: honest(*a, **k).replace("SELECT", "SELECT DISTINCT", 1))
     assert window.main(["compare", str(frozen), *PART]) == 1
     out = capsys.readouterr().out

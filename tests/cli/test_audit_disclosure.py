@@ -78,7 +78,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     from glassine.formats import load_model
 
     plain = told(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder))
-    assert plain["schema"] == "glassine.findings/6"
+    assert plain["schema"] == "glassine.findings/7"
     assert plain["holder_only"] is True
     frame = records()
     found = infer_sensitive(load_model(folder / "tree.json"), frame, "level", Adversary())
@@ -200,8 +200,9 @@ def test_bad_people_are_one_line(folder: Path, run: Run) -> None:
 def test_a_contradiction_names_node_and_candidate(tmp_path: Path, run: Run) -> None:
     # The root splits by what is useless, although the other attribute would have been right for everybody.
     frame = pl.DataFrame({"a": ["x", "y"] * 40, "b": (["u"] * 2 + ["v"] * 2) * 20, "level": [0, 0, 1, 1] * 20})
-    from glassine import Branch, DecisionTree, Evidence, Node
+    from glassine import DecisionTree
     from glassine.domain import OneOf
+    from glassine.models import Branch, Evidence, Node
 
     def leaf(*counts: int) -> Node:
         return Node(evidence=Evidence(counts=counts))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import pickle
 import re
 import shlex
 from pathlib import Path
@@ -14,50 +16,84 @@ from glassine.auditing.criterion import Check
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.judging import advise
 from glassine.cli.entry import app
-from glassine.cli.naming import as_command, as_options, in_options
-from glassine.errors import BudgetExceededError, InvalidParameterError
+from glassine.cli.naming import as_command, in_options
+from glassine.errors import BudgetExceededError, InvalidParameterError, Text, parameter, worded
 from tests.auditing.test_criteria import EVERY, KINDS
 from tests.cli.running import Run
+from tests.repo.code_blocks import ROOT
+
+SOURCE = ROOT / "src" / "glassine"
+LIBRARY = [path for path in SOURCE.rglob("*.py") if "cli" not in path.relative_to(SOURCE).parts]
 
 NAMES = {
     "delta": "--delta",
-    "max_depth": "--max-depth",
     "algorithm": "--algorithm",
-    "classes": "--classes",
-    "bins": "--bins",
-    "monotone": "--monotone",
     "random_state": "--seed",
+    "same_labels=False": "--other-labels",
 }
 
 
 @pytest.mark.parametrize(
-    ("message", "expected"),
+    ("message", "python", "command"),
     [
-        ("delta is needed with a ledger.", "--delta is needed with a ledger."),
-        ("a mechanism needs delta, a probability.", "a mechanism needs --delta, a probability."),
-        ("it is private without a delta.", "it is private without a delta."),
-        ("max_depth must be 1 to 8, got 9.", "--max-depth must be 1 to 8, got 9."),
-        ("Lower max_depth.", "Lower --max-depth."),
-        ("widest max_depths and my_max_depth", "widest max_depths and my_max_depth"),
-        ("Use algorithm='penalized'.", "Use --algorithm penalized."),
-        ("Declare them with classes=.", "Declare them with --classes."),
-        ("the classes are public", "the classes are public"),
-        ("bins of 'age' must increase.", "--bins of 'age' must increase."),
-        ("monotone['age'] must be", "--monotone['age'] must be"),
-        ("random_state=3 is odd", "--seed 3 is odd"),
-        ("the column 'max_depth' is absent", "the column 'max_depth' is absent"),
+        (f"{parameter('delta')} is needed.", "delta is needed.", "--delta is needed."),
+        (f"Use {parameter('algorithm', 'penalized')}.", "Use algorithm='penalized'.", "Use --algorithm penalized."),
+        (f"Use {parameter('algorithm=')}.", "Use algorithm=.", "Use --algorithm."),
+        (f"Give {parameter('same_labels', False)}.", "Give same_labels=False.", "Give --other-labels."),
+        (f"{parameter('gamma', 2)} is odd.", "gamma=2 is odd.", "gamma=2 is odd."),
+        ("delta, random_state and 'algorithm' are columns.", *["delta, random_state and 'algorithm' are columns."] * 2),
     ],
 )
-def test_parameters_become_options(message: str, expected: str) -> None:
-    assert as_options(message, NAMES) == expected
+def test_parameters_that_a_text_marks_become_options(message: str, python: str, command: str) -> None:
+    assert str(Text(message)) == python
+    assert worded(Text(message), NAMES) == command
+    with pytest.raises(InvalidParameterError) as raised, in_options(NAMES):
+        raise InvalidParameterError(message)
+    assert str(raised.value) == command
 
 
 def test_the_kind_of_error_and_its_attributes_stay() -> None:
-    with pytest.raises(InvalidParameterError, match=r"^--seed must"), in_options(NAMES):
-        raise InvalidParameterError("random_state must be 0.")
+    with (
+        pytest.raises(InvalidParameterError, match=r"^--seed must be 0\. Leave --delta out\.$") as raised,
+        in_options(NAMES),
+    ):
+        raise InvalidParameterError(
+            f"{parameter('random_state')} must be 0.", remedy=f"Leave {parameter('delta')} out."
+        )
+    assert (raised.value.parameter, raised.value.remedy) == ("random_state", "Leave --delta out.")
     with pytest.raises(KeyError), in_options(NAMES):
-        raise KeyError("max_depth")
+        raise KeyError("delta")
     assert issubclass(BudgetExceededError, ValueError)
+
+
+def test_a_parameter_with_a_value_of_the_caller_is_not_reworded() -> None:
+    column = "delta must be"
+    with pytest.raises(InvalidParameterError, match="'delta must be' is not --delta"), in_options(NAMES):
+        raise InvalidParameterError(f"{column!r} is not {parameter('delta')}.")
+
+
+def test_errors_can_be_pickled_with_their_marks() -> None:
+    error = pickle.loads(pickle.dumps(InvalidParameterError(f"{parameter('delta')} is 2.", remedy="Take less.")))
+    assert (str(error), error.parameter, error.remedy) == ("delta is 2. Take less.", "delta", "Take less.")
+    assert str(error.word(NAMES)) == "--delta is 2. Take less."
+
+
+def test_a_place_stands_before_what_happened() -> None:
+    error = InvalidParameterError(f"{parameter('delta')} is 2.", remedy="Take less.").within("model.json")
+    assert str(error.word(NAMES)) == "model.json: --delta is 2. Take less."
+    assert str(error.advise("Take more.")) == "model.json: --delta is 2. Take more."
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_the_library_names_no_option(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    documented = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in documented:
+            assert not OPTION.search(node.value), (node.lineno, node.value)
 
 
 def test_a_drafted_domain_is_not_replaced_unasked(folder: Path, run: Run) -> None:

@@ -7,6 +7,7 @@ marked as being for the holder of the data only. A command that takes records an
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -62,8 +63,15 @@ def test_every_command_that_takes_records_is_decided_on() -> None:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
+def house(built: Path, tmp_path: Path) -> Path:
+    """Copy the models, data and policies to a folder that a test may change."""
+    return Path(shutil.copytree(built, tmp_path / "house"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make private models whose guarantees hold, three data sets, a holdout and a policy that accepts guarantees."""
+    tmp_path = tmp_path_factory.mktemp("built")
     records = people()
     odd = people(150).with_columns(age=pl.col("age") + 30, smoker=1 - pl.col("smoker"), town=pl.lit("x"))
     for name, frame in zip(NAMES, (records, odd, records[:1]), strict=True):
@@ -140,8 +148,17 @@ RECORDS: list[list[str]] = [
 ]
 
 
-@pytest.mark.parametrize("policy", ["policy.toml", "strict.toml"])
-@pytest.mark.parametrize("model", ["tree", "labels", "additive"])
+@pytest.mark.parametrize(
+    ("model", "policy"),
+    [
+        ("tree", "policy.toml"),
+        ("additive", "strict.toml"),
+        pytest.param("tree", "strict.toml", marks=pytest.mark.slow),
+        pytest.param("labels", "policy.toml", marks=pytest.mark.slow),
+        pytest.param("labels", "strict.toml", marks=pytest.mark.slow),
+        pytest.param("additive", "policy.toml", marks=pytest.mark.slow),
+    ],
+)
 def test_an_audit_is_the_same_whatever_the_data_are(model: str, policy: str, house: Path, run: Run) -> None:
     fixed = ["audit", f"{model}.json", "--domain", "bare.json", "--policy", policy]
     for form in ([], ["--json"], ["-o", "report.html"], ["-o", "report.json"], ["-o", "report.txt"]):

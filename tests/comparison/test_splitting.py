@@ -38,4 +38,8 @@ def test_too_few_records_are_refused(labels: list[int]) -> None:
 
 
 def test_two_classes_of_two_are_enough() -> None:
-    check_classes(np.array([0, 0, 2, 2, 1]))
+    labels = np.array([0, 0, 2, 2, 1])
+    check_classes(labels)
+    train, test = split(labels, 0, test_share=0.3, seed=0)
+    assert sorted(labels[train].tolist()) == [0, 1, 2]
+    assert sorted(labels[test].tolist()) == [0, 2]

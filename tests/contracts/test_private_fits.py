@@ -11,6 +11,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from glassine import (
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
+    PrivateSearchCV,
     PrivateTreeClassifier,
     SurrogateExplainer,
 )
@@ -80,6 +82,17 @@ def regressor(**fixed: Any) -> Make:
     return lambda **more: PrivateEBMRegressor(**(usual | fixed | more))
 
 
+def search(kind: Any, grid: dict[str, list[Any]], **fixed: Any) -> Make:
+    """Return a search whose factory gives the estimator what is the estimator's."""
+
+    def make(**more: Any) -> Any:
+        values: dict[str, Any] = {"domain": DOMAIN, "classes": ("no", "yes")} | fixed | more
+        own = {name: values.pop(name) for name in set(values) - set(inspect.signature(PrivateSearchCV).parameters)}
+        return PrivateSearchCV(kind(**own), grid, expected_fits=3, **values)
+
+    return make
+
+
 def decide(frame: Any) -> Any:
     """Decide by age: a black box that was trained on nobody."""
     return np.where(np.asarray(frame["age"], dtype=float) > 50, "yes", "no")
@@ -105,6 +118,7 @@ LEARNERS: dict[str, Make] = {
     "greedy, counted-gini": greedy("counted-gini", "strict"),
     "additive, boosting": classifier(PrivateEBMClassifier, algorithm="boosting"),
     "regression, boosting": regressor(algorithm="boosting"),
+    "search over trees": search(PrivateTreeClassifier, {"max_depth": [1, 2]}, literals="thresholds"),
 }
 """One form of every private learner."""
 
@@ -122,6 +136,11 @@ FITS: dict[str, Make] = SIMPLEST | {
     **{f"regression, {name}": regressor(algorithm=name) for name in ("penalized", "marginals")},
     "additive with pairs": classifier(PrivateEBMClassifier, interactions=1),
     "explainer, true labels": explainer(labels="true"),
+    "search over rule lists": search(PrivateRuleListClassifier, {"max_rules": [1, 2]}, literals="thresholds"),
+    "search over greedy lists": search(
+        partial(PrivateGreedyRuleListClassifier, delta=0.01), {"max_rules": [1, 2]}, mechanism="smooth-laplace"
+    ),
+    "search over additive models": search(PrivateEBMClassifier, {"algorithm": ["penalized", "marginals"]}),
 }
 
 

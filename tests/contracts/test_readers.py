@@ -18,7 +18,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 from glassine.domain import Binary, Domain, Real
 from glassine.formats import as_model, to_onnx, to_pmml, tree_or_rules, write_model
 from glassine.models import DecisionTree, RuleList
-from glassine.models.evidence import predict
 from tests.formats.reading import read_cells
 from tests.models.test_corels import RULES, CorelsClassifier
 from tests.models.test_scikit import NAMES, columns_of, make_data
@@ -112,18 +111,20 @@ def test_cells_partition_the_records(case: Case, tmp_path: Path) -> None:
 
 def test_counts_are_those_of_the_records(case: Case, tmp_path: Path) -> None:
     model = case.read(tmp_path / "m")
+    if not case.counted and model.classes is not None:
+        pytest.skip("the file holds no counts of these records")
     where = model.apply(columns_of(data_of(case)))
     for i, cell in enumerate(model.cells):
         if case.counted:
             assert cell.evidence.counts == tuple(int((TARGET[where == i] == c).sum()) for c in (0, 1))
-        elif cell.evidence.size and model.classes is None:
+        else:
             assert cell.evidence.size == int((where == i).sum())
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.predicts is not None])
 def test_predictions_are_those_of_the_estimator(name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    predicted = predict(case.read(tmp_path / "m"), columns_of(data_of(case)))
+    predicted = case.read(tmp_path / "m").predict(columns_of(data_of(case)))
     assert predicted.tolist() == case.predicts.predict(data_of(case)).tolist()
 
 

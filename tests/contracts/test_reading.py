@@ -36,7 +36,7 @@ from glassine.data.sources import read_frame
 from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
-from glassine.learners.intake import read_records, take_in
+from glassine.learners.intake import read_records, read_training
 
 BIG = 2**53
 ODD: tuple[Any, ...] = (
@@ -119,7 +119,7 @@ def records_read(data: Any) -> list[tuple[Any, ...]]:
     """Return the codes and numbers of records as a private fit reads them."""
     estimator = PrivateTreeClassifier(domain=DOMAIN)
     n = len(data)
-    intake = take_in(estimator, data, [0] * n, domain=DOMAIN, classes=(0, 1), private=True)
+    intake = read_training(estimator, data, [0] * n, domain=DOMAIN, classes=(0, 1), private=True)
     return row_values(intake.columns)
 
 
@@ -132,43 +132,56 @@ records = st.lists(st.tuples(*(st.sampled_from(ODD) for _ in ATTRIBUTES)), min_s
 COMMON = [(1,) * len(ATTRIBUTES), (2,) * len(ATTRIBUTES)]
 
 
+FEW_OR_MANY = [15, pytest.param(60, marks=pytest.mark.slow)]
+"""Drawn examples, beside those that are named."""
+
+
+@pytest.mark.parametrize("n_examples", FEW_OR_MANY)
 @pytest.mark.parametrize("container", ANYTHING)
-@settings(max_examples=60, deadline=None)
-@given(rows=records, place=st.integers(0, 5))
-@example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
-@example(rows=[*COMMON, (0.5,) * len(ATTRIBUTES)], place=2)
-@example(rows=[(BIG + 1,) * len(ATTRIBUTES), (0.5,) * len(ATTRIBUTES)], place=1)
-@example(rows=[*[("3",) * len(ATTRIBUTES)] * 100, *[(3,) * len(ATTRIBUTES)] * 3], place=0)
-def test_no_record_changes_how_another_is_read(container: str, rows: Rows, place: int) -> None:
-    if container == "pandas as it infers":
-        # What pandas itself rounds or converts before anything of ours sees it is out of reach.
-        rows = [tuple(v if type(v) in (str, int) and v not in LARGE else None for v in row) for row in rows]
+def test_no_record_changes_how_another_is_read(container: str, n_examples: int) -> None:
     make = ANYTHING[container]
-    everything = records_read(make(rows))
-    i = place % len(rows)
-    assert records_read(make(rows[:i] + rows[i + 1 :])) == everything[:i] + everything[i + 1 :]
-    # Of different containers too: a list is the definition.
-    assert everything == [row for one in rows for row in records_read([list(one)])]
+
+    @settings(max_examples=n_examples, deadline=None)
+    @given(rows=records, place=st.integers(0, 5))
+    @example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
+    @example(rows=[*COMMON, (0.5,) * len(ATTRIBUTES)], place=2)
+    @example(rows=[(BIG + 1,) * len(ATTRIBUTES), (0.5,) * len(ATTRIBUTES)], place=1)
+    @example(rows=[*[("3",) * len(ATTRIBUTES)] * 100, *[(3,) * len(ATTRIBUTES)] * 3], place=0)
+    def check(rows: Rows, place: int) -> None:
+        if container == "pandas as it infers":
+            # What pandas itself rounds or converts before anything of ours sees it is out of reach.
+            rows = [tuple(v if type(v) in (str, int) and v not in LARGE else None for v in row) for row in rows]
+        everything = records_read(make(rows))
+        i = place % len(rows)
+        assert records_read(make(rows[:i] + rows[i + 1 :])) == everything[:i] + everything[i + 1 :]
+        # Of different containers too: a list is the definition.
+        assert everything == [row for one in rows for row in records_read([list(one)])]
+
+    check()
 
 
-@settings(max_examples=60, deadline=None)
-@given(rows=records, place=st.integers(0, 5))
-@example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
-@example(rows=[(BIG + 1,) * len(ATTRIBUTES), (0.5,) * len(ATTRIBUTES)], place=1)
-@example(rows=[("inf",) * len(ATTRIBUTES), ("x",) * len(ATTRIBUTES)], place=1)
-def test_no_row_of_a_file_changes_how_another_is_read(tmp_path_factory: Any, rows: Rows, place: int) -> None:
-    path = tmp_path_factory.mktemp("csv") / "records.csv"
-    texts = [tuple("" if value is None else str(value).replace("\0", "") for value in row) for row in rows]
+@pytest.mark.parametrize("n_examples", FEW_OR_MANY)
+def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path, n_examples: int) -> None:
+    path = tmp_path / "records.csv"
 
     def read(some: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([tuple(ATTRIBUTES), *some])
         return records_read(read_frame(path, DOMAIN, lenient=True))
 
-    everything = read(texts)
-    i = place % len(texts)
-    assert read(texts[:i] + texts[i + 1 :]) == everything[:i] + everything[i + 1 :]
-    assert everything == records_read([list(row) for row in texts])
+    @settings(max_examples=n_examples, deadline=None)
+    @given(rows=records, place=st.integers(0, 5))
+    @example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
+    @example(rows=[(BIG + 1,) * len(ATTRIBUTES), (0.5,) * len(ATTRIBUTES)], place=1)
+    @example(rows=[("inf",) * len(ATTRIBUTES), ("x",) * len(ATTRIBUTES)], place=1)
+    def check(rows: Rows, place: int) -> None:
+        texts = [tuple("" if value is None else str(value).replace("\0", "") for value in row) for row in rows]
+        everything = read(texts)
+        i = place % len(texts)
+        assert read(texts[:i] + texts[i + 1 :]) == everything[:i] + everything[i + 1 :]
+        assert everything == records_read([list(row) for row in texts])
+
+    check()
 
 
 TYPED: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
@@ -199,7 +212,9 @@ def written(frame: pl.DataFrame, folder: Path) -> pl.DataFrame:
     return pl.DataFrame(read_frame(folder / "records.parquet"))
 
 
-@pytest.mark.parametrize("container", TYPED)
+@pytest.mark.parametrize(
+    "container", [pytest.param(name, marks=pytest.mark.slow) if name == "dask" else name for name in TYPED]
+)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_no_record_of_a_typed_column_changes_another(

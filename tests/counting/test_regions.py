@@ -152,14 +152,26 @@ def test_rules_on_one_attribute_in_a_long_chain() -> None:
     assert count == b
 
 
-def test_sampling_is_uniform_on_the_region() -> None:
-    domain = Domain({"a": Integer(0, 3), "c": Category(("x", "y", "z")), "b": Binary()})
-    outside: list[list[Literal]] = [
-        [Between("a", hi=1), OneOf("c", ("x",))],
-        [OneOf("b", (1,)), OneOf("c", ("x", "y"))],
-    ]
-    space = Space(domain, [lit for box in outside for lit in box], domain_aware=True)
-    region = Region({}, tuple(space.box(box) for box in outside))
+ALIKE = [[Between("a", hi=1), OneOf("c", ("x",))], [OneOf("b", (1,)), OneOf("c", ("x", "y"))]]
+UNLIKE = [[Between("a", hi=0), OneOf("c", ("x", "v"))], [OneOf("b", (1,)), OneOf("c", ("x",))], [Between("a", 8)]]
+
+
+@pytest.mark.parametrize(
+    ("most", "values", "inside", "outside"),
+    [
+        (3, "xyz", [], ALIKE),
+        # Atoms, and classes of atoms, of sizes far apart: their chances are not those of a fair die.
+        (9, "xyzuvw", [], UNLIKE),
+        (9, "xyzuvw", [OneOf("c", ("x", "y", "z", "u"))], UNLIKE),
+        (9, "xyzuvw", [Between("a", lo=2), OneOf("b", (1,))], []),
+    ],
+)
+def test_sampling_is_uniform_on_the_region(
+    most: int, values: str, inside: list[Literal], outside: list[list[Literal]]
+) -> None:
+    domain = Domain({"a": Integer(0, most), "c": Category(tuple(values)), "b": Binary()})
+    space = Space(domain, [*inside, *(lit for box in outside for lit in box)], domain_aware=True)
+    region = Region(space.box(inside), tuple(space.box(box) for box in outside))
     rng = np.random.default_rng(1)
     n = 20_000
     atoms = RegionCounter(space).sample(region, n, rng)

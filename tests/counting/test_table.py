@@ -15,15 +15,11 @@ import polars as pl
 import pytest
 
 from glassine import (
-    Between,
-    Branch,
     Category,
     CountTable,
     DecisionTree,
     Domain,
-    Evidence,
     Integer,
-    Node,
     PrivateTreeClassifier,
     SurrogateExplainer,
     audit,
@@ -33,8 +29,10 @@ from glassine.data.inference import infer_domain, violations
 from glassine.data.lazy import is_lazy
 from glassine.data.sources import read_table
 from glassine.data.table import Source, Table, as_table
+from glassine.domain import Between
 from glassine.errors import InvalidDataError, UnreadableFileError
 from glassine.microaggregation import microaggregate
+from glassine.models import Branch, Evidence, Node
 
 DOMAIN = Domain({"age": Integer(0, 99), "job": Category(("clerk", "baker")), "ill": Category(("no", "yes"))})
 TREE = DecisionTree(

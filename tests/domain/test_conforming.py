@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -282,6 +283,31 @@ def test_a_message_names_no_value() -> None:
     with pytest.raises(InvalidDataError) as caught:
         conform(frame, Domain({"salary": Integer(0, 5)}))
     assert "123456" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "attribute"),
+    [
+        # One declared text is enough: the column is not another one.
+        (["u", "v"], Category((1, "a"))),
+        (["u", "v"], Category(("a", 1))),
+        # One value that is read is enough, and so is one that is no text, or a gap.
+        (["u", "1"], Category((1, 2))),
+        (["u", 7], Category((1, 2))),
+        (["u", "?"], Category((1, 2))),
+        ([], Category((1, 2))),
+    ],
+)
+def test_texts_beside_declared_numbers_are_not_taken_for_another_column(values: list[Any], attribute: Category) -> None:
+    column = conform({"x": np.array(values, dtype=object)}, Domain({"x": replace(attribute, missing=True)})).array("x")
+    assert column.tolist() == [0 if value == "1" else -1 for value in values]
+
+
+@pytest.mark.parametrize("values", [["u", "v"], ["u"]])
+def test_texts_alone_where_numbers_are_declared_are_another_column(values: list[str]) -> None:
+    domain = Domain({"x": Category((1, 2), missing=True)})
+    with pytest.raises(InvalidDataError, match="holds text alone"):
+        conform({"x": np.array(values, dtype=object)}, domain)
 
 
 @pytest.mark.parametrize(

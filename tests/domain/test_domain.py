@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, ExactlyOne, Implies, Integer, Intervals, Real, infer_domain
+from glassine import Binary, Category, Domain, Integer, Real, infer_domain
 from glassine.data.inference import columns, violations
+from glassine.domain import ExactlyOne, Implies, Intervals
 from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.grid import on_grid, public_grid
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, UnreadableFileError

@@ -23,7 +23,6 @@ from glassine.domain import Category, Domain, Integer, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model, to_python, to_sql, tree_from_lightgbm, tree_from_treelite, tree_from_xgboost
 from glassine.models import DecisionTree
-from glassine.models.evidence import predict
 from tests.formats.reading import read_cells
 from tests.models.fuzzing import damaged, read_or_refused
 
@@ -175,7 +174,7 @@ def test_lists_of_categories_are_written_as_sql_and_python(name: str) -> None:
     gaps: dict[str, Any] = {key: LISTED[key].astype(object) for key in ("age", "dose", "colour")}
     for i, key in enumerate(gaps):
         gaps[key][i::7] = None
-    expected = predict(tree, gaps).tolist()
+    expected = tree.predict(gaps).tolist()
     frame = pl.DataFrame({key: values.tolist() for key, values in gaps.items()})
     with duckdb.connect() as connection:
         connection.register("records", frame.to_arrow())

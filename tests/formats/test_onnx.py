@@ -19,7 +19,7 @@ from glassine import parse_rules
 from glassine.domain import Between, Binary, Category, Domain, OneOf, Real
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, to_onnx, tree_from_onnx
-from glassine.models import Branch, DecisionTree, Evidence, Node, predict
+from glassine.models import Branch, DecisionTree, Evidence, Node
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_scikit import NAMES, make_data
 from tests.models.test_scikit_writer import answered
@@ -71,7 +71,7 @@ def test_the_runtime_predicts_what_the_model_predicts(case: Any) -> None:
     if not n:
         return
     columns = answered(model, columns)
-    expected = predict(model, columns).tolist()
+    expected = model.predict(columns).tolist()
     if not expected:
         return
     found = run(data, columns)
@@ -90,10 +90,10 @@ def test_what_is_written_reads_back_and_goes_the_same_way(case: Any) -> None:
         back = tree_from_onnx(to_onnx(model, domain), domain)
     except UnsupportedModelError:
         return
-    expected = predict(model, columns).tolist()
+    expected = model.predict(columns).tolist()
     if model.classes is None:
         expected = [float(np.float32(value)) for value in expected]
-    assert predict(back, columns).tolist() == expected
+    assert back.predict(columns).tolist() == expected
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -107,8 +107,8 @@ def test_a_converted_tree_is_the_tree(classes: int, zipmap: bool) -> None:
     read, true = tree_from_onnx(data, WIDE), as_model(fitted, WIDE)
     columns = {name: frame[name].to_numpy().astype(float) for name in NAMES}
     assert read.apply(columns).tolist() == true.apply(columns).tolist()
-    assert predict(read, columns).tolist() == fitted.predict(frame.to_numpy()).tolist()
-    assert session(data).run(None, {"X": frame.to_numpy()})[0].tolist() == predict(read, columns).tolist()
+    assert read.predict(columns).tolist() == fitted.predict(frame.to_numpy()).tolist()
+    assert session(data).run(None, {"X": frame.to_numpy()})[0].tolist() == read.predict(columns).tolist()
     for ours, theirs in zip(read.cells, true.cells, strict=True):
         assert ours.evidence.counts is None
         counts = theirs.evidence.counts
@@ -123,7 +123,7 @@ def test_a_converted_regression_and_texts_as_classes() -> None:
     read = tree_from_onnx(skl2onnx.to_onnx(fitted, numbers[:1]).SerializeToString())
     assert read.attributes == ("x0", "x1", "x2", "x3")
     columns = {f"x{i}": numbers[:, i].astype(float) for i in range(4)}
-    assert predict(read, columns).astype(float) == pytest.approx(fitted.predict(numbers), abs=1e-6)
+    assert read.predict(columns).astype(float) == pytest.approx(fitted.predict(numbers), abs=1e-6)
     named = DecisionTreeClassifier(max_depth=2).fit(numbers, np.where(target > 0, "ill", "well"))
     assert tree_from_onnx(skl2onnx.to_onnx(named, numbers[:1]).SerializeToString()).classes == ("ill", "well")
 
@@ -184,7 +184,7 @@ def test_every_mode_goes_where_the_runtime_goes(mode: str, bound: float, tracks:
     domain = Domain({"a": Real(-9, 9), "b": Real(-9, 9, missing=True)})
     found = session(data).run(None, {"X": records})[0].tolist()
     columns = {"a": records[:, 0].astype(float), "b": records[:, 1].astype(float)}
-    assert predict(tree_from_onnx(data, domain), columns).tolist() == found
+    assert tree_from_onnx(data, domain).predict(columns).tolist() == found
 
 
 BOTH = {"class_treeids": [0] * 4, "class_nodeids": [1, 1, 2, 2], "class_ids": [0, 1, 0, 1]}
@@ -230,7 +230,7 @@ def test_lists_of_texts_and_gaps() -> None:
         "colour": np.array(["red", None, "green", "sky blue", "green", None], dtype=object),
         "smoker": np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
     }
-    assert run(to_onnx(rules, domain), columns)[0].tolist() == predict(rules, columns).tolist()
+    assert run(to_onnx(rules, domain), columns)[0].tolist() == rules.predict(columns).tolist()
 
 
 def test_a_single_input_keeps_its_name_if_it_has_one() -> None:

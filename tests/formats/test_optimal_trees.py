@@ -12,7 +12,7 @@ import pytest
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, tree_from_streed, tree_or_rules
-from glassine.models import DecisionTree, predict
+from glassine.models import DecisionTree
 
 
 def made() -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
@@ -34,7 +34,7 @@ def test_a_tree_of_pystreed_is_the_tree(kept: int | None) -> None:
     fitted = pystreed.STreeDClassifier(max_depth=3, n_categories=3, max_num_binary_features=kept).fit(FRAME, TARGET)
     tree = as_model(fitted)
     assert isinstance(tree, DecisionTree)
-    assert predict(tree, COLUMNS).tolist() == fitted.predict(FRAME).tolist()
+    assert tree.predict(COLUMNS).tolist() == fitted.predict(FRAME).tolist()
     assert set(tree.attributes) == {"smoker", "town", "age"}
     where = tree.apply(COLUMNS)
     for i, cell in enumerate(tree.cells):
@@ -50,7 +50,7 @@ def test_labels_of_pystreed_are_the_classes(labels: tuple[int, int]) -> None:
     fitted = pystreed.STreeDClassifier(max_depth=2, n_categories=3).fit(FRAME, target)
     tree = as_model(fitted)
     assert tree.classes == labels
-    assert predict(tree, COLUMNS).tolist() == fitted.predict(FRAME).tolist()
+    assert tree.predict(COLUMNS).tolist() == fitted.predict(FRAME).tolist()
     where = tree.apply(COLUMNS)
     for i, cell in enumerate(tree.cells):
         assert cell.evidence.counts == tuple(int((target[where == i] == c).sum()) for c in labels)
@@ -61,15 +61,15 @@ def test_bare_arrays_and_regressions_of_pystreed() -> None:
     bits = np.column_stack([TARGET, FRAME["smoker"].to_numpy()])
     columns = {"x0": bits[:, 0], "x1": bits[:, 1]}
     classified = pystreed.STreeDClassifier(max_depth=2).fit(bits, TARGET)
-    assert predict(as_model(classified), columns).tolist() == TARGET.tolist()
+    assert as_model(classified).predict(columns).tolist() == TARGET.tolist()
     valued = pystreed.STreeDRegressor(max_depth=2).fit(bits, 1.5 * bits[:, 0] + bits[:, 1])
     tree = as_model(valued, Domain({"a": Binary(), "b": Binary()}))
-    found = predict(tree, {"a": bits[:, 0], "b": bits[:, 1]}).astype(float)
+    found = tree.predict({"a": bits[:, 0], "b": bits[:, 1]}).astype(float)
     assert found == pytest.approx(1.5 * bits[:, 0] + bits[:, 1], abs=1e-6)
     assert all(cell.evidence.total is None for cell in tree.cells)
     numbers = FRAME[["age"]].to_numpy().astype(float)
     cut = pystreed.STreeDClassifier(max_depth=1).fit(numbers, TARGET)
-    assert predict(as_model(cut), {"x0": numbers[:, 0]}).tolist() == cut.predict(numbers).tolist()
+    assert as_model(cut).predict({"x0": numbers[:, 0]}).tolist() == cut.predict(numbers).tolist()
 
 
 def test_what_pystreed_cannot_give() -> None:

@@ -13,7 +13,7 @@ from glassine import parse_rules
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import load_model, to_pmml, tree_from_pmml
-from glassine.models import DecisionTree, Evidence, Node, predict
+from glassine.models import DecisionTree, Evidence, Node
 from tests.models.fuzzing import damaged, read_or_refused
 from tests.models.test_scikit_writer import answered
 from tests.models.writing import HOSTILE, cases, chain, stump
@@ -73,7 +73,7 @@ def test_names_values_and_classes_stay_texts(text: str) -> None:
 def test_a_deep_tree_reads_back() -> None:
     tree = chain(900)
     columns = {"x": np.array([-0.5, 100.2, 899.5])}
-    assert predict(read(to_pmml(tree)), columns).tolist() == predict(tree, columns).tolist()
+    assert read(to_pmml(tree)).predict(columns).tolist() == tree.predict(columns).tolist()
 
 
 def test_regression_and_shares_without_counts() -> None:

@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 
-from glassine.attacks import reconstruct_rows
+from glassine.attacks import reconstruct_records
 from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.attacks.reconstruction.search import Search
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import load_forest, load_model, tree_from_treelite, tree_from_xgboost
@@ -28,7 +29,6 @@ from glassine.formats.builder import not_judged
 from glassine.formats.onnx import forest_from_onnx
 from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import DecisionTree
-from glassine.models.evidence import predict
 from glassine.models.forest import Forest
 from tests.formats.reading import read_cells
 
@@ -77,8 +77,12 @@ def test_lightgbm_tells_how_many_records_every_leaf_holds() -> None:
 def test_the_sizes_of_several_boosted_trees_rebuild_rows() -> None:
     pytest.importorskip("ortools")
     coarse = Domain({"age": Integer(18, 90), "dose": Real(-9, 9)})
-    outcome = reconstruct_rows(load_forest(FILES / "lightgbm_three.txt"), coarse, time_limit=20, random_state=0)
+    forest = load_forest(FILES / "lightgbm_three.txt")
+    outcome = reconstruct_records(forest, coarse, random_state=0, search=Search(time_limit=20))
     assert isinstance(outcome, Measured)
+    for tree in forest.trees:
+        held = np.bincount(tree.apply(outcome.value.rows), minlength=len(tree.cells)).tolist()
+        assert held == [cell.evidence.total for cell in tree.cells]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +192,7 @@ def test_the_trees_of_an_onnx_ensemble_add_up_to_what_a_runtime_answers(kind: An
     if kind is GradientBoostingClassifier:
         assert forest.classes is None
         start = fitted.init_.predict_proba(X[:1])[0, 1]
-        sums = sum(predict(tree, single).astype(float) for tree in forest.trees) + np.log(start / (1 - start))
+        sums = sum(tree.predict(single).astype(float) for tree in forest.trees) + np.log(start / (1 - start))
         assert np.allclose(1 / (1 + np.exp(-sums)), answers[:, 1], atol=1e-5)
         return
     assert forest.classes == tuple(range(classes))
@@ -196,7 +200,7 @@ def test_the_trees_of_an_onnx_ensemble_add_up_to_what_a_runtime_answers(kind: An
     total = np.zeros(answers.shape)
     for member, tree in zip(fitted.estimators_, forest.trees, strict=True):
         shares = [cell.evidence.shares(2) for cell in tree.cells]
-        assert (predict(tree, single) == member.predict(X.astype(np.float32))).all()
+        assert (tree.predict(single) == member.predict(X.astype(np.float32))).all()
         if classes == 2:
             total += np.array([row or (0, 0) for row in shares])[tree.apply(single)] / 4
     if classes == 2:
@@ -215,7 +219,7 @@ def test_a_forest_of_pmml_has_the_trees_without_their_counts() -> None:
         ]
         assert [cell.evidence.label for cell in tree.cells] == [cell.evidence.prediction for cell in alone.cells]
         assert all(node.evidence.size is None for node in tree.nodes)
-    outcome = reconstruct_rows(load_forest(FILES / "forest.onnx", DOMAIN), DOMAIN)
+    outcome = reconstruct_records(load_forest(FILES / "forest.onnx", DOMAIN), DOMAIN)
     assert isinstance(outcome, NotApplicable)
     assert "how many records" in outcome.reason
 

@@ -86,6 +86,7 @@ def test_texts_in_braces_are_no_ubjson() -> None:
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_value_or_refused(data: bytes) -> None:
     try:
-        parse_ubjson(data)
+        value = parse_ubjson(data)
     except UnreadableFileError:
         return
+    assert value is None or type(value) in (bool, int, float, str, list, dict)

@@ -19,7 +19,6 @@ from glassine import Binary, Category, CountTable, Domain, GlassineError, Intege
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.models.scoring import scores
 
 DOMAIN = Domain(
     {
@@ -151,14 +150,14 @@ def test_three_classes() -> None:
 def test_explanations_add_up(kind: Any) -> None:
     frame, y = people()
     model = learner(kind).fit(frame, target(kind, y))
-    local = model.explain_local(frame)
+    local = model.contributions(frame)
     total = np.tile(local.intercept, (len(frame), 1))
-    for k in range(local.contributions.shape[1]):
-        total = total + local.contributions[:, k]
+    for k in range(local.added.shape[1]):
+        total = total + local.added[:, k]
     assert (total == local.scores).all()
-    importances = [shape.importance for shape in model.explain_global()]
+    importances = [shape.importance for shape in model.summarize_model()]
     assert importances == sorted(importances, reverse=True)
-    assert model.explain_global()[0].name == "age"
+    assert model.summarize_model()[0].name == "age"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -309,7 +308,7 @@ def test_missing_categories_are_learnt_apart_from_undeclared_ones(kind: Any, alg
     assert set(groups.groups[groups.missing]) <= {None, "pope"}
     assert abs(term.weights[groups.missing] - 1000) < 200
     rows = frame[:2].with_columns(job=pl.Series([None, "astronaut"], dtype=pl.String))
-    chosen = scores(model, rows.with_columns(age=pl.lit(50), smoker=pl.lit(0), income=pl.lit(100.0)))[:, 0]
+    chosen = model.scores(rows.with_columns(age=pl.lit(50), smoker=pl.lit(0), income=pl.lit(100.0)))[:, 0]
     others = [term.scores[i, 0] for i, group in enumerate(groups.groups) if "clerk" in group]
     assert term.scores[groups.missing, 0] > max(others) + 0.5
     # A bin as good as empty is merged with another where bins must hold a share of the records.

@@ -14,12 +14,15 @@ from glassine import Category, Domain, Integer, PrivateEBMClassifier
 from glassine.learners.additive import boosting as ebm_boosting
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive.boosting import Boosting, boost
-from glassine.learners.additive.grids import Axis, bin_axes, public_grids
+from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.records import Binned
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
+
+from .binning import bin_axes
 
 UNITS = 1 << 20
 CLASSES = ("low", "middle", "high")
@@ -30,7 +33,7 @@ def axes_of(n_terms: int) -> list[Axis]:
     domain = Domain({f"x{k}": Integer(0, 3) for k in range(n_terms)})
     grids = public_grids(domain, {f"x{k}": [0, 1, 2] for k in range(n_terms)})
     codes = np.tile(np.arange(400, dtype=np.uint16) % 4, (n_terms, 1))
-    return bin_axes(codes, grids, 1e3, 0.1, Randomness.of(0))[0]
+    return bin_axes(codes, grids, Portion(mu=1e3, share=0.1, randomness=Randomness.of(0)))[0]
 
 
 def problem(n_classes: int, n: int = 400, seed: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -62,9 +65,7 @@ def test_steps_agree_with_a_naive_oracle(n_classes: int, monkeypatch: pytest.Mon
         axes,
         n_classes=n_classes,
         boosting=Boosting(epochs=30, leaves=4, rate=0.5),
-        mu=1.0,
-        share=0.9,
-        randomness=Randomness.of(0),
+        portion=Portion(mu=1.0, share=0.9, randomness=Randomness.of(0)),
         progress=None,
     )
     outputs = n_classes if n_classes > 2 else 1
@@ -87,20 +88,11 @@ def step_sums(codes: Any, scores: Any, target: Any) -> npt.NDArray[np.float64]:
     """Return the sums of one step of one term, four leaves, in units, as the released scores tell them."""
     outputs = len(scores)
     total = np.zeros((1, 4, outputs))
-    table = ebm_sums.exponential_table() if outputs > 1 else np.zeros(0)
-    ebm_boosting._epoch(
-        codes[:1],
-        scores.copy(),
-        target,
-        np.arange(4)[None],
-        np.zeros((1, 4, outputs), dtype=np.int64),
-        np.ones((1, 4)),
-        1.0,
-        1.0,
-        UNITS,
-        table,
-        total,
+    leaves = ebm_boosting.Leaves(
+        of_bin=np.arange(4)[None], sizes=np.ones((1, 4)), noise=np.zeros((1, 4, outputs), dtype=np.int64)
     )
+    loss = ebm_sums.Loss.of(outputs, 1.0, UNITS, classes=outputs > 1)
+    ebm_boosting._epoch(codes[:1], scores.copy(), target, leaves, 1.0, loss, total)
     return np.asarray(total[0])
 
 
@@ -137,9 +129,7 @@ def boosted(dataset: Any, seed: int | None) -> npt.NDArray[np.float64]:
         axes_of(1),
         n_classes=3,
         boosting=Boosting(epochs=2, leaves=4),
-        mu=0.5,
-        share=0.9,
-        randomness=Randomness.of(seed),
+        portion=Portion(mu=0.5, share=0.9, randomness=Randomness.of(seed)),
         progress=None,
     )
     return np.asarray(shapes.scores[0])
@@ -152,7 +142,7 @@ def lead(scores: npt.NDArray[np.float64]) -> float:
 
 def test_several_classes_keep_their_claim_and_shared_noise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     d0, d1 = neighbors()
-    assert not lower_bound(boosted, d0, d1, runs=400, mu=0.5, score=lead, seed=1).violated
+    assert not lower_bound(boosted, d0, d1, Claim(mu=0.5), score=lead, runs=Runs(400, seed=1)).violated
     original = FineNoise.draw
 
     def shared(self: FineNoise, shape: tuple[int, ...], randomness: Randomness) -> npt.NDArray[np.int64]:
@@ -160,7 +150,7 @@ def test_several_classes_keep_their_claim_and_shared_noise_is_found(monkeypatch:
         return np.repeat(original(self, (*shape[:-1], 1), randomness), shape[-1], axis=-1)
 
     monkeypatch.setattr(FineNoise, "draw", shared)
-    assert lower_bound(boosted, d0, d1, runs=400, mu=0.5, score=lead, seed=1).violated
+    assert lower_bound(boosted, d0, d1, Claim(mu=0.5), score=lead, runs=Runs(400, seed=1)).violated
 
 
 def test_several_classes_are_learnt() -> None:

@@ -14,7 +14,7 @@ from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, Pr
 from glassine.formats import to_python, to_sql
 from glassine.formats.json import from_dict, to_dict
 from glassine.models import AdditiveModel
-from glassine.models.scoring import bin_indices, predict
+from glassine.models.scoring import bin_indices
 
 DOMAIN = Domain(
     {
@@ -66,7 +66,7 @@ def test_cells_hold_who_was_counted_and_exports_agree(algorithm: str, classes: i
     back = from_dict(json.loads(json.dumps(to_dict(model))))
     assert back == model
     assert isinstance(back, AdditiveModel)
-    assert predict(back, frame).tolist() == expected
+    assert back.predict(frame).tolist() == expected
     space: dict[str, Any] = {}
     exec(to_python(model), space)  # noqa: S102 - the source is what the test is about
     assert [space["predict"](row) for row in frame.to_dicts()] == expected

@@ -20,13 +20,16 @@ from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive import targets as ebm_targets
 from glassine.learners.additive.boosting import ACCOUNTINGS
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.additive.grids import bin_axes, public_grids, read_cells
+from glassine.learners.additive.grids import public_grids, read_cells
 from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
 from glassine.privacy.randomness import Randomness
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
+
+from .binning import bin_axes
 
 UNITS = 1 << 20
 
@@ -116,7 +119,11 @@ def test_a_record_counts_once_on_each_level_of_a_tree(monkeypatch: pytest.Monkey
     for n in (300, 299):
         seen.clear()
         frame = pl.DataFrame({"x": x[:n], "job": ["a"] * n})
-        bin_axes(read_cells(conform(frame, domain), grids), grids, 1.0, 0.1, Randomness.of(0))
+        bin_axes(
+            read_cells(conform(frame, domain), grids),
+            grids,
+            Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
+        )
         released.append([array.copy() for array in seen])
     levels = sum(len(grid.sizes) for grid in grids)
     same = [a for a, b in zip(*released, strict=False) if len(a) == len(b)]
@@ -137,7 +144,7 @@ def test_the_base_counts_each_record_once(monkeypatch: pytest.MonkeyPatch) -> No
     numbers = np.array([-1.0, 0.5, 1.0])
     for n in (3, 2):
         target = Target(classes=None, bounds=(0.0, 1.0), name="y")
-        release_base(target, numbers[:n], 1.0, 0.1, Randomness.of(0))
+        release_base(target, numbers[:n], Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
     change = (caught[0][0] - caught[1][0]).astype(float)
     assert 0 < np.linalg.norm(change) <= caught[0][1]
 
@@ -257,11 +264,9 @@ def test_a_category_that_one_person_has_does_not_show() -> None:
         lambda data, seed: named_category(data, seed, declared=True),
         d0,
         d1,
-        runs=400,
-        epsilon=1.0,
-        delta=1e-6,
+        Claim(epsilon=1.0, delta=1e-6),
         score=pope_shows,
-        seed=1,
+        runs=Runs(400, seed=1),
     )
     assert not honest.violated
 
@@ -274,7 +279,7 @@ def test_names_taken_from_the_data_are_found() -> None:
         return float("pope" in model.domain_["job"].values)  # type: ignore[union-attr]  # a category
 
     d0, d1 = job_neighbors()
-    assert lower_bound(leaking, d0, d1, runs=200, epsilon=1.0, delta=1e-6, score=float, seed=1).violated
+    assert lower_bound(leaking, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(200, seed=1)).violated
     with pytest.warns(PrivacyLeakWarning):
         model = PrivateEBMClassifier(random_state=0).fit(*d1)
     assert any("domain inferred" in caveat for caveat in model.certificate_.caveats)
@@ -301,11 +306,11 @@ def far_regression(algorithm: str) -> Callable[[Any, int | None], float]:
     return run
 
 
-@pytest.mark.parametrize("algorithm", ["penalized", "boosting"])
+@pytest.mark.parametrize("algorithm", ["penalized", pytest.param("boosting", marks=pytest.mark.slow)])
 def test_regression_far_from_zero_keeps_its_claim(algorithm: str) -> None:
     d0, d1 = far_neighbors()
     assert not lower_bound(
-        far_regression(algorithm), d0, d1, runs=240, epsilon=1.0, delta=1e-6, score=float, seed=1
+        far_regression(algorithm), d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1)
     ).violated
 
 
@@ -340,6 +345,6 @@ def test_residuals_without_centre_and_clip_are_found(monkeypatch: pytest.MonkeyP
         return caught[2]
 
     d0, d1 = far_neighbors()
-    found = lower_bound(first_sum, d0, d1, runs=240, epsilon=1.0, delta=1e-6, score=float, seed=1)
+    found = lower_bound(first_sum, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1))
     assert found.violated
     assert ebm_targets.SMALLEST_SPREAD > 0

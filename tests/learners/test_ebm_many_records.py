@@ -16,6 +16,7 @@ from glassine.errors import InvalidMechanismError
 from glassine.formats import fingerprint
 from glassine.learners.additive import pairs as ebm_pair_choice
 from glassine.learners.additive import penalized as ebm_penalized
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.grids import bin_counted, public_grids
 from glassine.learners.additive.pairs import gain, gain_reach, release_gains
@@ -68,7 +69,11 @@ def sums_of(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_the_base_of_numbers_is_exact_on_the_circle(monkeypatch: pytest.MonkeyPatch) -> None:
     caught = sums_of(monkeypatch)
     values = np.random.default_rng(0).choice([-1.0, -0.25, 0.5, 1.0], 83)
-    release_base(Target(classes=None, bounds=(-1, 1), name=""), values, 1.0, 0.1, Randomness.of(0))
+    release_base(
+        Target(classes=None, bounds=(-1, 1), name=""),
+        values,
+        Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
+    )
     exact: list[Any] = [len(values), *(sum(Fraction(v) ** power for v in values) for power in (1, 2))]
     assert on_circle(caught[0]) == on_circle(part * FINEST for part in exact)
     assert max(abs(part) * FINEST for part in exact) > 2**63
@@ -77,11 +82,15 @@ def test_the_base_of_numbers_is_exact_on_the_circle(monkeypatch: pytest.MonkeyPa
 def test_counts_are_exact_on_the_circle(monkeypatch: pytest.MonkeyPatch) -> None:
     caught = sums_of(monkeypatch)
     labels = np.random.default_rng(0).integers(0, 2, 83)
-    release_base(Target(classes=(0, 1), bounds=None, name=""), labels, 1.0, 0.1, Randomness.of(0))
+    release_base(
+        Target(classes=(0, 1), bounds=None, name=""),
+        labels,
+        Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
+    )
     assert on_circle(caught[0]) == on_circle(np.bincount(labels).astype(object) * FINEST)
     grids = public_grids(Domain({"x": Integer(0, 3)}), None)
     counts = np.array([5, 40, 0, 33, 5], dtype=np.int64)
-    bin_counted([counts], grids, 1.0, 0.1, Randomness.of(0))
+    bin_counted([counts], grids, Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
     assert {value % CIRCLE for value in (counts.astype(object) * FINEST).tolist()} <= set(on_circle(caught[1]))
 
 
@@ -164,7 +173,7 @@ def test_released_gains_of_neighbors_differ_by_a_unit_of_sensitivity_at_most(mon
             more[0, 0] += abs(added)
             sums[0, 0, 0] += added * 2**30
             pair = type("Named", (), {"first": 0, "second": 1})()
-            release_gains([pair], [sums], [more], 2**30, mu=1.0, share=0.1, randomness=Randomness.of(0))
+            release_gains([pair], [sums], [more], 2**30, Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
 
 
 def test_residuals_for_the_choice_are_added_up_in_blocks_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,4 +222,4 @@ def test_scores_for_which_the_reach_is_not_proved_are_refused(largest: float) ->
 def test_a_release_of_gains_takes_no_larger_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ebm_pair_choice, "SCORE", 1.25)
     with pytest.raises(InvalidMechanismError, match="largest score of a cell"):
-        release_gains([], [], [], 2**30, mu=1.0, share=0.1, randomness=Randomness.of(0))
+        release_gains([], [], [], 2**30, Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))

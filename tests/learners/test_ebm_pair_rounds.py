@@ -16,7 +16,7 @@ from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.estimators import PrivateEBMRegressor
 from glassine.privacy.fine_gaussian import FineNoise
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
 
 NAMES = tuple("abcdef")
 PAIRS = tuple(combinations(NAMES, 2))
@@ -121,5 +121,5 @@ def test_the_verification_tells_whether_whole_fits_pay_for_pairs(
 
     mu = GaussianBudget.of(EPSILON, DELTA).mu
     assert math.isfinite(mu)
-    found = lower_bound(run, *neighbors(), runs=300, mu=mu, score=float, seed=1)
+    found = lower_bound(run, *neighbors(), Claim(mu=mu), score=float, runs=Runs(300, seed=1))
     assert found.violated == planted

@@ -18,15 +18,15 @@ from glassine.formats import to_python
 from glassine.formats.json import from_dict, to_dict
 from glassine.learners.additive import pairs as ebm_pair_choice
 from glassine.learners.additive.boosting import check_interactions
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.pairs import SCORE, Pair, cells_of_pair, coarser, codes_of, gain, release_gains
 from glassine.models import editing as applying
-from glassine.models.scoring import explain, scores
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
 
 UNITS = 1 << 20
 DOMAIN = Domain(
@@ -114,15 +114,15 @@ def test_a_pair_averages_to_zero_along_either_attribute() -> None:
 def test_what_is_published_of_pairs_reads_like_any_term(fitted: Any) -> None:
     frame, _ = crossed(400, seed=2)
     model = fitted.model_
-    shapes = fitted.explain_global()
+    shapes = fitted.summarize_model()
     pair = next(shape for shape in shapes if len(shape.term.bins) == 2)
     assert pair.importance > 1.5
     assert pair.low is not None
     assert (pair.low <= pair.released).all()
     assert (pair.term.errors > 0).any()
-    local = fitted.explain_local(frame)
-    assert np.allclose(local.intercept + local.contributions.sum(axis=1), local.scores, atol=1e-12)
-    assert (explain(model, frame).scores == scores(model, frame)).all()
+    local = fitted.contributions(frame)
+    assert np.allclose(local.intercept + local.added.sum(axis=1), local.scores, atol=1e-12)
+    assert (model.contributions(frame).scores == model.scores(frame)).all()
     assert from_dict(json.loads(json.dumps(to_dict(model)))) == model
     space: dict[str, Any] = {}
     exec(to_python(model), space)  # noqa: S102 - the source is what the test is about
@@ -184,7 +184,7 @@ def test_marginals_give_pairs_without_spending() -> None:
     more = model.marginals_.fit(interactions="auto")
     assert pairs_of(more) == [{"x", "z"}]
     assert more.guarantee == model.model_.guarantee
-    before, after = (np.mean((scores(m, frame)[:, 0] - y) ** 2) for m in (model.model_, more))
+    before, after = (np.mean((m.scores(frame)[:, 0] - y) ** 2) for m in (model.model_, more))
     assert after < 0.7 * before
     assert pairs_of(model.marginals_.fit(interactions=[("k", "x")])) == [{"x", "k"}]
 
@@ -335,12 +335,14 @@ def worst_neighbors() -> tuple[Any, Any]:
 def noisy_gain(records: Any, seed: int | None) -> float:
     pair = Pair.of([axis_of("x", [9.0, 9.0]), axis_of("w", [9.0, 9.0])], 0, 1, 8)
     sums, counts = tables_of(records[:, 2], records[:, 0].astype(int), records[:, 1].astype(int), (2, 2))
-    found, _ = release_gains([pair], [sums], [counts], UNITS, mu=1.0, share=0.1, randomness=Randomness.of(seed))
+    found, _ = release_gains(
+        [pair], [sums], [counts], UNITS, Portion(mu=1.0, share=0.1, randomness=Randomness.of(seed))
+    )
     return float(found.values[0])
 
 
 def test_gains_keep_their_claim() -> None:
-    assert not lower_bound(noisy_gain, *worst_neighbors(), runs=500, mu=1.0, score=float, seed=1).violated
+    assert not lower_bound(noisy_gain, *worst_neighbors(), Claim(mu=1.0), score=float, runs=Runs(500, seed=1)).violated
 
 
 @pytest.mark.parametrize("planted", ["a choice that is not paid", "the sensitivity of a smaller score"])
@@ -355,7 +357,7 @@ def test_gains_that_pay_too_little_are_found(planted: str, monkeypatch: pytest.M
     else:
         original = ebm_pair_choice.gain
         monkeypatch.setattr(ebm_pair_choice, "gain", lambda *given: 5 * original(*given))
-    assert lower_bound(noisy_gain, *worst_neighbors(), runs=500, mu=1.0, score=float, seed=1).violated
+    assert lower_bound(noisy_gain, *worst_neighbors(), Claim(mu=1.0), score=float, runs=Runs(500, seed=1)).violated
 
 
 def test_counts_of_pairs_that_pay_too_little_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,14 +367,14 @@ def test_counts_of_pairs_that_pay_too_little_are_found(monkeypatch: pytest.Monke
 
     def run(codes: Any, seed: int | None) -> float:
         counts, _, _ = ebm_pair_choice.release_counts(
-            [pair], codes[None, :], mu=1.0, share=0.1, randomness=Randomness.of(seed)
+            [pair], codes[None, :], Portion(mu=1.0, share=0.1, randomness=Randomness.of(seed))
         )
         return float(counts[0][0])
 
-    assert not lower_bound(run, *rows, runs=400, mu=1.0, score=float, seed=1).violated
+    assert not lower_bound(run, *rows, Claim(mu=1.0), score=float, runs=Runs(400, seed=1)).violated
     honest = FineNoise.of
     monkeypatch.setattr(FineNoise, "of", classmethod(lambda cls, mu, square: honest(5 * mu, square)))
-    assert lower_bound(run, *rows, runs=400, mu=1.0, score=float, seed=1).violated
+    assert lower_bound(run, *rows, Claim(mu=1.0), score=float, runs=Runs(400, seed=1)).violated
 
 
 @pytest.mark.slow
@@ -389,4 +391,4 @@ def test_a_whole_fit_with_a_chosen_pair_keeps_its_claim() -> None:
         return float(model.predict(records.head(1))[0])
 
     d0, d1 = (frame, np.full(200, 99.5)), (more, np.append(np.full(200, 99.5), 100.0))
-    assert not lower_bound(run, d0, d1, runs=240, epsilon=1.0, delta=1e-6, score=float, seed=1).violated
+    assert not lower_bound(run, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1)).violated

@@ -20,9 +20,10 @@ from glassine.data import lazy as engines
 from glassine.data.conform import collect
 from glassine.errors import InvalidDataError
 from glassine.learners.additive import records as ebm_records
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, bin_counted, public_grids
 from glassine.learners.additive.records import blocks_of
-from glassine.learners.additive.targets import take_in_classes
+from glassine.learners.additive.targets import read_classes
 from glassine.privacy.randomness import Randomness
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
 
@@ -34,14 +35,14 @@ ALGORITHMS = ("penalized", "boosting", "marginals")
 
 
 def training(frame: Any) -> Any:
-    return take_in_classes(PrivateEBMClassifier(), frame, "sick", domain=DOMAIN, classes=None)
+    return read_classes(PrivateEBMClassifier(), frame, "sick", domain=DOMAIN, classes=None)
 
 
 def axes_of(frame: pl.DataFrame) -> tuple[Any, list[Axis]]:
     held = training(frame)
     grids = public_grids(held.domain, None)
     counts = held.records.cell_counts(grids)
-    return grids, bin_counted(counts, grids, 100.0, 0.1, Randomness.of(0))[0]
+    return grids, bin_counted(counts, grids, Portion(mu=100.0, share=0.1, randomness=Randomness.of(0)))[0]
 
 
 @pytest.mark.parametrize("engine", LAZY)

@@ -23,7 +23,6 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import (
-    Between,
     Binary,
     Category,
     CountTable,
@@ -31,7 +30,6 @@ from glassine import (
     GlassineError,
     Integer,
     Ledger,
-    OneOf,
     OptimalRuleListClassifier,
     OptimalTreeClassifier,
     PrivacyLeakWarning,
@@ -40,7 +38,7 @@ from glassine import (
     audit,
     infer_domain,
 )
-from glassine.domain import Literal
+from glassine.domain import Between, Literal, OneOf
 from glassine.errors import BudgetExceededError, ClassTooLargeError, InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 

@@ -141,7 +141,7 @@ EPSILONS = [Fraction(1, 10**6), Fraction(1, 10), Fraction(1), Fraction(37, 5), F
 
 @pytest.mark.parametrize("kind", ["trees", "lists"])
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("most", [1, 1000, 10**6])
+@pytest.mark.parametrize("most", [1, pytest.param(1000, marks=pytest.mark.slow), 10**6])
 def test_rounding_is_below_the_stated_bound(kind: str, epsilon: Fraction, most: int) -> None:
     # The bound is for two data sets, so each may use half of it.
     models, worlds, listed, bound = some_class(kind, 2)
@@ -173,7 +173,15 @@ def test_a_coarser_arithmetic_would_exceed_the_bound(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["trees", "lists"])
-@pytest.mark.parametrize("n", [2**31 - 10, 2**31 - 1, 2**31, 10**10])
+@pytest.mark.parametrize(
+    "n",
+    [
+        pytest.param(2**31 - 10, marks=pytest.mark.slow),
+        2**31 - 1,
+        2**31,
+        pytest.param(10**10, marks=pytest.mark.slow),
+    ],
+)
 def test_billions_of_records(kind: str, n: int) -> None:
     # Counts are kept in 32 bits up to 2^31 - 1 records, in 64 beyond.
     models, worlds, listed, bound = some_class(kind, 3)

@@ -17,7 +17,7 @@ from glassine.auditing.policy import Policy
 from glassine.errors import InvalidCertificateError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.greedy import published as greedy_published
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-from glassine.learners.greedy.plan import MECHANISMS, GreedyPlan
+from glassine.learners.greedy.plan import MECHANISMS, GreedyPlan, GreedyWish
 from glassine.learners.greedy.published import AS_PUBLISHED, CONFIDENCE, Node, confidence_threshold, defects
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound, DiscreteLaplaceNoise, Parallel, Stated
@@ -32,18 +32,18 @@ DOMAIN = Domain.binary(["a", "b", "c"])
 
 
 def plan(mechanism: str, epsilon: float = 1.0, length: int = 5, support: float = 0.05) -> GreedyPlan:
-    return GreedyPlan.of(
+    wish = GreedyWish(
         mechanism=mechanism,
         accounting="published",
         epsilon=epsilon,
         delta=None,
-        length=length,
+        max_rules=length,
         min_support=support,
         confidence=0.99,
-        counts_share=None,
-        literals_share=0.2,
-        with_literals=False,
+        leaf_counts_share=None,
+        quantile_share=0.2,
     )
+    return GreedyPlan.of(wish, with_literals=False)
 
 
 def fitted(mechanism: str, accounting: str = "published", n: int = 500, **more: Any) -> PrivateGreedyRuleListClassifier:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine import AtMostOne, Between, Binary, Category, Domain, ExactlyOne, Implies, Integer, OneOf, Real
+from glassine import Binary, Category, Domain, Integer, Real
 from glassine.data.conform import conform
+from glassine.domain import AtMostOne, Between, ExactlyOne, Implies, OneOf
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.antecedents import Antecedent, PoolPlan
 from glassine.learners.greedy import strict as greedy_strict

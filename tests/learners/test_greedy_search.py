@@ -10,7 +10,8 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from glassine import Category, CountTable, Domain, ExactlyOne, Integer, OneOf
+from glassine import Category, CountTable, Domain, Integer
+from glassine.domain import ExactlyOne, OneOf
 from glassine.learners.antecedents import Antecedent, both_signs, declared, pairs
 from glassine.learners.greedy import impurity as split_gini
 from glassine.learners.greedy.growth import GreedyPool, Remaining, bit_set_bytes
@@ -22,7 +23,7 @@ from glassine.learners.greedy.impurity import (
     weighted_impurities,
 )
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
-from glassine.learners.intake import Intake, take_in
+from glassine.learners.intake import Intake, read_training
 
 DOMAIN = Domain({"n": Integer(0, 9, thresholds=(2, 5)), "c": Category(("x", "y", "z")), "b": Integer(0, 1)})
 
@@ -37,7 +38,9 @@ def intake(n: int, classes: int, seed: int = 0) -> Intake:
         }
     )
     estimator = GreedyRuleListClassifier(domain=DOMAIN)
-    return take_in(estimator, frame, rng.integers(0, classes, n), domain=DOMAIN, classes=range(classes), private=False)
+    return read_training(
+        estimator, frame, rng.integers(0, classes, n), domain=DOMAIN, classes=range(classes), private=False
+    )
 
 
 def rules() -> list[Antecedent]:
@@ -81,7 +84,7 @@ def test_multiplicities_count() -> None:
     frame = pl.DataFrame({"a": rng.integers(0, 2, 500), "y": rng.integers(0, 2, 500)})
     domain = Domain.binary(["a", "y"])
     table = CountTable.from_frame(frame, domain)
-    records = take_in(GreedyRuleListClassifier(), table, "y", domain=None, classes=None, private=False)
+    records = read_training(GreedyRuleListClassifier(), table, "y", domain=None, classes=None, private=False)
     remaining = Remaining.of(records, [(OneOf("a", (1,)),)])
     ones = frame.filter(pl.col("a") == 1)["y"].to_numpy()
     assert remaining.counts([0]).tolist() == [np.bincount(ones, minlength=2).tolist()]
@@ -109,7 +112,7 @@ def test_admissible_rules_can_take_and_leave_something() -> None:
     pool = GreedyPool.of(DOMAIN, rules())
     grid = list(product(range(10), ("x", "y", "z"), (0, 1)))
     frame = pl.DataFrame({"n": [g[0] for g in grid], "c": [g[1] for g in grid], "b": [g[2] for g in grid]})
-    records = take_in(
+    records = read_training(
         GreedyRuleListClassifier(domain=DOMAIN), frame, [0] * len(grid), domain=DOMAIN, classes=(0,), private=False
     )
     held = [truth(records, rule) for rule in pool.antecedents]

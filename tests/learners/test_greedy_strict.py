@@ -18,7 +18,7 @@ from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.growth import GreedyPool, Remaining
 from glassine.learners.greedy.impurity import GRID, impurity_levels
 from glassine.learners.greedy.strict import list_losses
-from glassine.learners.intake import take_in
+from glassine.learners.intake import read_training
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread
@@ -119,7 +119,9 @@ def test_counts_that_are_paid_once_and_released_twice_are_found(monkeypatch: pyt
 
 def growth(rows: tuple[Row, ...], domain: Domain) -> Remaining:
     X, y = np.array([row for row, _ in rows]).reshape(len(rows), len(domain)), np.array([label for _, label in rows])
-    intake = take_in(PrivateGreedyRuleListClassifier(domain=domain), X, y, domain=domain, classes=(0, 1), private=False)
+    intake = read_training(
+        PrivateGreedyRuleListClassifier(domain=domain), X, y, domain=domain, classes=(0, 1), private=False
+    )
     return Remaining.of(intake, pool_of(domain).antecedents)
 
 

@@ -13,7 +13,7 @@ from glassine.data.conform import conform
 from glassine.domain import Domain
 from glassine.learners.exhaustive.lists import list_model
 from glassine.learners.exhaustive.trees import Leaf, Split, leaf_nodes, tree_model
-from glassine.learners.publishing import decision_path, route
+from glassine.learners.publishing import decision_path
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
@@ -40,7 +40,7 @@ def test_a_tree_predicts_as_it_was_drawn(seed: int) -> None:
     leaves = leaf_nodes(tree)
     counts = np.arange(3 * len(leaves)).reshape(-1, 3)
     model = tree_model(tree, LITERALS, counts=counts, domain=DOMAIN, classes=("x", "y", "z"), source="test")
-    cells = route(model, RECORDS)
+    cells = model.apply(RECORDS)
     predictions = [model.cells[cell].evidence.prediction for cell in cells]
     assert predictions == [oracle.predict(engine.named(tree), world) for world in WORLDS]
     assert [cell.evidence.counts for cell in model.cells] == [tuple(row) for row in counts.tolist()]
@@ -58,7 +58,7 @@ def test_a_list_predicts_as_it_was_drawn(seed: int) -> None:
     model = list_model(
         rules, engine.singles(LITERALS), counts=counts, attributes=DOMAIN.names, classes=(0, 1, 2), source="test"
     )
-    cells = route(model, RECORDS)
+    cells = model.apply(RECORDS)
     predictions = [model.cells[cell].evidence.prediction for cell in cells]
     assert predictions == [oracle.predict(engine.named(rules), world) for world in WORLDS]
     assert [rule.evidence.counts for rule in model.rules] == [tuple(row) for row in counts.tolist()]
@@ -80,5 +80,5 @@ def leaves_of(tree: Any) -> list[Any]:
 def test_a_single_leaf_takes_everything() -> None:
     model = tree_model(Leaf(0), [], counts=np.array([[3, 1]]), domain=Domain.binary(["b"]), classes=(0, 1), source="t")
     records = conform({"b": np.array([0, 1, 1])}, Domain.binary(["b"]))
-    assert route(model, records).tolist() == [0, 0, 0]
+    assert model.apply(records).tolist() == [0, 0, 0]
     assert len(model.nodes) == 1

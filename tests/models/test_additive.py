@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, Edit, Guarantee, NumericBins, Term
 from glassine.models.additive import released_terms
-from glassine.models.scoring import bin_indices, explain, predict, predict_proba, scores
+from glassine.models.scoring import bin_indices
 from tests.models.additive_models import additive_models, income_model, records_for, simple_model
 
 X = NumericBins("x", (1.0,))
@@ -198,7 +198,7 @@ def oracle(model: AdditiveModel, records: dict[str, npt.NDArray[Any]], row: int)
 @given(additive_models(), st.integers(0, 2**32 - 1))
 def test_scores_agree_with_the_definition(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 12)
-    found = scores(model, records)
+    found = model.scores(records)
     for row in range(12):
         assert found[row].tolist() == oracle(model, records, row)
 
@@ -206,29 +206,29 @@ def test_scores_agree_with_the_definition(model: AdditiveModel, seed: int) -> No
 @given(additive_models(), st.integers(0, 2**32 - 1))
 def test_contributions_add_up_to_the_score_exactly(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 9)
-    local = explain(model, records)
+    local = model.contributions(records)
     total = np.tile(local.intercept, (9, 1))
     for k in range(len(model.terms)):
-        total = total + local.contributions[:, k]
+        total = total + local.added[:, k]
     assert np.array_equal(total, local.scores)
-    assert np.array_equal(total, scores(model, records))
+    assert np.array_equal(total, model.scores(records))
     assert [index.tolist() for index in bin_indices(model, records)] == local.bins.T.tolist()
     for name, label, value in local.record(0):
         k = local.terms.index(name)
-        assert (label, value) == (local.labels[k][local.bins[0, k]], local.contributions[0, k, 0])
+        assert (label, value) == (local.labels[k][local.bins[0, k]], local.added[0, k, 0])
 
 
 @given(additive_models(), st.integers(0, 2**32 - 1))
 def test_predictions_follow_from_scores(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 9)
-    found, predicted = scores(model, records), predict(model, records)
+    found, predicted = model.scores(records), model.predict(records)
     if model.classes is None:
         low, high = model.target_bounds or (-math.inf, math.inf)
         assert predicted.tolist() == [min(max(score, low), high) for score in found[:, 0].tolist()]
         with pytest.raises(InvalidModelError, match="no probabilities"):
-            predict_proba(model, records)
+            model.predict_proba(records)
         return
-    shares = predict_proba(model, records)
+    shares = model.predict_proba(records)
     assert shares.shape == (9, len(model.classes))
     assert np.allclose(shares.sum(axis=1), 1)
     assert ((shares >= 0) & (shares <= 1)).all()
@@ -244,8 +244,8 @@ def test_predictions_follow_from_scores(model: AdditiveModel, seed: int) -> None
 def test_two_classes_tie_on_the_first_and_extremes_do_not_overflow() -> None:
     model = simple_model([-1e300, 0.0, 1e300, 0.0], link="logit", classes=("no", "yes"))
     data = {"x": np.array([0.0, 1.5, 3.0])}
-    assert predict(model, data).tolist() == ["no", "no", "yes"]
-    assert predict_proba(model, data).tolist() == [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    assert model.predict(data).tolist() == ["no", "no", "yes"]
+    assert model.predict_proba(data).tolist() == [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
 
 
 FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
@@ -276,17 +276,17 @@ def test_frames_of_every_kind_are_read_alike(kind: str) -> None:
 
 def test_an_array_has_the_attributes_in_order() -> None:
     model = simple_model([1.0, 2.0, 3.0], attributes=("w", "x"))
-    assert scores(model, np.array([[9.0, 0.0], [9.0, 5.0], [9.0, np.nan]]))[:, 0].tolist() == [1.0, 2.0, 3.0]
+    assert model.scores(np.array([[9.0, 0.0], [9.0, 5.0], [9.0, np.nan]]))[:, 0].tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(InvalidDataError, match=r"shape \(n, 2\)"):
-        scores(model, np.zeros((3, 1)))
+        model.scores(np.zeros((3, 1)))
 
 
 def test_whole_numbers_booleans_and_infinities_are_numbers() -> None:
     model = simple_model([1.0, 2.0, 3.0])
-    assert scores(model, {"x": np.array([1, 2])})[:, 0].tolist() == [1.0, 2.0]
-    assert scores(model, {"x": np.array([False, True])})[:, 0].tolist() == [1.0, 1.0]
-    assert scores(model, {"x": np.array([-np.inf, np.inf, np.nan])})[:, 0].tolist() == [1.0, 2.0, 3.0]
-    assert scores(model, {"x": np.array([10**400, -(10**400), None], dtype=object)})[:, 0].tolist() == [2.0, 1.0, 3.0]
+    assert model.scores({"x": np.array([1, 2])})[:, 0].tolist() == [1.0, 2.0]
+    assert model.scores({"x": np.array([False, True])})[:, 0].tolist() == [1.0, 1.0]
+    assert model.scores({"x": np.array([-np.inf, np.inf, np.nan])})[:, 0].tolist() == [1.0, 2.0, 3.0]
+    assert model.scores({"x": np.array([10**400, -(10**400), None], dtype=object)})[:, 0].tolist() == [2.0, 1.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -300,20 +300,20 @@ def test_whole_numbers_booleans_and_infinities_are_numbers() -> None:
 )
 def test_data_that_cannot_be_read(data: Any, message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
-        predict(simple_model([1.0, 2.0, 3.0]), data)
+        simple_model([1.0, 2.0, 3.0]).predict(data)
 
 
 def test_a_model_without_terms_says_the_intercept() -> None:
     model = AdditiveModel(attributes=("x",), terms=(), intercept=(0.5,), link="identity")
-    assert predict(model, {"x": np.zeros(3)}).tolist() == [0.5] * 3
-    assert predict(model, pl.DataFrame({"x": ["a", "b"]})).tolist() == [0.5] * 2
-    assert explain(model, np.zeros((2, 1))).contributions.shape == (2, 0, 1)
+    assert model.predict({"x": np.zeros(3)}).tolist() == [0.5] * 3
+    assert model.predict(pl.DataFrame({"x": ["a", "b"]})).tolist() == [0.5] * 2
+    assert model.contributions(np.zeros((2, 1))).added.shape == (2, 0, 1)
     with pytest.raises(InvalidDataError, match="need a length"):
-        predict(model, 3)
+        model.predict(3)
 
 
 def test_no_record_gives_no_score() -> None:
-    assert scores(simple_model([1.0, 2.0, 3.0]), {"x": np.zeros(0)}).shape == (0, 1)
+    assert simple_model([1.0, 2.0, 3.0]).scores({"x": np.zeros(0)}).shape == (0, 1)
 
 
 def test_terms_may_group_one_category_in_two_ways() -> None:
@@ -321,7 +321,7 @@ def test_terms_may_group_one_category_in_two_ways() -> None:
     coarse = Term(bins=(CategoryBins("c", (("b", "a"),)),), scores=np.array([16.0, 32.0]), name="again")
     model = AdditiveModel(attributes=("c",), terms=(fine, coarse), intercept=(0.0,), link="identity")
     data = {"c": np.array(["a", "b", "z", None, "q"], dtype=object)}
-    assert scores(model, data)[:, 0].tolist() == [17.0, 18.0, 36.0, 40.0, 40.0]
+    assert model.scores(data)[:, 0].tolist() == [17.0, 18.0, 36.0, 40.0, 40.0]
 
 
 def test_weights_are_exact_unless_the_guarantee_says_noise() -> None:

@@ -15,7 +15,6 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import to_python, to_sql, to_text
 from glassine.models import AdditiveModel, CategoryBins, Term
 from glassine.models.editing import monotone
-from glassine.models.scoring import predict, predict_proba, scores
 from tests.models.additive_models import additive_models, income_model, records_for, simple_model
 from tests.models.test_sql import frame_of, in_duckdb, in_sqlite
 from tests.models.writing import HOSTILE
@@ -38,7 +37,7 @@ def sql_records(model: AdditiveModel, seed: int) -> dict[str, Any]:
 def test_sql_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
     records = sql_records(model, seed)
     frame = frame_of(records)
-    expected, predicted = scores(model, records), predict(model, records)
+    expected, predicted = model.scores(records), model.predict(records)
     rows = in_duckdb(to_sql(model, "records", probabilities=model.classes is not None), frame)
     assert [row["prediction"] for row in rows] == predicted.tolist()
     names = ["prediction_score"]
@@ -47,7 +46,7 @@ def test_sql_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
     assert [[row[name] for name in names] for row in rows] == expected.tolist()
     if model.classes is not None:
         found = [[row[f"probability_{label}"] for label in model.classes] for row in rows]
-        assert np.allclose(found, predict_proba(model, records), atol=1e-12)
+        assert np.allclose(found, model.predict_proba(records), atol=1e-12)
     if model.link != "softmax":
         alone = in_duckdb(f"SELECT {to_sql(model)} AS p FROM records", frame)  # noqa: S608, the expression is tested
         assert [row["p"] for row in alone] == predicted.tolist()
@@ -57,7 +56,7 @@ def test_sql_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
 @given(additive_models(plain=True), st.integers(0, 2**32 - 1))
 def test_sqlite_agrees(model: AdditiveModel, seed: int) -> None:
     records = sql_records(model, seed)
-    expected = scores(model, records)
+    expected = model.scores(records)
     name = "prediction_score" if model.link != "softmax" else f"prediction_score_{(model.classes or ())[-1]}"
     rows = in_sqlite(to_sql(model, "records"), frame_of(records))
     assert np.allclose([row[name] for row in rows], expected[:, -1], rtol=1e-12, atol=1e-300)
@@ -116,7 +115,7 @@ def run(model: AdditiveModel) -> dict[str, Any]:
 def test_python_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 8)
     space = run(model)
-    expected, predicted = scores(model, records), predict(model, records).tolist()
+    expected, predicted = model.scores(records), model.predict(records).tolist()
     for row in range(8):
         record = {name: values[row] for name, values in records.items()}
         assert space["scores"](record) == expected[row].tolist()
@@ -125,7 +124,7 @@ def test_python_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
             shares = space["predict_proba"](record)
             assert list(shares) == list(model.classes)
             one = {name: values[row : row + 1] for name, values in records.items()}
-            assert np.allclose(list(shares.values()), predict_proba(model, one)[0], rtol=1e-9, atol=1e-12)
+            assert np.allclose(list(shares.values()), model.predict_proba(one)[0], rtol=1e-9, atol=1e-12)
 
 
 def test_text_tells_every_score_and_edit() -> None:

@@ -21,7 +21,6 @@ from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelEr
 from glassine.formats import as_model, load_model
 from glassine.formats.sklearn.interpret import additive_from_interpret, extras_of_interpret
 from glassine.models import AdditiveModel, CategoryBins, NumericBins
-from glassine.models.scoring import predict_proba, scores
 
 glassbox = pytest.importorskip("interpret.glassbox")
 private = pytest.importorskip("interpret.privacy")
@@ -86,11 +85,11 @@ def test_scores_are_those_of_interpret(kind: str, form: str) -> None:
     ebm = machine(kind)
     X, _ = records(gaps=kind != "no gaps")
     model = read(ebm if form == "object" else jsonable(ebm))
-    np.testing.assert_allclose(scores(model, X), truth(ebm, X), atol=1e-12, rtol=0)
+    np.testing.assert_allclose(model.scores(X), truth(ebm, X), atol=1e-12, rtol=0)
     assert {len(term.bins) for term in model.terms} == {1, 2}
     assert {type(bins) for term in model.terms for bins in term.bins} == {NumericBins, CategoryBins}
     if kind != "regression":
-        np.testing.assert_allclose(predict_proba(model, X), ebm.predict_proba(X), atol=1e-12, rtol=0)
+        np.testing.assert_allclose(model.predict_proba(X), ebm.predict_proba(X), atol=1e-12, rtol=0)
 
 
 def test_values_on_a_cut_and_beyond_the_range_score_as_in_interpret() -> None:
@@ -99,7 +98,7 @@ def test_values_on_a_cut_and_beyond_the_range_score_as_in_interpret() -> None:
     cuts = np.array(ebm.bins_[0][0])
     probes = np.concatenate([cuts, np.nextafter(cuts, -np.inf), np.nextafter(cuts, np.inf), [-1e9, 1e9, np.nan]])
     many = X.iloc[[1]].loc[lambda frame: frame.index.repeat(len(probes))].assign(number=probes)
-    np.testing.assert_allclose(scores(read(ebm), many), truth(ebm, many), atol=1e-12, rtol=0)
+    np.testing.assert_allclose(read(ebm).scores(many), truth(ebm, many), atol=1e-12, rtol=0)
 
 
 def test_values_never_seen_score_as_in_interpret() -> None:
@@ -107,7 +106,7 @@ def test_values_never_seen_score_as_in_interpret() -> None:
     X, _ = records(gaps=False)
     X["text"] = "never seen"
     X["grade"] = 7.25
-    np.testing.assert_allclose(scores(read(ebm), X), truth(ebm, X), atol=1e-12, rtol=0)
+    np.testing.assert_allclose(read(ebm).scores(X), truth(ebm, X), atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("kind", ["binary", "several"])
@@ -119,7 +118,7 @@ def test_missing_and_unseen_values_score_apart_as_in_interpret(kind: str) -> Non
     assert not alike.all()
     for value in (None, "never seen"):
         frame = X.assign(text=value)
-        np.testing.assert_allclose(scores(model, frame), truth(ebm, frame), atol=1e-12, rtol=0)
+        np.testing.assert_allclose(model.scores(frame), truth(ebm, frame), atol=1e-12, rtol=0)
     labels = {b.labels[-2:] for t in model.terms for b in t.bins if b.attribute == "text"}
     assert labels == {("missing", "other")}
     same = additive_from_interpret(machine("no gaps"))
@@ -165,7 +164,7 @@ def test_a_private_machine_keeps_its_claim_and_gets_caveats() -> None:
             epsilon=2.0, delta=1e-6, feature_types=TYPES, max_rounds=5, random_state=1
         ).fit(X, y)
     model = read(ebm)
-    np.testing.assert_allclose(scores(model, X), truth(ebm, X), atol=1e-12, rtol=0)
+    np.testing.assert_allclose(model.scores(X), truth(ebm, X), atol=1e-12, rtol=0)
     claim = model.guarantee
     assert claim is not None
     assert (claim.epsilon, claim.delta) == (2.0, 1e-6)
@@ -193,7 +192,7 @@ def test_every_detail_of_the_json_reads() -> None:
             warnings.simplefilter("ignore")
             data = json.loads(json.dumps(machine("no gaps").to_jsonable(detail=detail)))
         X, _ = records(gaps=False)
-        np.testing.assert_allclose(scores(read(data), X), truth(machine("no gaps"), X), atol=1e-12, rtol=0)
+        np.testing.assert_allclose(read(data).scores(X), truth(machine("no gaps"), X), atol=1e-12, rtol=0)
 
 
 def test_what_is_not_supported_is_refused() -> None:

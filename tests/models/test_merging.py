@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from glassine import Category, DecisionTree, Domain, MultiwayTreeClassifier, scrub
-from glassine.attacks.disclosure.remedies import measure_remedies
+from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.domain import OneOf
 from glassine.models import Branch, Evidence, Node
 from glassine.models.transform import merge_leaves
@@ -98,7 +98,9 @@ def test_scrubbing_and_the_remedies_merge_alike(seed: int, n: int, below: int) -
     for data in (None, frame):
         scrubbed = scrub(tree, domain, counts="keep", smallest_leaf=below, data=data).model
         assert written(scrubbed) == written(expected)
-    table = measure_remedies(tree, frame, y, merge_below=[below], purities=[], round_to=[], epsilons=[])
+    table = measure_remedies(
+        tree, frame, y, remedies=Remedies(merge_below=[below], purities=[], round_to=[], epsilons=[])
+    )
     row = next(row for row in table.rows if row.kind == "merge")
     assert row.reason is None
     assert row.n_leaves == sum(cell.evidence.size != 0 for cell in expected.cells)

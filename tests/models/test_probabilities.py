@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine.domain import Binary, Domain, OneOf
-from glassine.models import Evidence, Guarantee, Rule, RuleList, cell_probabilities, predict_proba
+from glassine.models import Evidence, Guarantee, Rule, RuleList, cell_probabilities
 
 NOISY = Guarantee(epsilon=1.0, count_scale=20.0)
 
@@ -53,6 +53,6 @@ def test_the_label_is_the_first_most_probable_class_and_the_counts_are_nearest(
 
 
 def test_records_get_the_probabilities_of_their_cell() -> None:
-    found = predict_proba(rules(Evidence(counts=(1, 3))), {"a": np.array([1, 0])})
+    found = rules(Evidence(counts=(1, 3))).predict_proba({"a": np.array([1, 0])})
     assert found[0].tolist() == [0.25, 0.75]
     assert np.isnan(found[1]).all()

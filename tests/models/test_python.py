@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.formats import to_python
-from glassine.models import DecisionTree, Evidence, Rule, RuleList, predict, predict_proba
+from glassine.models import DecisionTree, Evidence, Rule, RuleList
 from tests.models.writing import HOSTILE, cases, chain, stump
 
 
@@ -41,7 +41,7 @@ def test_the_source_predicts_what_the_model_predicts(case: Any) -> None:
         one = {name: values[row : row + 1] for name, values in columns.items()}
         record = {name: values[0] for name, values in one.items()}
         try:
-            expected = predict(model, one)[0]
+            expected = model.predict(one)[0]
         except InvalidDataError:
             with pytest.raises(ValueError, match="no branch"):
                 space["predict"](record)
@@ -53,7 +53,7 @@ def test_the_source_predicts_what_the_model_predicts(case: Any) -> None:
         if model.classes is None:
             assert "predict_proba" not in space
             continue
-        shares, published = space["predict_proba"](record), predict_proba(model, one)[0]
+        shares, published = space["predict_proba"](record), model.predict_proba(one)[0]
         assert (shares is None) == bool(np.isnan(published).any())
         if shares is not None:
             assert list(shares) == list(model.classes)
@@ -108,7 +108,7 @@ def test_one_attribute_as_number_and_as_value() -> None:
 def test_any_depth_compiles(depth: int) -> None:
     space, model = run(chain(depth)), chain(depth)
     values = [-1.0, depth / 2, depth - 1.5, depth + 1.0, math.nan]
-    assert [space["predict"]({"x": x}) for x in values] == predict(model, {"x": np.array(values)}).tolist()
+    assert [space["predict"]({"x": x}) for x in values] == model.predict({"x": np.array(values)}).tolist()
 
 
 def test_a_missing_column_is_an_error() -> None:

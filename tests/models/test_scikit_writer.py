@@ -21,7 +21,7 @@ from glassine import parse_rules
 from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, to_sklearn
-from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict, predict_proba
+from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from tests.models.test_scikit import columns_of, make_data
 from tests.models.test_sql import frame_of
 from tests.models.writing import HOSTILE, cases, chain, stump
@@ -54,7 +54,7 @@ def test_the_pipeline_predicts_what_the_model_predicts(case: Any) -> None:
     columns = answered(model, columns)
     if not len(next(iter(columns.values()))):
         return
-    expected = predict(model, columns).tolist()
+    expected = model.predict(columns).tolist()
     for given_domain in (None, domain):
         presence = {lit.attribute for lit in model.literals if isinstance(lit, OneOf) and not lit.values}
         compared = {lit.attribute for lit in model.literals if isinstance(lit, Between) or lit.values}
@@ -78,7 +78,7 @@ def test_probabilities_are_the_published_shares(case: Any) -> None:
     order = [pipeline.classes_.tolist().index(label) for label in model.classes]
     found = pipeline.predict_proba(frame_of(columns))[:, order]
     cells = [model.cells[i].evidence for i in model.apply(columns)]
-    for row, evidence, published in zip(found, cells, predict_proba(model, columns), strict=True):
+    for row, evidence, published in zip(found, cells, model.predict_proba(columns), strict=True):
         label = evidence.prediction
         if np.isnan(published).any() or published[label] < published.max():
             published = np.eye(len(row))[label]
@@ -117,7 +117,7 @@ def test_what_is_read_back_has_the_same_regions(case: Any) -> None:
     if not len(next(iter(columns.values()))):
         return
     back = as_model(to_sklearn(model, domain), domain)
-    assert predict(back, columns).tolist() == predict(model, columns).tolist()
+    assert back.predict(columns).tolist() == model.predict(columns).tolist()
     # Records of one leaf there lie in one leaf or rule here.
     home: dict[int, int] = {}
     for theirs, ours in zip(back.apply(columns).tolist(), model.apply(columns).tolist(), strict=True):
@@ -193,7 +193,7 @@ def test_a_tree_without_splits_and_a_deep_one() -> None:
     deep = chain(500)
     values = np.array([-1.0, 70.5, 1000.0, np.nan])
     found = to_sklearn(deep).predict(pl.DataFrame({"x": values}))
-    assert found.tolist() == predict(deep, {"x": values}).tolist()
+    assert found.tolist() == deep.predict({"x": values}).tolist()
 
 
 def test_what_scikit_learn_cannot_hold_is_refused() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given
 
 from glassine.errors import InvalidParameterError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
-from glassine.models.additive import explain_global, model_html
+from glassine.models.additive import model_html, summarize_model
 from glassine.models.editing import set_score
-from glassine.models.scoring import explain, local_html
+from glassine.models.scoring import contributions_html
 from glassine.models.shapes import bands, draw_shape, term_importance
 from glassine.models.svg import ticks
 from tests.models.additive_models import additive_models, income_model, simple_model
@@ -39,7 +39,7 @@ def test_importance_with_noisy_or_no_weights() -> None:
 
 
 def test_importances_order_the_shape_functions() -> None:
-    shapes = explain_global(income_model())
+    shapes = summarize_model(income_model())
     values = [shape.importance for shape in shapes]
     assert values == sorted(values, reverse=True)
     assert {shape.name for shape in shapes} == {term.name for term in income_model().terms}
@@ -60,8 +60,8 @@ def test_bands_cover_as_often_as_they_say(coverage: float) -> None:
 
 def test_bands_belong_to_the_released_scores() -> None:
     model = income_model()
-    before = {shape.name: shape for shape in explain_global(model)}["age"]
-    after = {shape.name: shape for shape in explain_global(set_score(model, "age", 0, 5.0))}["age"]
+    before = {shape.name: shape for shape in summarize_model(model)}["age"]
+    after = {shape.name: shape for shape in summarize_model(set_score(model, "age", 0, 5.0))}["age"]
     assert not before.edited
     assert after.edited
     assert after.low is not None
@@ -72,7 +72,7 @@ def test_bands_belong_to_the_released_scores() -> None:
 
 
 def test_no_errors_no_bands() -> None:
-    shape = explain_global(simple_model([1.0, 2.0, 3.0]))[0]
+    shape = summarize_model(simple_model([1.0, 2.0, 3.0]))[0]
     assert shape.low is None
     assert shape.high is None
     assert "band" not in draw_shape(shape)
@@ -81,12 +81,12 @@ def test_no_errors_no_bands() -> None:
 @pytest.mark.parametrize("coverage", [0, 1, -1, float("nan")])
 def test_a_coverage_out_of_range_is_refused(coverage: float) -> None:
     with pytest.raises(InvalidParameterError, match="coverage must lie"):
-        explain_global(income_model(), coverage)
+        summarize_model(income_model(), coverage)
 
 
 @given(additive_models())
 def test_every_drawing_is_well_formed(model: AdditiveModel) -> None:
-    for shape in explain_global(model):
+    for shape in summarize_model(model):
         for output in range(model.n_outputs):
             svg = ElementTree.fromstring(draw_shape(shape, output=output))  # noqa: S314, our own output
             numbers = re.findall(r"-?\d+\.?\d*", " ".join(e.get("d", "") for e in svg.iter()))
@@ -96,7 +96,7 @@ def test_every_drawing_is_well_formed(model: AdditiveModel) -> None:
 
 
 def test_a_drawing_shows_what_there_is() -> None:
-    shape = {shape.name: shape for shape in explain_global(set_score(income_model(), "hours", 0, 2.0))}["hours"]
+    shape = {shape.name: shape for shape in summarize_model(set_score(income_model(), "hours", 0, 2.0))}["hours"]
     svg = draw_shape(shape)
     for name in ("band", "released", "line", "weights"):
         assert svg.count(f'class="{name}"') == 1
@@ -111,8 +111,8 @@ def test_texts_are_escaped(text: str) -> None:
     model = AdditiveModel(
         attributes=(text,), terms=(term,), intercept=(0.0,), link="logit", classes=("no", text), target=text
     )
-    local = explain(model, {text: np.array([text + "!"], dtype=object)})
-    for made in (model_html(model), local_html(local), draw_shape(explain_global(model)[0])):
+    local = model.contributions({text: np.array([text + "!"], dtype=object)})
+    for made in (model_html(model), contributions_html(local), draw_shape(summarize_model(model)[0])):
         assert "<script" not in made
         tree = ElementTree.fromstring(f"<div>{made}</div>".replace("&mdash;", "-"))  # noqa: S314, our own output
         assert not [key for e in tree.iter() for key in e.attrib if key.startswith("on")]
@@ -127,14 +127,14 @@ def test_the_last_bin_of_a_category_is_named_for_what_is_in_it(groups: Any, last
         intercept=(0.0,),
         link="identity",
     )
-    marks = re.findall(r'class="tick"[^>]*text-anchor="middle"[^>]*>([^<]*)<', draw_shape(explain_global(model)[0]))
+    marks = re.findall(r'class="tick"[^>]*text-anchor="middle"[^>]*>([^<]*)<', draw_shape(summarize_model(model)[0]))
     assert marks[-1] == last
     assert marks.count("missing") == 1
 
 
 def test_thousands_of_bins_are_drawn() -> None:
     model = simple_model(np.sin(np.arange(5002) / 300))
-    svg = draw_shape(explain_global(model)[0])
+    svg = draw_shape(summarize_model(model)[0])
     assert len(svg) < 200_000
     assert svg.count("<text") < 40
 
@@ -144,9 +144,9 @@ def test_notebooks_show_models_and_explanations() -> None:
     html = model._repr_html_()
     assert html.count("<svg") == len(model.terms)
     assert "log-odds that income is &gt;50K" in html
-    local = explain(model, {name: np.array(["x"] if name == "job" else [1.0]) for name in model.tested})
+    local = model.contributions({name: np.array(["x"] if name == "job" else [1.0]) for name in model.tested})
     assert local._repr_html_().count("<tr>") == 1 + len(model.terms)
-    assert explain_global(model)[0]._repr_html_().startswith("<svg")
+    assert summarize_model(model)[0]._repr_html_().startswith("<svg")
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1e-9), (-1e9, 3.0), (5.0, 5.0), (-1e300, 1e300)])

@@ -19,7 +19,7 @@ from glassine import parse_rules
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import to_sql
-from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict, predict_proba
+from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from tests.models.writing import HOSTILE, cases, chain, stump
 
 DUCK = duckdb.connect(config={"threads": "1"})
@@ -74,7 +74,7 @@ def outcome_or_none(model: DecisionTree | RuleList, columns: dict[str, npt.NDArr
     out = []
     for row in range(len(next(iter(columns.values())))):
         try:
-            out.append(predict(model, {name: values[row : row + 1] for name, values in columns.items()})[0])
+            out.append(model.predict({name: values[row : row + 1] for name, values in columns.items()})[0])
         except ValueError:
             out.append(None)
     return out
@@ -100,7 +100,7 @@ def test_sql_gives_the_published_shares(engine: str, case: Any) -> None:
         return
     rows = ENGINES[engine](to_sql(model, "records", probabilities=True), frame_of(columns))
     found = [[row[f"probability_{label}"] for label in model.classes] for row in rows]
-    expected = predict_proba(model, columns)
+    expected = model.predict_proba(columns)
     assert np.allclose(np.array(found, dtype=float), expected, rtol=1e-12, atol=0, equal_nan=True)
 
 
@@ -136,7 +136,7 @@ def test_deep_trees_run(engine: str) -> None:
     model = chain(150)
     frame = pl.DataFrame({"x": [-1.0, 70.5, 1000.0, None]})
     rows = ENGINES[engine](to_sql(model, "records"), frame)
-    assert [row["prediction"] for row in rows] == predict(model, {"x": np.array([-1.0, 70.5, 1000.0, np.nan])}).tolist()
+    assert [row["prediction"] for row in rows] == model.predict({"x": np.array([-1.0, 70.5, 1000.0, np.nan])}).tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -187,4 +187,4 @@ def test_branches_on_presence_only() -> None:
         )
         model = DecisionTree(nodes, ("x",), (0, 1))
         rows = in_duckdb(to_sql(model, "records"), pl.DataFrame({"x": [1.0, None]}))
-        assert [row["prediction"] for row in rows] == predict(model, {"x": np.array([1.0, np.nan])}).tolist()
+        assert [row["prediction"] for row in rows] == model.predict({"x": np.array([1.0, np.nan])}).tolist()

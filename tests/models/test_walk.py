@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine import Between, Branch, DecisionTree, Evidence, Node
-from glassine.domain import Literal, OneOf
+from glassine import DecisionTree
+from glassine.domain import Between, Literal, OneOf
 from glassine.errors import GlassineError, InvalidDataError
+from glassine.models import Branch, Evidence, Node
 
 TREE = DecisionTree(
     nodes=(

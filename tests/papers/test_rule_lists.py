@@ -52,6 +52,7 @@ def module(name: str, monkeypatch: pytest.MonkeyPatch, data: Path | None = None)
     return importlib.import_module(name)
 
 
+@pytest.mark.slow
 def test_the_scripts_run_end_to_end_without_the_data(tmp_path: Path) -> None:
     run("run_all", tmp_path, "--settings", "toy", "--seeds", "2", "--grid", "1", "10")
     assert {path.stem for path in tmp_path.glob("*.csv")} >= set(SCRIPTS)
@@ -149,13 +150,17 @@ def published(quantity: str) -> dict[tuple[str, str], float]:
 @pytest.mark.parametrize("setting", ["compas", "german", "adult-pairs"])
 def test_committed_accuracies_are_near_the_published_ones(setting: str) -> None:
     printed = published("test accuracy")
-    for row in read(RESULTS / "figure_4.csv"):
-        epsilon = "1" if setting == "adult-pairs" else "10"
-        key = (row["setting"], row["method"])
-        if row["setting"] == setting and key in printed and row["epsilon"] in ("", epsilon):
-            # The page says that this one difference is not explained.
-            limit = 0.016 if key == ("german", "sm-Laplace") else 0.01
-            assert abs(float(row["test"]) - printed[key]) < limit, row
+    epsilon = "1" if setting == "adult-pairs" else "10"
+    rows = [
+        row
+        for row in read(RESULTS / "figure_4.csv")
+        if row["setting"] == setting and row["epsilon"] in ("", epsilon) and (setting, row["method"]) in printed
+    ]
+    assert len(rows) > 1
+    for row in rows:
+        # The page says that this one difference is not explained.
+        limit = 0.016 if (setting, row["method"]) == ("german", "sm-Laplace") else 0.01
+        assert abs(float(row["test"]) - printed[setting, row["method"]]) < limit, row
 
 
 def test_committed_statements_hold_where_they_say() -> None:

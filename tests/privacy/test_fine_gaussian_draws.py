@@ -74,13 +74,13 @@ def test_the_lowest_bits_are_fair_too() -> None:
 
 
 @compiled
-def all_strings(p: int, q: int, width: int, upper_width: int, bits: int) -> Any:
+def all_strings(scale: draws._Scale, bits: int) -> Any:
     """Count how many of all bit strings of a length decide on each of -12 to 12; the last is how many do not decide."""
     words, state, out = np.zeros(2, dtype=np.uint64), np.zeros(3, dtype=np.int64), np.zeros(26, dtype=np.int64)
     for string in range(1 << bits):
         words[0] = np.uint64(string)
         state[0], state[1] = 0, bits
-        value = _draw(words, state, p, q, width, upper_width, 512)
+        value = _draw(words, state, scale, 512)
         out[25 if state[2] == 1 else value + 12] += 1
     return out
 
@@ -90,7 +90,8 @@ def test_every_string_of_eighteen_bits_leads_where_it_may(p: int, q: int) -> Non
     """What all strings decide is a part of the law, and what they leave open is the rest of it."""
     bits = 18
     sigma = p / 2**q
-    counts = all_strings(p, q, (p - 1).bit_length(), (math.ceil(sigma) - 1).bit_length(), bits) / 2.0**bits
+    scale = draws._Scale(p, q, (p - 1).bit_length(), (math.ceil(sigma) - 1).bit_length())
+    counts = all_strings(scale, bits) / 2.0**bits
     decided, left = counts[:25], float(counts[25])
     law = shares(sigma)[60 - 12 : 60 + 13]
     assert 0.3 < left < 0.7

@@ -203,3 +203,8 @@ def test_values_of_the_wrong_kind_are_refused() -> None:
         gaussian([1.0], 1e-300, stream)
     with pytest.raises(GlassineError, match="granularity must be positive"):
         cauchy([1.0], 1, stream, granularity=0)
+
+
+def test_the_slack_of_cauchy_noise_is_above_what_one_step_of_its_grid_adds() -> None:
+    # A step adds at most 1 / s of epsilon at a scale of s steps, and the sum over the grid a little more.
+    assert 2.0**-mechanisms.FINENESS < mechanisms.CAUCHY_SLACK < 2.0**-29

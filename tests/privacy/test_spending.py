@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from glassine import Domain, Ledger, PrivateTreeClassifier
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.privacy.release import Paid, Planned, Price, fresh_count, release
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 2, (120, 2))
@@ -185,7 +185,7 @@ def test_fits_in_other_processes_are_not_seen() -> None:
 def test_a_verification_counts_each_of_its_runs_alone() -> None:
     """Else the caveats would tell the runs apart, and say nothing of the learner."""
     d0, d1 = (X[:60], Y[:60]), (X[:59], Y[:59])
-    found = lower_bound(tree(), d0, d1, epsilon=0.1, runs=40, seed=None)
+    found = lower_bound(tree(), d0, d1, Claim(epsilon=0.1), runs=Runs(40, seed=None))
     assert not found.violated
     assert unwarned() == ()
 

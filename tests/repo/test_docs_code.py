@@ -11,8 +11,13 @@ from tests.repo.code_blocks import ROOT, is_run, read_blocks, run_blocks
 DOCS = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(page.relative_to(ROOT).as_posix() for page in DOCS)]
 
+HEAVY = ("additive-models", "compare", "disclose", "membership", "private-models", "service")
+"""Pages of the documentation whose examples take many seconds."""
 
-@pytest.mark.parametrize("page", PAGES)
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow) if Path(page).stem in HEAVY else page for page in PAGES]
+)
 def test_code_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = read_blocks((ROOT / page).read_text(), page)

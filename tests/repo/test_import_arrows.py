@@ -23,7 +23,7 @@ ROOMS = [
     ["counting", "models"],
     ["data"],
     ["domain"],
-    ["codec", "compiling", "files"],
+    ["codec", "compiling", "exports", "files"],
     ["errors"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}

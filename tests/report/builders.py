@@ -9,6 +9,7 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
 from glassine.attacks.values import ValueLeakage
+from glassine.auditing.api import audit
 from glassine.auditing.criterion import remedy
 from glassine.auditing.evidence import Evidence as MeasuredEvidence
 from glassine.auditing.findings import (
@@ -30,10 +31,14 @@ from glassine.auditing.findings import (
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
-from glassine.auditing.findings.schema import MEASURED
 from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
+from glassine.auditing.schema import MEASURED
+from glassine.auditing.several import SeveralModels
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.trees import TREE_MEASUREMENTS
+from glassine.domain import Between, Domain, Integer
+from glassine.models import Branch, DecisionTree, Evidence, Node
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -207,7 +212,7 @@ def changed(base: Findings, **given: Any) -> Findings:
     measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
     if shape:
         measured["parts"] = Measured(replace(base.value("parts"), **shape))
-    return replace(base, measured=Outcomes({**base.measured, **measured}), **given)
+    return replace(base, measured=base.measured.beside(measured), **given)
 
 
 def findings(**given: Any) -> Findings:
@@ -254,7 +259,8 @@ def findings(**given: Any) -> Findings:
                         nodes=balanced_tree(4),
                     )
                 ),
-            }
+            },
+            [measurement.words for measurement in TREE_MEASUREMENTS if measurement.listed],
         ),
         sensitive=None,
         notes=("rule 3 captures no record: it is `shadowed`.",),
@@ -366,3 +372,20 @@ def membership_checks(policy: Policy, finding: MembershipFinding, *, mismatch: s
     """Judge membership attacks alone; ``mismatch`` says why the data are not the training records."""
     evidence = MeasuredEvidence(kind="tree", membership=Measured(finding), mismatch=mismatch)
     return judge(policy, evidence, Suppression(policy.suppress_below))
+
+
+def stump(cut: float, left: tuple[int, int], right: tuple[int, int]) -> DecisionTree:
+    """Make a tree that splits ages at a cut, with the class counts of both leaves."""
+    branches = Branch(Between("age", hi=cut), 1), Branch(Between("age", lo=cut), 2)
+    leaves = Node(evidence=Evidence(counts=left)), Node(evidence=Evidence(counts=right))
+    return DecisionTree((Node(branches=branches), *leaves), ("age",), ("no", "yes"))
+
+
+AGES = Domain({"age": Integer(0, 99), "height": Integer(100, 199)})
+NEAR = stump(40.5, (40, 10), (30, 20)), stump(41.5, (40, 11), (30, 19))
+"""Two trees whose leaves differ by one record."""
+
+
+def several_findings(names: tuple[str, str] = ("this year", "last year"), **given: Any) -> Findings:
+    """Audit two trees of the same records, between whose leaves one record lies."""
+    return audit(SeveralModels(models=NEAR, names=names), AGES, **given)

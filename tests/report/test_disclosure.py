@@ -12,7 +12,7 @@ import pytest
 
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
-from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
+from glassine.attacks.disclosure.remedies import Remedies, RemedyTable, measure_remedies
 from glassine.attacks.outcome import About, Below
 from glassine.auditing.describe_disclosure import describe_disclosure
 from glassine.auditing.findings import InputFile
@@ -46,7 +46,9 @@ def remedies() -> RemedyTable:
     """Return some remedies."""
     frame, y = people()
     tree = MultiwayTreeClassifier().fit(frame, y)
-    return measure_remedies(tree, frame, y, merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+    return measure_remedies(
+        tree, frame, y, remedies=Remedies(merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+    )
 
 
 def finding(estimate: Disclosure, **options: Any) -> DisclosureFinding:
@@ -204,7 +206,11 @@ def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> 
     frame, y = people()
     tree = MultiwayTreeClassifier().fit(frame, y)
     table = measure_remedies(
-        tree, frame, y, merge_below=[60], purities=[], round_to=[], epsilons=[], evaluation=(frame[:100], y[:100])
+        tree,
+        frame,
+        y,
+        evaluation=(frame[:100], y[:100]),
+        remedies=Remedies(merge_below=[60], purities=[], round_to=[], epsilons=[]),
     )
     assert table.n_holdout == 100
     found = finding(estimate, remedies=table)

@@ -12,7 +12,6 @@ import pytest
 
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.editing import edit, flatten, monotone, set_score, smooth, undo, verify, zero
-from glassine.models.scoring import predict_proba, scores
 from glassine.report.editor_page import render_editor
 from tests.formats.reading import read_additive
 from tests.models.additive_models import income_model, simple_model
@@ -241,9 +240,9 @@ def test_the_example_record_is_scored_as_python_scores_it(show: Any, tmp_path: P
     columns = {
         name: np.array([value], dtype=object if name in ("job", "married") else float) for name, value in values.items()
     }
-    assert float(page.locator("#answer").get_attribute("data-score")) == scores(model, columns)[0, 0]
+    assert float(page.locator("#answer").get_attribute("data-score")) == model.scores(columns)[0, 0]
     shares = [float(text) for text in page.locator("#answer").get_attribute("data-shares").split(",")]
-    assert shares == pytest.approx(predict_proba(model, columns)[0].tolist(), rel=1e-12)
+    assert shares == pytest.approx(model.predict_proba(columns)[0].tolist(), rel=1e-12)
     assert page.locator(".adds li.changed").count() == 1
 
 

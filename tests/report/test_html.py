@@ -19,6 +19,7 @@ from tests.report.builders import (
     part,
     private_findings,
     rule_findings,
+    several_findings,
     unknown_findings,
 )
 
@@ -112,6 +113,7 @@ EVERY = {
     "private, in doubt": private_findings(
         standing="does not hold", caveats=tuple(HOSTILE), bounds=(), bits_per_record=None, neighboring=HOSTILE[0]
     ),
+    "several models": several_findings(),
     "nothing learned": findings(
         reconstruction=Measured(replace(RECONSTRUCTION, attributes=(), exposure_curve=((1.0, 0.0),)))
     ),

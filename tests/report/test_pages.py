@@ -13,7 +13,7 @@ import pytest
 
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
-from glassine.attacks.disclosure.remedies import measure_remedies
+from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, InputFile
 from glassine.auditing.policy import Policy
@@ -29,7 +29,7 @@ from glassine.report import (
 )
 from glassine.report.page import environment
 from glassine.report.section import Page as Report
-from glassine.report.sections.policy import passed_sentence, worded
+from glassine.report.sections.policy import passed_sentence, verdict_sentence, worded
 from glassine.surrogates import SurrogateExplainer
 from tests.comparison.builders import comparison
 from tests.report.builders import CHECKS, GAP, MEMBERSHIP, findings, private_findings, rule_findings, unknown_findings
@@ -46,7 +46,9 @@ FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
 def disclosure() -> Report:
     frame, y = people()
     tree = MultiwayTreeClassifier().fit(frame, y)
-    table = measure_remedies(tree, frame, y, merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+    table = measure_remedies(
+        tree, frame, y, remedies=Remedies(merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+    )
     found = finding(infer_sensitive(tree, frame), truth=y, remedies=table, frame=frame)
     return disclosure_page(found, title="What a tree discloses", inputs=FILES)
 
@@ -176,9 +178,33 @@ def test_units_stand_beside_limits_and_figures() -> None:
     assert shown(replace(small, rule="declared_k", measured=1234.0))[1] == "1,234 records"
     assert shown(pure) == ("at most 90%", "85%")
     assert shown(CHECKS[2])[0] == "at most 10 bits"
-    assert worded(replace(pure, measured=None), Policy(), "release").status == "not applicable"
+    assert worded(replace(pure, measured=None, status="not applicable"), Policy(), "release").status == "not applicable"
     assert worded(CHECKS[3], Policy(), "release").status == "unknown"
-    assert passed_sentence((pure, replace(pure, measured=None))) == ("1 check passed; 1 does not apply to this model.")
+    silent = replace(pure, measured=None, status="not applicable")
+    assert passed_sentence((pure, silent)) == "1 check passed; 1 does not apply to this model."
+
+
+def test_a_check_that_does_not_apply_counts_neither_as_passed_nor_as_failed() -> None:
+    small, pure = CHECKS[0], replace(CHECKS[1], status="pass")
+    silent, open_ = replace(pure, measured=None, status="not applicable"), replace(pure, status="unknown")
+    failing = replace(small, status="fail")
+    words = {
+        kind: verdict_sentence(checks, Policy(), "decision tree", named=False)
+        for kind, checks in {
+            "failed": (failing, pure, silent),
+            "open": (open_, pure, silent),
+            "open alone": (open_, silent),
+            "none": (silent, silent),
+        }.items()
+    }
+    assert words == {
+        "failed": "1 of 2 checks failed.",
+        "open": "Inconclusive: 1 of 2 checks could not run. The other passed.",
+        "open alone": "Inconclusive: 1 of 1 check could not run.",
+        "none": "No check of the policy applies to this model.",
+    }
+    row = worded(silent, Policy(), "decision tree")
+    assert (row.measured, row.status) == ("not published", "not applicable")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.49), (0.755, 0.775), (0.0, 12.0), (0.0, 5000.0)])

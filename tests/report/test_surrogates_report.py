@@ -13,7 +13,7 @@ import pytest
 
 from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Findings, FormFinding, FormsFinding, Outcomes
+from glassine.auditing.findings import Findings, FormFinding, FormsFinding
 from glassine.domain import Category, Domain, Real
 from glassine.report import release_page, render_html, render_text
 from glassine.report.section import RowNumbers
@@ -89,7 +89,7 @@ def _bare(explainer: SurrogateExplainer) -> tuple[Any, ...]:
 
 def with_forms(found: Findings, *forms: FormFinding) -> Findings:
     compared = Measured(FormsFinding(forms=forms, measured_on="the holdout"))
-    return replace(found, measured=Outcomes({**found.measured, "forms": compared}))
+    return replace(found, measured=found.measured.beside({"forms": compared}))
 
 
 def test_both_forms_stand_side_by_side(found: Findings) -> None:

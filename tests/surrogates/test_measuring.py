@@ -12,7 +12,6 @@ from glassine.data.conform import conform
 from glassine.domain import Category, Domain, Real
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.models import predict
 from glassine.surrogates import Measures, SurrogateExplainer
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.measuring import choose
@@ -28,7 +27,7 @@ def fitted() -> SurrogateExplainer:
 def decided(explainer: SurrogateExplainer, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return what every tree decides on every record, shape (n, groups), as its reader finds it."""
     columns = {name: X[:, i] for i, name in enumerate(explainer.domain_)}
-    return np.array([predict(tree, columns) for tree in explainer.release().trees]).T
+    return np.array([tree.predict(columns) for tree in explainer.release().trees]).T
 
 
 def test_measures_are_what_loops_give(fitted: SurrogateExplainer) -> None:

@@ -17,8 +17,7 @@ from glassine.data.conform import Columns, conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.trees import Split
-from glassine.models import predict
+from glassine.learners.exhaustive.trees import Split, Tree
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.surrogates import SurrogateExplainer
@@ -128,26 +127,33 @@ def test_the_drawn_trees_follow_the_law() -> None:
     groups = cells_of(columns).astype(np.int64)
     here, epsilon = int(groups[0]), 0.8
 
+    literals = tree_class_of(TINY, CLASSES, 1).logic.literals
+
+    def right_of(tree: Tree) -> bool:
+        """Return whether a tree gives the records of the cell their label."""
+        while isinstance(tree, Split):
+            tree = tree.true if columns.holds(literals[tree.literal])[0] else tree.false
+        return tree.label == 1
+
     def share(at: float) -> float:
         """Return how often all records of the cell get their label."""
-        trees = tree_class_of(TINY, CLASSES, 1)
-        total = 0.0
-        for tree, log in log_laws(records, groups, at)[here].items():
-            leaf = tree
-            while isinstance(leaf, Split):
-                leaf = leaf.true if columns.holds(trees.logic.literals[leaf.literal])[0] else leaf.false
-            total += math.exp(log) * (leaf.label == 1)
-        return total
+        laws = log_laws(records, groups, at)[here]
+        return sum(math.exp(log) * right_of(tree) for tree, log in laws.items())
 
     trees, randomness, n, right = tree_class_of(TINY, CLASSES, 1), Randomness.of(5), 1500, 0
     budget, slack = tree_budget(epsilon, trees, N_CELLS)
     assert isinstance(partition_event(budget, slack, N_CELLS), Parallel)
     for _ in range(n):
         drawn = draw_trees(
-            columns, np.ones(4, dtype=np.int64), groups, N_CELLS, budget=budget, trees=trees, domain=TINY,
-            classes=CLASSES, caveats=(), randomness=randomness,
-        )  # fmt: skip
-        right += predict(drawn[here], {name: columns.values(name) for name in TINY})[0] == "y"
+            columns,
+            np.ones(4, dtype=np.int64),
+            groups,
+            N_CELLS,
+            budget=budget,
+            trees=trees,
+            randomness=randomness,
+        )
+        right += right_of(drawn[here])
     deviation = math.sqrt(share(epsilon) * (1 - share(epsilon)) / n)
     assert abs(right / n - share(epsilon)) < 4 * deviation
     # A draw at three quarters of epsilon would be seen.
@@ -227,7 +233,7 @@ def test_private_trees_are_useful() -> None:
     groups = released.closest(rows, 3)
     assert (released.decisions(rows, groups) == 0).any()
     assert explainer_of(epsilon=2.0, n_cells=8, random_state=0).fit(data).fidelity(data) > 0.8
-    assert set(predict(released.trees[0], {n: rows.values(n) for n in PEOPLE})) <= {"no", "maybe", "yes"}
+    assert set(released.trees[0].predict({n: rows.values(n) for n in PEOPLE})) <= {"no", "maybe", "yes"}
 
 
 def test_an_epsilon_without_meaning_is_refused() -> None:

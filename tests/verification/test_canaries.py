@@ -13,6 +13,7 @@ from scipy import stats
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
+from glassine.verification import Claim
 from glassine.verification.canaries import audit_one_run, one_run_bound, one_run_p_value
 
 CANARIES = [(i,) for i in range(600)]
@@ -81,7 +82,7 @@ def histogram(scale: float) -> Any:
 
 def test_half_the_noise_is_found_in_one_run_and_its_honest_twin_is_not() -> None:
     for seed in range(5):
-        options: dict[str, Any] = {"guesses": 200, "epsilon": 2.0, "seed": seed, "confidence": 0.99}
+        options: dict[str, Any] = {"guesses": 200, "claim": Claim(epsilon=2.0, confidence=0.99), "seed": seed}
         planted = audit_one_run(histogram(0.25), [], CANARIES, lambda output, _: output, **options)
         honest = audit_one_run(histogram(0.5), [], CANARIES, lambda output, _: output, **options)
         assert planted.violated
@@ -110,7 +111,11 @@ def test_a_learner_is_audited_with_tables_of_canaries() -> None:
             return Memory()
 
     found = audit_one_run(
-        Memory(), (X, y), canaries, lambda output, records: [v in output.seen for v in records[0][:, 0]], epsilon=1.0
+        Memory(),
+        (X, y),
+        canaries,
+        lambda output, records: [v in output.seen for v in records[0][:, 0]],
+        Claim(epsilon=1.0),
     )
     assert found.violated
     assert found.correct == found.guesses == 20
@@ -120,7 +125,7 @@ def test_a_learner_is_audited_with_tables_of_canaries() -> None:
 def test_a_score_that_knows_nothing_finds_nothing() -> None:
     # Ties everywhere: guesses are coins.
     found = [
-        audit_one_run(histogram(1.0), [], CANARIES, lambda output, _: np.zeros(600), seed=seed, epsilon=1.0)
+        audit_one_run(histogram(1.0), [], CANARIES, lambda output, _: np.zeros(600), Claim(epsilon=1.0), seed=seed)
         for seed in range(20)
     ]
     assert max(bound.epsilon for bound in found) < 0.5

@@ -10,6 +10,7 @@ import pytest
 
 from glassine import Category, Domain, Integer, PrivateTreeClassifier, Real
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.verification import Claim, Runs
 from glassine.verification.containers import CONTAINERS, check_neighbors
 from glassine.verification.neighbors import OUTLIER, Pair, search, worst_pairs
 from glassine.verification.scores import Distinguisher
@@ -120,11 +121,10 @@ def test_the_search_finds_the_pair_and_counts_fresh_runs_only() -> None:
     found = search(
         noted,
         pairs,
-        runs=1000,
+        Claim(epsilon=1.0),
         preliminary=40,
-        epsilon=1.0,
         score=float,
-        progress=lambda *at: progress.append(at),
+        runs=Runs(1000, progress=lambda *at: progress.append(at)),
     )
     assert progress[-1] == (found.runs, found.runs)
     assert [done for done, _ in progress] == sorted(done for done, _ in progress)
@@ -137,14 +137,16 @@ def test_the_search_finds_the_pair_and_counts_fresh_runs_only() -> None:
     assert found.pair.d1[1].sum() == found.pair.d0[1].sum() + 1
     assert len(found.preliminary) == len(pairs)
     assert [name for name, _ in found.bounds] == [found.pair.name]
-    again = search(leaky, pairs, runs=1000, preliminary=40, epsilon=1.0, score=float)
+    again = search(leaky, pairs, Claim(epsilon=1.0), preliminary=40, score=float, runs=Runs(1000))
     assert again.bound == found.bound
 
 
 def test_a_single_pair_needs_no_preliminary_runs() -> None:
     pair = worst_pairs(NUMBERS, LABELS["numbers"])[-1]
     progress: list[tuple[int, int]] = []
-    found = search(leaky, [pair], runs=100, epsilon=1.0, score=float, progress=lambda *at: progress.append(at))
+    found = search(
+        leaky, [pair], Claim(epsilon=1.0), score=float, runs=Runs(100, progress=lambda *at: progress.append(at))
+    )
     assert found.pair is pair
     assert found.preliminary == ()
     assert progress[-1] == (100, 100)
@@ -156,7 +158,12 @@ def test_a_category_that_is_told_is_found_by_the_default_distinguisher() -> None
         return sorted(set(dataset[0][:, 0])) if told else ["a"]
 
     found = search(
-        values, worst_pairs(TEXTS, LABELS["texts"]), runs=400, preliminary=80, epsilon=1.0, delta=1e-6, score=FAST
+        values,
+        worst_pairs(TEXTS, LABELS["texts"]),
+        Claim(epsilon=1.0, delta=1e-6),
+        preliminary=80,
+        score=FAST,
+        runs=Runs(400),
     )
     assert "nobody has, column 0" in found.pair.name or "empty cell, column 0" in found.pair.name
     assert found.bound.violated
@@ -168,7 +175,7 @@ def test_a_private_tree_is_not_accused() -> None:
     pairs = [
         pair for pair in worst_pairs(X, X[:, 0], domain=Domain.binary(["p", "q"])) if "column 0, label 1" in pair.name
     ]
-    found = search(tree, pairs, runs=400, preliminary=40, epsilon=1.0, score=FAST)
+    found = search(tree, pairs, Claim(epsilon=1.0), preliminary=40, score=FAST, runs=Runs(400))
     assert not found.bound.violated
 
 
@@ -188,4 +195,4 @@ def test_a_search_checks_its_parameters() -> None:
         with pytest.raises(InvalidParameterError, match="preliminary must be"):
             search(leaky, pairs, preliminary=number)  # type: ignore[arg-type]
         with pytest.raises(InvalidParameterError, match="runs must be"):
-            search(leaky, pairs, runs=number)  # type: ignore[arg-type]
+            search(leaky, pairs, runs=Runs(number))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from glassine.domain import Domain
 from glassine.formats import fingerprint
 from glassine.learners import persons
 from glassine.learners.persons import Persons
-from glassine.verification import ExhaustiveResult, lower_bound, multisets, verify_exhaustively
+from glassine.verification import Claim, ExhaustiveResult, Runs, lower_bound, multisets, verify_exhaustively
 from tests.learners import greedy_law
 from tests.verification.exploring import law_of_fit
 
@@ -281,7 +281,7 @@ def test_a_planted_fault_is_found_on_many_runs_and_its_honest_twin_is_not_accuse
 
     d0, more, score = NEIGHBORS[fault]
     d1 = [*d0, more]
-    options: dict[str, Any] = {"runs": RUNS, "epsilon": 1.0, "confidence": 0.9999, "score": score}
+    options: dict[str, Any] = {"runs": Runs(RUNS), "claim": Claim(epsilon=1.0, confidence=0.9999), "score": score}
     assert not lower_bound(released, d0, d1, **options).violated
     plant(monkeypatch, fault)
     found = lower_bound(released, d0, d1, **options)

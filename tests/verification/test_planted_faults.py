@@ -27,6 +27,7 @@ from glassine.learners.exhaustive import private as exponential_rule_list
 from glassine.learners.exhaustive import private as exponential_tree
 from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.privacy.fine_gaussian import FineNoise
+from glassine.verification import Claim, Runs
 from glassine.verification.containers import declared_values
 from glassine.verification.neighbors import Pair, Search, search, worst_pairs
 
@@ -135,11 +136,16 @@ def found_in(name: str, *, everything: bool, reading: Any = None) -> Search:
     fault, domain, classes, container = READERS[name]
     learner = OldReader(domain, classes, reading or fault)
     containers = () if everything else (container,)
-    options: dict[str, Any] = {} if everything else {"runs": 200, "preliminary": 4}
-    return search(learner, pairs_in(domain, classes, *containers), epsilon=1.0, **options)
+    options: dict[str, Any] = {} if everything else {"runs": Runs(200), "preliminary": 4}
+    return search(learner, pairs_in(domain, classes, *containers), Claim(epsilon=1.0), **options)
 
 
-@pytest.mark.parametrize("name", READERS)
+SOME_READERS = [
+    name if name == "the first hundred values" else pytest.param(name, marks=pytest.mark.slow) for name in READERS
+]
+
+
+@pytest.mark.parametrize("name", SOME_READERS)
 def test_a_reader_that_looks_at_all_records_is_found(name: str) -> None:
     found = found_in(name, everything=False)
     assert found.bound.violated, str(found.bound)
@@ -156,16 +162,17 @@ def test_such_a_reader_is_found_among_all_pairs_within_3000_runs(name: str) -> N
     assert found.runs <= LIMIT
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", SOME_READERS)
 def test_its_twin_that_reads_value_by_value_is_not_accused(name: str) -> None:
     found = found_in(name, everything=False, reading=as_they_are)
     assert not found.bound.violated, str(found.bound)
 
 
+@pytest.mark.slow
 def test_a_file_read_by_a_guessed_type_is_found_and_as_the_command_line_reads_it_is_not() -> None:
     pairs = pairs_in(LARGE, (0, 1), "CSV")
     tree = PrivateTreeClassifier(1, epsilon=1.0, domain=LARGE, classes=(0, 1))
-    options: dict[str, Any] = {"runs": 200, "preliminary": 4, "epsilon": 1.0}
+    options: dict[str, Any] = {"runs": Runs(200), "preliminary": 4, "claim": Claim(epsilon=1.0)}
     planted = search(tree, pairs, read=guessed_csv, **options)
     assert planted.bound.violated, str(planted.bound)
     assert planted.bound.epsilon > 2
@@ -176,12 +183,12 @@ def test_a_file_read_by_a_guessed_type_is_found_and_as_the_command_line_reads_it
 def test_a_file_read_by_a_guessed_type_is_found_among_all_pairs_within_3000_runs() -> None:
     tree = PrivateTreeClassifier(1, epsilon=1.0, domain=LARGE, classes=(0, 1))
     pairs = pairs_in(LARGE, (0, 1))
-    planted = search(tree, pairs, read=guessed_csv, epsilon=1.0)
+    planted = search(tree, pairs, Claim(epsilon=1.0), read=guessed_csv)
     assert planted.bound.violated, str(planted.bound)
     assert isinstance(planted.pair, Pair)
     assert planted.pair.container == "CSV"
     assert planted.runs <= LIMIT
-    honest = search(tree, pairs, read=read_csv, epsilon=1.0)
+    honest = search(tree, pairs, Claim(epsilon=1.0), read=read_csv)
     assert not honest.bound.violated, str(honest.bound)
 
 
@@ -193,7 +200,11 @@ def test_a_learner_that_refuses_one_record_is_found() -> None:
             return super().fit(X, y)
 
     found = search(
-        Strict(WHOLE, (0, 1), as_they_are), pairs_in(WHOLE, (0, 1), "tuples"), epsilon=1.0, runs=200, preliminary=4
+        Strict(WHOLE, (0, 1), as_they_are),
+        pairs_in(WHOLE, (0, 1), "tuples"),
+        Claim(epsilon=1.0),
+        preliminary=4,
+        runs=Runs(200),
     )
     assert found.bound.violated
     assert found.bound.event.startswith("refused: ValueError")
@@ -284,13 +295,13 @@ MECHANISMS: dict[str, tuple[Callable[[], Any], Callable[[pytest.MonkeyPatch], No
 }
 
 
-def hunt(name: str, **options: Any) -> Search:
+def hunt(name: str) -> Search:
     make, _, claim = MECHANISMS[name]
     more: dict[str, Any] = {"target_range": (0, 1)} if make is regression else {}
     with warnings.catch_warnings():
         # Of a hardly populated background nothing is learned.
         warnings.simplefilter("ignore", RuntimeWarning)
-        return search(make(), all_pairs(**more), epsilon=1.0, **claim, **options)
+        return search(make(), all_pairs(**more), Claim(epsilon=1.0, **claim))
 
 
 @pytest.mark.slow
@@ -306,11 +317,11 @@ def test_a_fault_behind_a_certificate_is_found_within_3000_runs(name: str, monke
 def test_half_the_noise_of_leaves_is_found_at_the_default_share(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, plant, _ = MECHANISMS[name]
     plain = [pair for pair in all_pairs() if "duplicate" in pair.name]
-    honest = search(make(), plain, epsilon=1.0, runs=200, preliminary=4)
+    honest = search(make(), plain, Claim(epsilon=1.0), preliminary=4, runs=Runs(200))
     assert not honest.bound.violated
     plant(monkeypatch)
     assert make().fit(X, X[:, 0]).certificate_.epsilon == 1.0
-    found = search(make(), plain, epsilon=1.0, runs=400, preliminary=4)
+    found = search(make(), plain, Claim(epsilon=1.0), preliminary=4, runs=Runs(400))
     assert found.bound.violated, str(found.bound)
     assert found.runs < 60
     assert found.bound.value > 0.07

@@ -11,7 +11,7 @@ import pytest
 from glassine import Domain, PrivateTreeClassifier
 from glassine.learners import publishing as leaf_counts
 from glassine.learners.exhaustive import private as exponential_tree
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
 from glassine.verification.scores import Distinguisher
 
 # One test in ten thousand of an honest subject may fail by chance; the seeds make the outcome repeatable.
@@ -74,12 +74,17 @@ def half_noise(counts: Any, epsilon: Any, total: Any, randomness: Any) -> Any:
     return HONEST(counts, 2 * epsilon, 2 * total, randomness)[0], event
 
 
+@pytest.mark.slow
 def test_a_whole_learner_with_half_the_noise_is_caught_within_2000_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     # A split is all but forbidden, so that one count carries nearly all of the budget.
     tree = PrivateTreeClassifier(
         1, epsilon=1.0, domain=Domain.binary(["p"]), classes=(0, 1), leaf_counts_share=0.9, split_weight=1e-6
     )
-    options: dict[str, Any] = {"runs": 2000, "epsilon": 1.0, "score": Distinguisher(models=(), train_share=0.3)}
+    options: dict[str, Any] = {
+        "runs": Runs(2000),
+        "claim": Claim(epsilon=1.0),
+        "score": Distinguisher(models=(), train_share=0.3),
+    }
     assert not lower_bound(tree, D0, D1, **options).violated
     # Planted: the certificate does not know of it.
     monkeypatch.setattr(exponential_tree, "noisy_histogram", half_noise)

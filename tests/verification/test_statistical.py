@@ -16,7 +16,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, Unsupported
 from glassine.privacy.mechanisms import gaussian, laplace
 from glassine.privacy.noisy_choice import exponential_mechanism
 from glassine.privacy.randomness import Randomness
-from glassine.verification import LowerBound, lower_bound, lower_bound_from_outputs
+from glassine.verification import Claim, LowerBound, Runs, lower_bound, lower_bound_from_outputs
 from glassine.verification.bounds import EpsilonBound, GaussianBound, TradeOffBound, clopper_pearson_upper
 from glassine.verification.protocols import Event, FloatArray
 from glassine.verification.scores import Distinguisher, FixedEvent, FixedThresholds, Statistic
@@ -46,16 +46,16 @@ VOTES = ["b", "c", "d"]
 
 # The claim, its mechanism with the noise that it needs, and with half of it; two data sets.
 PLANTED: dict[str, tuple[dict[str, Any], Any, Any, list[str], list[str]]] = {
-    "Laplace": ({"epsilon": 1.0, "score": float}, laplace_count(1.0), laplace_count(0.5), ONE, TWO),
-    "Gaussian": ({"mu": 1.0, "score": float}, gaussian_count(1.0), gaussian_count(0.5), ONE, TWO),
+    "Laplace": ({"claim": Claim(epsilon=1.0), "score": float}, laplace_count(1.0), laplace_count(0.5), ONE, TWO),
+    "Gaussian": ({"claim": Claim(mu=1.0), "score": float}, gaussian_count(1.0), gaussian_count(0.5), ONE, TWO),
     "exponential mechanism": (
-        {"epsilon": 1.0, "score": lambda choice: choice == 0},
+        {"claim": Claim(epsilon=1.0), "score": lambda choice: choice == 0},
         selection(1.0),
         selection(2.0),
         VOTES,
         [*VOTES, "a"],
     ),
-    "Laplace, learned": ({"epsilon": 1.0}, laplace_count(1.0), laplace_count(0.5), ONE, TWO),
+    "Laplace, learned": ({"claim": Claim(epsilon=1.0)}, laplace_count(1.0), laplace_count(0.5), ONE, TWO),
 }
 
 
@@ -63,17 +63,17 @@ PLANTED: dict[str, tuple[dict[str, Any], Any, Any, list[str], list[str]]] = {
 def test_half_the_noise_is_caught_within_2000_runs(name: str) -> None:
     claim, honest, planted, d0, d1 = PLANTED[name]
     for seed in range(1 if "learned" in name else 2):
-        found = lower_bound(planted, d0, d1, runs=2000, seed=seed, **claim)
+        found = lower_bound(planted, d0, d1, **claim, runs=Runs(2000, seed=seed))
         assert found.violated, str(found)
         assert found.verdict.startswith("violated: ")
-        assert not lower_bound(honest, d0, d1, runs=2000, seed=seed, **claim).violated
+        assert not lower_bound(honest, d0, d1, **claim, runs=Runs(2000, seed=seed)).violated
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Laplace", "Gaussian", "exponential mechanism"])
 def test_half_the_noise_is_caught_nineteen_times_of_twenty(name: str) -> None:
     claim, _, planted, d0, d1 = PLANTED[name]
-    caught = sum(lower_bound(planted, d0, d1, runs=2000, seed=seed, **claim).violated for seed in range(60))
+    caught = sum(lower_bound(planted, d0, d1, **claim, runs=Runs(2000, seed=seed)).violated for seed in range(60))
     assert caught >= 57
 
 
@@ -93,7 +93,9 @@ HONEST: dict[str, Any] = {
 def test_no_false_alarm_in_200_honest_repetitions(name: str) -> None:
     # 200 repetitions at confidence 0.999: 0.2 false alarms expected at most, more than 2 in one of 800 such tests.
     found = [
-        lower_bound(fast_laplace, ONE, TWO, runs=400, epsilon=1.0, confidence=0.999, score=HONEST[name], seed=seed)
+        lower_bound(
+            fast_laplace, ONE, TWO, Claim(epsilon=1.0, confidence=0.999), score=HONEST[name], runs=Runs(400, seed=seed)
+        )
         for seed in range(200)
     ]
     assert sum(bound.violated for bound in found) == 0
@@ -104,8 +106,7 @@ def test_no_false_alarm_in_200_honest_repetitions(name: str) -> None:
         lower_bound_from_outputs(
             (1 + rng.laplace(size=200)).tolist(),
             (2 + rng.laplace(size=200)).tolist(),
-            epsilon=1.0,
-            confidence=0.8,
+            Claim(epsilon=1.0, confidence=0.8),
             score=HONEST[name],
         ).violated
         for _ in range(200)
@@ -125,7 +126,7 @@ def test_events_that_are_counted_on_the_runs_that_chose_them_raise_false_alarms(
     alarms = {"honest": 0, "peeking": 0}
     for _ in range(30):
         first, second = rng.normal(size=(2, 60, 30))
-        honest = lower_bound_from_outputs(first, second, epsilon=0.0, confidence=0.9, score=score)
+        honest = lower_bound_from_outputs(first, second, Claim(epsilon=0.0, confidence=0.9), score=score)
         alarms["honest"] += honest.violated
         kept0, kept1 = ([score.keep(output) for output in outputs] for outputs in (first, second))
         (event,) = score.events(kept0, kept1, rate)
@@ -140,12 +141,12 @@ def test_bounds_approach_the_truth_from_below() -> None:
         truth = "b" in records
         return truth if np.random.default_rng(seed).random() < math.e / (1 + math.e) else not truth
 
-    found = lower_bound(response, ONE, TWO, runs=4000, epsilon=1.0, score=FixedEvent(holds=bool))
+    found = lower_bound(response, ONE, TWO, Claim(epsilon=1.0), score=FixedEvent(holds=bool), runs=Runs(4000))
     assert 0.8 < found.epsilon <= 1.0
     assert not found.violated
     assert 0 < found.mu < 2 * stats.norm.isf(1 / (1 + math.e))
     # Without a word on the direction the same runs give a little less.
-    both = lower_bound(response, TWO, ONE, runs=4000, score=FixedEvent(holds=bool, either_way=True))
+    both = lower_bound(response, TWO, ONE, score=FixedEvent(holds=bool, either_way=True), runs=Runs(4000))
     assert 0.75 < both.epsilon <= found.epsilon
     assert both.event == "not: the event"
     assert "2 by a union bound" in both.method
@@ -157,21 +158,22 @@ def test_a_violation_through_delta_is_found() -> None:
         told = np.random.default_rng(seed).random() < 0.4
         return sorted(set(records)) if told else ["a"]
 
-    found = lower_bound(leaky, ONE, TWO, runs=1000, epsilon=1.0, delta=1e-6)
+    found = lower_bound(leaky, ONE, TWO, Claim(epsilon=1.0, delta=1e-6), runs=Runs(1000))
     assert found.violated
     assert found.delta_at_claim is not None
     assert 0.25 < found.delta_at_claim <= 0.4
-    assert not lower_bound(leaky, ONE, TWO, runs=1000, epsilon=1.0, delta=0.4).violated
+    assert not lower_bound(leaky, ONE, TWO, Claim(epsilon=1.0, delta=0.4), runs=Runs(1000)).violated
 
 
 def test_a_claim_of_epsilon_and_delta_is_tested_as_gaussian_only_with_that_assumption() -> None:
-    claim: dict[str, Any] = {"epsilon": 4.3766, "delta": 1e-5, "runs": 2000, "score": float}
-    found = lower_bound(gaussian_count(0.5), ONE, TWO, bound=GaussianBound(), **claim)
+    claim = Claim(epsilon=4.3766, delta=1e-5, bound=GaussianBound())
+    options: dict[str, Any] = {"runs": Runs(2000), "score": float}
+    found = lower_bound(gaussian_count(0.5), ONE, TWO, claim, **options)
     assert found.claim == pytest.approx(1.0, abs=1e-3)
     assert found.violated
     assert "trade-off curve is that of a Gaussian" in found.assumptions[-1]
     assert found.gaussian_epsilon(1e-5) > 4.3766
-    plain = lower_bound(gaussian_count(0.5), ONE, TWO, **claim)
+    plain = lower_bound(gaussian_count(0.5), ONE, TWO, dataclasses.replace(claim, bound=None), **options)
     assert not plain.violated
     assert len(plain.assumptions) == 1
     assert plain.epsilon < found.gaussian_epsilon(1e-5)
@@ -179,7 +181,7 @@ def test_a_claim_of_epsilon_and_delta_is_tested_as_gaussian_only_with_that_assum
 
 def test_a_family_of_curves_is_a_bound_like_any_other() -> None:
     family = TradeOffBound(curve=lambda mu, x: stats.norm.cdf(stats.norm.isf(x) - mu), parameter="m")
-    found = lower_bound(gaussian_count(0.5), ONE, TWO, runs=2000, bound=family, claim=1.0, score=float)
+    found = lower_bound(gaussian_count(0.5), ONE, TWO, Claim(bound=family, value=1.0), score=float, runs=Runs(2000))
     assert found.violated
     assert found.parameter == "m"
     assert found.value == pytest.approx(found.mu, abs=1e-9)
@@ -187,14 +189,16 @@ def test_a_family_of_curves_is_a_bound_like_any_other() -> None:
 
 def test_runs_can_be_repeated_and_spread_over_processes() -> None:
     progress: list[tuple[int, int]] = []
-    options: dict[str, Any] = {"runs": 200, "epsilon": 1.0, "score": float}
-    one = lower_bound(fast_laplace, ONE, TWO, **options)
-    two = lower_bound(fast_laplace, ONE, TWO, workers=2, progress=lambda *at: progress.append(at), **options)
+    options: dict[str, Any] = {"claim": Claim(epsilon=1.0), "score": float}
+    one = lower_bound(fast_laplace, ONE, TWO, **options, runs=Runs(200))
+    two = lower_bound(
+        fast_laplace, ONE, TWO, **options, runs=Runs(200, workers=2, progress=lambda *at: progress.append(at))
+    )
     assert one == two
-    assert one != lower_bound(fast_laplace, ONE, TWO, seed=1, **options)
+    assert one != lower_bound(fast_laplace, ONE, TWO, **options, runs=Runs(200, seed=1))
     assert progress[-1] == (200, 200)
     assert progress == sorted(progress)
-    unseeded = lower_bound(fast_laplace, ONE, TWO, seed=None, **options)
+    unseeded = lower_bound(fast_laplace, ONE, TWO, **options, runs=Runs(200, seed=None))
     assert unseeded.assumptions == ("runs are independent",)
     assert "seeded" in one.assumptions[0]
 
@@ -206,13 +210,13 @@ def test_no_seed_serves_both_data_sets() -> None:
         seen[len(records)].append(seed)
         return 0.0
 
-    lower_bound(noted, ONE, TWO, runs=500, score=float)
+    lower_bound(noted, ONE, TWO, score=float, runs=Runs(500))
     assert len(seen[1]) == len(seen[2]) == 250
     assert len({*seen[1], *seen[2]}) == 500
 
 
 def result(**changes: Any) -> LowerBound:
-    found = lower_bound(fast_laplace, ONE, TWO, runs=100, epsilon=1.0, score=float)
+    found = lower_bound(fast_laplace, ONE, TWO, Claim(epsilon=1.0), score=float, runs=Runs(100))
     return dataclasses.replace(found, **changes)
 
 
@@ -236,29 +240,34 @@ def test_a_result_that_is_not_a_number_is_no_violation_and_no_claim_of_one() -> 
     assert not result(value=math.nan).violated
 
 
+def how(number: Any = None, **values: Any) -> Runs:
+    """Return runs as a caller without types may ask for them."""
+    return Runs(number, **values)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"runs": 39}, "runs must be"),
-        ({"runs": math.nan}, "runs must be"),
-        ({"runs": True}, "runs must be"),
-        ({"epsilon": math.nan}, "epsilon must be"),
-        ({"epsilon": -1.0}, "epsilon must be"),
-        ({"mu": math.inf}, "mu must be"),
-        ({"claim": math.nan}, "claim must be"),
-        ({"epsilon": 1.0, "mu": 1.0}, "either epsilon"),
-        ({"delta": 1.0}, "delta must lie"),
-        ({"delta": math.nan}, "delta must lie"),
-        ({"confidence": 1.0}, "confidence must lie"),
-        ({"confidence": math.nan}, "confidence must lie"),
-        ({"seed": -1}, "seed must be"),
-        ({"seed": 1.5}, "seed must be"),
-        ({"workers": 0}, "workers must be"),
-        ({"workers": math.nan}, "workers must be"),
+        ({"runs": how(39)}, "runs must be"),
+        ({"runs": how(math.nan)}, "runs must be"),
+        ({"runs": how(True)}, "runs must be"),
+        ({"claim": Claim(epsilon=math.nan)}, "epsilon must be"),
+        ({"claim": Claim(epsilon=-1.0)}, "epsilon must be"),
+        ({"claim": Claim(mu=math.inf)}, "mu must be"),
+        ({"claim": Claim(value=math.nan)}, "the claimed value must be"),
+        ({"claim": Claim(epsilon=1.0, mu=1.0)}, "either epsilon"),
+        ({"claim": Claim(delta=1.0)}, "delta must lie"),
+        ({"claim": Claim(delta=math.nan)}, "delta must lie"),
+        ({"claim": Claim(confidence=1.0)}, "confidence must lie"),
+        ({"claim": Claim(confidence=math.nan)}, "confidence must lie"),
+        ({"runs": how(seed=-1)}, "seed must be"),
+        ({"runs": how(seed=1.5)}, "seed must be"),
+        ({"runs": how(workers=0)}, "workers must be"),
+        ({"runs": how(workers=math.nan)}, "workers must be"),
         ({"score": "learned"}, "score must be"),
-        ({"epsilon": 1.0, "bound": GaussianBound()}, "delta = 0 is none of mu-GDP"),
-        ({"mu": 1.0, "bound": EpsilonBound()}, "the bound is on epsilon"),
-        ({"epsilon": 1.0, "delta": 0.1, "bound": EpsilonBound()}, "delta must be that of the bound"),
+        ({"claim": Claim(epsilon=1.0, bound=GaussianBound())}, "delta = 0 is none of mu-GDP"),
+        ({"claim": Claim(mu=1.0, bound=EpsilonBound())}, "the bound is on epsilon"),
+        ({"claim": Claim(epsilon=1.0, delta=0.1, bound=EpsilonBound())}, "delta must be that of the bound"),
     ],
 )
 def test_parameters_out_of_range_are_refused_before_any_run(options: dict[str, Any], message: str) -> None:
@@ -274,7 +283,7 @@ def test_pairs_and_outputs_that_do_not_fit_are_refused() -> None:
         lower_bound(fast_laplace, ONE, [*TWO, "c"])
     with pytest.raises(InvalidDataError, match="must be neighbors"):
         lower_bound(fast_laplace, ONE, ["b"])
-    assert lower_bound(fast_laplace, ONE, ["b"], runs=40, relation="replace-one", score=float).epsilon == 0
+    assert lower_bound(fast_laplace, ONE, ["b"], relation="replace-one", score=float, runs=Runs(40)).epsilon == 0
     with pytest.raises(UnsupportedModelError, match="there are no features"):
         lower_bound(lambda records, seed: object(), ONE, TWO)
     with pytest.raises(InvalidParameterError, match="runs must be"):
@@ -297,11 +306,11 @@ def test_scores_of_others_are_held_to_the_protocol() -> None:
 
     right = Event(name="above 1.5", occurs=lambda kept: np.array(kept) > 1.5)
     wrong = Event(name="one bool", occurs=lambda kept: np.array([True]))
-    assert lower_bound(fast_laplace, ONE, TWO, runs=100, score=Own((right,))).event == "above 1.5"
+    assert lower_bound(fast_laplace, ONE, TWO, score=Own((right,)), runs=Runs(100)).event == "above 1.5"
     with pytest.raises(InvalidParameterError, match="at least one event"):
-        lower_bound(fast_laplace, ONE, TWO, runs=100, score=Own(()))
+        lower_bound(fast_laplace, ONE, TWO, score=Own(()), runs=Runs(100))
     with pytest.raises(InvalidDataError, match="one bool for each output"):
-        lower_bound(fast_laplace, ONE, TWO, runs=100, score=Own((wrong,)))
+        lower_bound(fast_laplace, ONE, TWO, score=Own((wrong,)), runs=Runs(100))
 
 
 def test_scores_check_their_parameters() -> None:
@@ -321,14 +330,14 @@ def test_a_statistic_that_is_not_a_number_is_an_outcome_like_others() -> None:
     def sometimes(records: list[str], seed: int | None) -> float:
         return math.nan if len(records) == 1 else 1.0
 
-    found = lower_bound(sometimes, ONE, TWO, runs=400, epsilon=1.0, score=float)
+    found = lower_bound(sometimes, ONE, TWO, Claim(epsilon=1.0), score=float, runs=Runs(400))
     assert found.violated
-    nothing = lower_bound(lambda records, seed: math.nan, ONE, TWO, runs=400, epsilon=0.0, score=float)
+    nothing = lower_bound(lambda records, seed: math.nan, ONE, TWO, Claim(epsilon=0.0), score=float, runs=Runs(400))
     assert nothing.epsilon == 0
 
 
 def test_an_identical_output_gives_nothing() -> None:
     for score in (None, float):
-        found = lower_bound(lambda records, seed: 1.0, ONE, TWO, runs=100, epsilon=0.0, score=score)
+        found = lower_bound(lambda records, seed: 1.0, ONE, TWO, Claim(epsilon=0.0), score=score, runs=Runs(100))
         assert found.epsilon == 0
         assert not found.violated

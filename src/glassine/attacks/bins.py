@@ -64,18 +64,18 @@ class TermBins:
     people: tuple[int, ...] | None = None
 
     @property
-    def held(self) -> tuple[int, ...] | None:
+    def counts(self) -> tuple[int, ...] | None:
         """Who is in each bin: people where persons are stated, else records."""
         return self.sizes if self.people is None else self.people
 
     @property
     def smallest(self) -> int | None:
         """Fewest records, or people, of a bin that holds any."""
-        return None if self.held is None else min((size for size in self.held if size), default=None)
+        return None if self.counts is None else min((size for size in self.counts if size), default=None)
 
     def below(self, limit: int) -> int | None:
         """Return how many bins hold records, or people, but fewer than a limit."""
-        return None if self.held is None else sum(0 < size < limit for size in self.held)
+        return None if self.counts is None else sum(0 < size < limit for size in self.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +190,14 @@ def leak_bins(
     if domain is not None:
         for name in model.tested:
             if name not in domain:
-                raise InvalidModelError(f"the model reads {name!r}, which the domain lacks. Add it to the domain.")
+                raise InvalidModelError(
+                    f"the model reads {name!r}, which the domain lacks.", remedy="Add it to the domain."
+                )
     columns = None if data is None else read_records(model, data)
     counted = people = None
     if columns is not None:
         cells = list(zip(model.terms, bin_indices(model, data), strict=True))
-        counted = [np.bincount(found, minlength=math.prod(term.shape)) for term, found in cells]
+        counted = [np.bincount(result, minlength=math.prod(term.shape)) for term, result in cells]
         if persons is not None:
             people = [tuple(persons.counts(found, math.prod(term.shape)).tolist()) for term, found in cells]
     terms, differing = [], []
@@ -208,8 +210,8 @@ def leak_bins(
         held = None if people is None else people[i]
         n_bins = math.prod(term.shape)
         terms.append(TermBins(name=term.name, n_bins=n_bins, sizes=published or seen, origin=origin, people=held))
-    sizes = {found.name: found.sizes for found in terms if found.origin == "published"}
-    compared = counted is not None and any(found.origin == "published" for found in terms)
+    sizes = {result.name: result.sizes for result in terms if result.origin == "published"}
+    compared = counted is not None and any(result.origin == "published" for result in terms)
     return BinLeakage(
         terms=tuple(terms),
         attributes=tuple(_attribute(model, name, domain, columns, sizes, persons) for name in model.tested),
@@ -235,12 +237,12 @@ def _attribute(
     sizes: dict[str, tuple[int, ...] | None],
     persons: Persons | None,
 ) -> AttributeBins:
-    found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
-    numeric = [bins for bins in found if isinstance(bins, NumericBins)]
+    result = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
+    numeric = [bins for bins in result if isinstance(bins, NumericBins)]
     if numeric:
         values = None if columns is None else columns.numbers[name]
         return _numbers(name, numeric, domain, values, noisy=model.guarantee is not None)
-    groups = [bins for bins in found if isinstance(bins, CategoryBins)]
+    groups = [bins for bins in result if isinstance(bins, CategoryBins)]
     named = tuple(dict.fromkeys(value for bins in groups for value in bins.values))
     declared = None if domain is None else domain[name]
     undeclared = None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, generator
 from glassine.attacks.outcome import Outcome
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["ImportancePreservation", "Importances", "importance_preservation", "permutation_importance"]
 
@@ -183,12 +183,14 @@ def importance_preservation(
     rng = generator(random_state)
     records = Records.read(X, y, "records")
     if k > records.width:
-        raise InvalidParameterError(f"k must be at most the number of attributes, {records.width}, got {k}.")
+        raise InvalidParameterError(
+            f"{parameter('k')} must be at most the number of attributes, {records.width}, got {k}."
+        )
     seed = int(rng.integers(2**63))
 
     def work() -> ImportancePreservation:
-        found = [_importances(model, records, n_repeats, np.random.default_rng(seed)) for model in (reference, other)]
-        return _compare(found[0], found[1], k)
+        result = [_importances(model, records, n_repeats, np.random.default_rng(seed)) for model in (reference, other)]
+        return _compare(result[0], result[1], k)
 
     return attempt(work)
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.attack import Hiding, Measurement, Published
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome, ShownCount
 from glassine.data.table import Table
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["LabelDisclosure", "Occupants", "disclose_labels"]
+__all__ = ["LABELS", "LabelDisclosure", "Occupants", "disclose_labels"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -169,3 +170,28 @@ def disclose_labels(model: DecisionTree | RuleList, people: Occupants | None = N
             bits_left=math.fsum(sum(c) / n * _entropy(c) for c in held),
         )
     )
+
+
+def _hide(disclosure: LabelDisclosure, hiding: Hiding) -> LabelDisclosure:
+    """Return what labels disclose, too coarse to solve for a small count."""
+    if not hiding.below:
+        return disclosure
+    # A step of this many records moves a rate by one unit, so that a rate does not tell a count below the limit.
+    unit = max(0.01, hiding.below / disclosure.n_records)
+    names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
+    rounded = {name: round(math.floor(getattr(disclosure, name) / unit) * unit, 4) for name in names}
+    certain = hiding.rough(disclosure.n_certain)
+    return replace(disclosure, purest=hiding.share(disclosure.purest), n_certain=certain, **rounded)
+
+
+LABELS = Measurement[Published, LabelDisclosure](
+    name="labels",
+    title="Label disclosure",
+    short="outcomes",
+    question="Does the model reveal outcomes in the training data?",
+    finding=LabelDisclosure,
+    run=lambda published: (
+        disclose_labels(published.model) if published.noise is None else NotApplicable(published.noise)
+    ),
+    hide=_hide,
+)

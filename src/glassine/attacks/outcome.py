@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from glassine.errors import Text
+
 __all__ = ["About", "Below", "Failed", "Hidden", "Measured", "NotApplicable", "Outcome", "ShownCount"]
 
 T = TypeVar("T")
@@ -74,10 +76,13 @@ class NotApplicable:
     Attributes
     ----------
     reason : str
-        What is missing, and how to give it.
+        What is missing, and how to give it; parameters may be marked, see :class:`glassine.errors.Text`.
     """
 
     reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", Text(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +92,13 @@ class Failed:
     Attributes
     ----------
     reason : str
-        Why.
+        Why; parameters may be marked, see :class:`glassine.errors.Text`.
     """
 
     reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", Text(self.reason))
 
 
 Outcome: TypeAlias = Measured[T] | NotApplicable | Failed

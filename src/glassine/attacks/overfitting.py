@@ -24,7 +24,7 @@ from glassine.attacks.membership.outputs import (
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.subgroups import subgroups as split_by_value
-from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
 __all__ = ["LabelOverfitting", "SubgroupVulnerability", "Vulnerability", "vulnerability"]
@@ -211,7 +211,7 @@ def vulnerability(
     confidence, rng = check_confidence(confidence), generator(random_state)
     check_count("n_permutations", n_permutations, 1)
     if over not in ("auto", "parts", "predictions"):
-        raise InvalidParameterError(f"over must be auto, parts or predictions, got {over!r}.")
+        raise InvalidParameterError(f"{parameter('over')} must be auto, parts or predictions, got {over!r}.")
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
     groups = _groups(by, inside, outside)
 
@@ -226,18 +226,18 @@ def vulnerability(
             table = _PeopleTable.of(labels, parts, member, inside.join(outside).whose)
         if not table.weights.any():
             raise UnsupportedModelError(
-                "no class has both members and non-members. Give holdout records of each class."
+                "no class has both members and non-members.", remedy="Give holdout records of each class."
             )
-        found = table.estimate(confidence, n_permutations, rng)
+        result = table.estimate(confidence, n_permutations, rng)
         subgroups = tuple(
             _subgroup(name, value, rows, (labels, parts, member), confidence, n_permutations, rng)
             for name, value, rows in groups
             if _Table.of(labels[rows], parts[rows], member[rows]).weights.any()
         )
         return Vulnerability(
-            vulnerability=found[0],
-            control=found[1],
-            p_value=found[2],
+            vulnerability=result[0],
+            control=result[1],
+            p_value=result[2],
             n_permutations=n_permutations,
             labels=table.described(names),
             over=kind,
@@ -514,7 +514,8 @@ def _parts(model: Any, inside: Records, outside: Records, over: Over) -> tuple[n
             return np.concatenate([shown[0][0], shown[1][0]]), shown[0][1]
         if over == "parts":
             raise UnsupportedModelError(
-                f"{type(model).__name__} does not show its leaves or rules. Use over='predictions'."
+                f"{type(model).__name__} does not show its leaves or rules.",
+                remedy=f"Use {parameter('over', 'predictions')}.",
             )
     told = [answers(model, side).predicted for side in (inside, outside)]
     return np.concatenate(told), "predictions"
@@ -575,6 +576,8 @@ def _groups(by: Any, inside: Records, outside: Records) -> list[tuple[str, str, 
             given = joined.columns(joined.names or tuple(f"x{i}" for i in range(joined.width)))
             for name in asked:
                 if name not in given:
-                    raise InvalidDataError(f"the records lack the column {name!r} of the subgroups. Add or rename it.")
+                    raise InvalidDataError(
+                        f"the records lack the column {name!r} of the subgroups.", remedy="Add or rename it."
+                    )
                 columns[name] = given[name]
     return [(name, value, rows) for name, column in columns.items() for value, rows in split_by_value(column).items()]

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.outcome import ShownCount
+from glassine.attacks.attack import Hiding, Measurement, Published
+from glassine.attacks.outcome import Measured, ShownCount
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.grid import are_adjacent, on_grid
 from glassine.domain.literals import is_missing
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["ValueLeakage", "leak_values", "thresholds_of"]
+__all__ = ["VALUES", "ValueLeakage", "leak_values", "thresholds_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) 
     A comparison with one value of a number counts as the two thresholds around it. Without a domain every threshold
     counts, and no comparison with a value does.
     """
-    found: dict[tuple[str, float], None] = {}
+    result: dict[tuple[str, float], None] = {}
     for literal in model.literals:
         attribute = None if domain is None else domain[literal.attribute]
         if domain is not None and not isinstance(attribute, Integer | Real):
@@ -82,8 +83,8 @@ def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) 
             continue
         for bound in bounds:
             if np.isfinite(bound):
-                found[literal.attribute, bound] = None
-    return list(found)
+                result[literal.attribute, bound] = None
+    return list(result)
 
 
 def _is_midpoint(below: float, above: float, threshold: float) -> bool:
@@ -237,3 +238,24 @@ def leak_values(
         lone_categories=None if data is None else _lone_categories(model, domain, data, whose),
         n_lone_targets=len(lone) if model.classes is None else 0,
     )
+
+
+def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
+    """Return what values leak, small counts hidden."""
+    exposed = leakage.n_records_at_midpoints
+    return replace(
+        leakage,
+        n_records_at_midpoints=None if exposed is None else hiding.count(exposed),
+        n_lone_targets=hiding.count(leakage.n_lone_targets),
+    )
+
+
+VALUES = Measurement[Published, ValueLeakage](
+    name="values",
+    title="Value leakage",
+    short="exact values",
+    question="Does the model contain exact training values?",
+    finding=ValueLeakage,
+    run=lambda published: Measured(leak_values(published.model, published.domain, published.columns)),
+    hide=_hide,
+)

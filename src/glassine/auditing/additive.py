@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from glassine.attacks.attack import Measurement
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -29,24 +30,15 @@ from glassine.auditing.findings import (
 from glassine.auditing.inputs import AuditInputs, Comparison, people_hint
 from glassine.auditing.model_facts import MISMATCH, bits_of_bins, shares_of_bins, sizes_of_bins, thresholds_of_bins
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Measurement, Raw, Subject, absent, made_by
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.trees import (
-    ALIGNMENT,
-    DISCLOSURE,
-    EXPOSED_ROWS,
-    LABELS,
-    MEMBERSHIP,
-    RECONSTRUCTION,
-    SUBGROUPS,
-    VALUES,
-)
+from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.data.inference import eager, violations
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
-from glassine.models.additive import explain_global, score_meaning
+from glassine.models.additive import score_meaning, summarize_model
 from glassine.models.shapes import COVERAGE
 
 __all__ = ["AdditiveSubject", "additive_subject"]
@@ -92,7 +84,7 @@ class AdditiveSubject(Subject):
             return None
         frame = eager(self.inputs.data)
         if not len(frame):
-            raise InvalidDataError("data hold no record. Give the training records, or leave them out.")
+            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
         return frame.to_native()
 
     @cached_property
@@ -122,7 +114,8 @@ class AdditiveSubject(Subject):
             return
         if inputs.data is None or name not in eager(inputs.data).columns:
             raise InvalidDataError(
-                f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
+                f"the sensitive attribute {name!r} is neither in the domain nor a column of the data.",
+                remedy="Check its name.",
             )
 
     def beside(self, inputs: AuditInputs) -> AdditiveSubject:
@@ -203,7 +196,7 @@ class AdditiveSubject(Subject):
         return [BESIDE, f"The smallest bin that holds any record of the data holds {smallest}{of}."]
 
 
-def additive_subject(artefact: Any, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
+def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
     """Return an additive model with what is given beside it.
 
     Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with neither
@@ -221,7 +214,7 @@ def additive_subject(artefact: Any, inputs: AuditInputs, policy: Policy) -> Addi
         extras = extras_of_interpret(artefact) if is_interpret_ebm(artefact) else EbmExtras()
     model = as_model(artefact, inputs.domain)
     if not isinstance(model, AdditiveModel):
-        raise UnsupportedModelError(f"an additive model was expected, got a {model}. Pass it to audit.")
+        raise UnsupportedModelError(f"an additive model was expected, got a {model}.", remedy="Pass it to audit.")
     return AdditiveSubject(inputs=inputs, policy=policy, model=model, extras=extras)
 
 
@@ -278,10 +271,10 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     sizes = {entry.name: entry for entry in subject.leakage.terms}
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.
-    shown = Suppression(0) if accepted else suppression
+    own = Suppression(0) if accepted else suppression
     limit = subject.policy.smallest_leaf
     terms = []
-    for rank, shape in enumerate(explain_global(model)):
+    for rank, shape in enumerate(summarize_model(model)):
         entry: TermBins = sizes[shape.name]
         if accepted:
             # The guarantee answers for the sizes; true ones would be a release of their own.
@@ -296,7 +289,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
                 n_small=None if limit is None else entry.below(limit),
                 origin=entry.origin,
                 edited=shape.edited,
-                shape=show_shape(shape, entry, shown, classes) if rank < DRAWN_TERMS else None,
+                shape=show_shape(shape, entry, own, classes) if rank < DRAWN_TERMS else None,
             )
         )
     return AdditiveFinding(
@@ -328,12 +321,12 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     )
 
 
-def _beside(extras: EbmExtras, shown: Suppression) -> tuple[str, ...]:
+def _beside(extras: EbmExtras, suppression: Suppression) -> tuple[str, ...]:
     """Return what is published beside the model, in sentences."""
     out = []
     if extras.histograms:
         sizes = np.concatenate([np.array(sizes) for _, sizes in extras.histograms])
-        limit = max(shown.below, 2)
+        limit = max(suppression.below, 2)
         small = int(((sizes > 0) & (sizes < limit)).sum())
         out.append(
             f"A histogram of the values of {len(extras.histograms)} attributes, with exact counts: {small} of "
@@ -360,18 +353,19 @@ TERMS = Measurement[AdditiveSubject, AdditiveSubject](
     name="terms",
     title="Terms and bins",
     question="What does each bin reveal about training values?",
+    finding=AdditiveFinding,
     run=_terms,
     hide=_hide_terms,
+    listed=False,
 )
+RUNS = {"values": _values, "membership": _membership}
+REASONS = {"reconstruction": NO_CELLS, "labels": NO_COUNTS, "disclosure": NO_TREE}
 
 AdditiveSubject.measurements = (
     TERMS,
-    made_by(VALUES, _values),
-    made_by(MEMBERSHIP, _membership),
-    absent(RECONSTRUCTION, NO_CELLS),
-    absent(LABELS, NO_COUNTS),
-    absent(DISCLOSURE, NO_TREE),
-    absent(SUBGROUPS, NO_REGIONS),
-    absent(EXPOSED_ROWS, NO_REGIONS),
-    absent(ALIGNMENT, NO_REGIONS),
+    *(
+        m.made_by(RUNS[m.name]) if m.name in RUNS else m.absent(REASONS.get(m.name, NO_REGIONS))
+        for m in TREE_MEASUREMENTS
+        if m.listed
+    ),
 )

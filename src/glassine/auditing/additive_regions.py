@@ -45,7 +45,7 @@ Joined = list[list[int]]
 
 
 def show_shape(
-    shape: ShapeFunction, sizes: TermBins, shown: Suppression, classes: Sequence[str] | None
+    shape: ShapeFunction, sizes: TermBins, suppression: Suppression, classes: Sequence[str] | None
 ) -> ShapeFinding:
     """Return a shape function as it may be drawn.
 
@@ -58,17 +58,17 @@ def show_shape(
         The shape function.
     sizes : TermBins
         How many records its bins hold, if that is known.
-    shown : Suppression
+    suppression : Suppression
         What may be shown of counts.
     classes : sequence of str, optional
         Names of the outputs, where there are several.
     """
     term = shape.term
-    held = None if sizes.held is None else np.array(sizes.held).reshape(term.shape)
+    records = None if sizes.counts is None else np.array(sizes.counts).reshape(term.shape)
     axes, joins = [], []
     for axis, bins in enumerate(term.bins):
-        margin = None if held is None else held.sum(axis=tuple(i for i in range(held.ndim) if i != axis))
-        finding, joined = _axis(bins, margin, shown, MOST_BINS[len(term.bins)])
+        margin = None if records is None else records.sum(axis=tuple(i for i in range(records.ndim) if i != axis))
+        finding, joined = _axis(bins, margin, suppression, MOST_BINS[len(term.bins)])
         axes.append(finding)
         joins.append(joined)
 
@@ -91,14 +91,16 @@ def show_shape(
     )
 
 
-def _axis(bins: Bins, sizes: npt.NDArray[np.int_] | None, shown: Suppression, most: int) -> tuple[AxisFinding, Joined]:
+def _axis(
+    bins: Bins, sizes: npt.NDArray[np.int_] | None, suppression: Suppression, most: int
+) -> tuple[AxisFinding, Joined]:
     """Return an axis as it is drawn; its last bin, for missing values, is never joined."""
 
-    def known(group: list[int]) -> bool:
-        return sizes is None or int(sizes[group].sum()) >= shown.below
+    def large_enough(group: list[int]) -> bool:
+        return sizes is None or int(sizes[group].sum()) >= suppression.below
 
     if isinstance(bins, NumericBins):
-        joined = _intervals(bins, known, most)
+        joined = _intervals(bins, large_enough, most)
         cuts = tuple(_rounded(bins.cuts[group[-1]]) for group in joined[:-1])
         kept = [i for i, (low, high) in enumerate(pairwise((-math.inf, *cuts))) if low < high]
         edges = [*kept, len(cuts)]
@@ -113,21 +115,21 @@ def _axis(bins: Bins, sizes: npt.NDArray[np.int_] | None, shown: Suppression, mo
     for number, group in enumerate(alone, start=1):
         label = bins.labels[group[0]]
         short = label if len(label) <= MOST_LETTERS else f"{label[:MOST_LETTERS]}..."
-        names.append(short if known(group) else f"hidden {number}")
+        names.append(short if large_enough(group) else f"hidden {number}")
     if rest:
         alone.append(rest)
         names.append(f"{len(rest)} other groups")
     return AxisFinding(attribute=bins.attribute, cuts=None, groups=tuple(names)), [*alone, [bins.n_bins - 1]]
 
 
-def _intervals(bins: NumericBins, known: Callable[[list[int]], bool], most: int) -> Joined:
+def _intervals(bins: NumericBins, large_enough: Callable[[list[int]], bool], most: int) -> Joined:
     """Return neighbouring intervals joined until each may be shown; what is left over joins the last one."""
     each = math.ceil((bins.n_bins - 1) / most)
     joined: Joined = []
     group: list[int] = []
     for i in range(bins.n_bins - 1):
         group.append(i)
-        if len(group) >= each and known(group):
+        if len(group) >= each and large_enough(group):
             joined.append(group)
             group = []
     if group and joined:
@@ -173,7 +175,7 @@ class RegionBits:
     most: float | None
 
 
-def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> RegionBits:
+def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> RegionBits:
     """Return how many bits the bins of an additive model tell of the attributes of a training record.
 
     A region is a product of sets of values, one for each attribute. A record is known to be in it if it is one bin or
@@ -187,7 +189,7 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> Reg
         The model.
     domain : Domain
         The public domain, with every attribute that terms read.
-    found : BinLeakage
+    leakage : BinLeakage
         What the bins hold, by :func:`glassine.attacks.bins.leak_bins`.
 
     Examples
@@ -207,28 +209,28 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> Reg
     groups: list[_Sides] = []
     sized = Counter[str]()
     tied = _Ties.of(domain)
-    for term, entry in zip(model.terms, found.terms, strict=True):
-        told = _bits(term, domain, tied)
+    for term, entry in zip(model.terms, leakage.terms, strict=True):
+        learned = _bits(term, domain, tied)
         # A cell that nobody can be in tells nothing, unless somebody is said to be in it.
-        held = np.isfinite(told) if entry.sizes is None else np.array(entry.sizes) > 0
-        if not np.isfinite(told[held]).all():
+        occupied = np.isfinite(learned) if entry.sizes is None else np.array(entry.sizes) > 0
+        if not np.isfinite(learned[occupied]).all():
             return RegionBits(least=math.inf, most=None)
-        if held.any():
-            most = max(most, float(told[held].max()))
-            least = least if entry.sizes is None else max(least, float(told[held].max()))
+        if occupied.any():
+            most = max(most, float(learned[occupied].max()))
+            least = least if entry.sizes is None else max(least, float(learned[occupied].max()))
         if entry.origin == "published" and entry.sizes is not None:
-            groups.append(_Sides.of(told, np.array(entry.sizes)))
+            groups.append(_Sides.of(learned, np.array(entry.sizes)))
             sized.update({tied.first(name) for name in term.attributes})
     # Sizes with noise, two sizings of one attribute or group, and ranges of the data tell more than is computed here.
-    loose = any(entry.n_private_bounds for entry in found.attributes) or any(
+    loose = any(entry.n_private_bounds for entry in leakage.attributes) or any(
         term.weights is not None and entry.origin != "published"
-        for term, entry in zip(model.terms, found.terms, strict=True)
+        for term, entry in zip(model.terms, leakage.terms, strict=True)
     )
     if max(sized.values(), default=0) > 1:
         return RegionBits(least=least, most=None)
     joint = _together(groups)
-    known = None if loose or joint.most is None else max(most, joint.most)
-    return RegionBits(least=max(least, joint.least), most=known)
+    bound = None if loose or joint.most is None else max(most, joint.most)
+    return RegionBits(least=max(least, joint.least), most=bound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,15 +259,15 @@ def _bits(term: Term, domain: Domain, tied: _Ties) -> Array:
     names = term.attributes
     if len(names) > 1 and names[0] in tied.blocks and tied.first(names[0]) == tied.first(names[1]):
         return _bits_of_two(term, tied.ways(names))
-    told = np.zeros(1)
+    learned = np.zeros(1)
     for bins in term.bins:
         attribute = domain[bins.attribute]
         ways = tied.ways((bins.attribute,)) if bins.attribute in tied.blocks else None
         sizes = _sizes(bins, attribute) if ways is None else _tied_sizes(bins, ways)
         total = sum(sizes, start=Fraction(0))
         each = [math.log2(total / size) if size else math.inf for size in sizes]
-        told = np.add.outer(told, each).reshape(-1)
-    return told
+        learned = np.add.outer(learned, each).reshape(-1)
+    return learned
 
 
 def _places(bins: Bins, values: Sequence[object]) -> list[int]:
@@ -347,21 +349,26 @@ class _Sides:
     bound: Array
 
     @classmethod
-    def of(cls, told: Array, sizes: npt.NDArray[np.int64]) -> _Sides:
+    def of(cls, learned: Array, sizes: npt.NDArray[np.int64]) -> _Sides:
         """Return the sides of a term, from the bits and the sizes of its bins."""
         total = float(sizes.sum())
-        held = sizes > 0
-        share, inside = np.exp2(-told[held]), sizes[held].astype(np.float64)
+        occupied = sizes > 0
+        share, inside = np.exp2(-learned[occupied]), sizes[occupied].astype(np.float64)
+        # Densest first: most records for the share of the domain that a side takes up. The floor guards a share of 0.
         order = np.argsort(-inside / np.maximum(share, 1e-300), kind="stable")
         share, inside = share[order], inside[order]
+        # Sides that take the densest bins whole are real; every bin by itself is one, too.
         densest = np.column_stack([total - np.cumsum(inside), -np.log2(np.minimum(np.cumsum(share), 1.0))])
         alone = np.column_stack([total - inside, -np.log2(share)])
         least = max(0.0, float(-np.log2(share.max())))
         levels = np.arange(least, float(-np.log2(share.min())) + GRAIN, GRAIN)
+        # Below the bits of the largest bin no bin fits whole, but a part of one may: bounds need these levels as well.
         whole = np.arange(0.0, least, GRAIN)
         bits = np.concatenate([whole, levels])
+        # Wider by the slack, so that rounding can only loosen the bound.
         rooms = 2.0**-bits * (1 + SLACK)
         inner = [_most_inside(share, inside, room) for room in rooms.tolist()]
+        # Each level stands for all bits up to the next one: it counts with the bits of its upper end.
         bound = np.column_stack([total - np.array(inner), bits + GRAIN])
         return cls(total=total, real=np.vstack([densest, alone, [[0.0, 0.0]]]), bound=np.vstack([bound, [[0.0, 0.0]]]))
 
@@ -381,20 +388,23 @@ def _together(groups: Sequence[_Sides]) -> RegionBits:
     """
     if not groups:
         return RegionBits(least=0.0, most=0.0)
+    # A record is certainly inside all sides if fewer than all records are outside one of them.
     budget = groups[0].total - 1
     if budget < 0 or any(group.total != groups[0].total for group in groups):
         return RegionBits(least=0.0, most=None)
     least, most = 0.0, math.inf
     for name in ("real", "bound"):
+        # A price of 64 bits for one record outside exceeds what any side tells, so that nothing is bought there.
         low, high = 0.0, 64.0
         for _ in range(STEPS):
             price = (low + high) / 2
             sides = [getattr(group, name) for group in groups]
             chosen = np.array([side[int(np.argmax(side[:, 1] - price * side[:, 0]))] for side in sides])
-            cost, told = float(chosen[:, 0].sum()), float(chosen[:, 1].sum())
+            cost, bits = float(chosen[:, 0].sum()), float(chosen[:, 1].sum())
             if name == "bound":
-                most = min(most, price * budget + told - price * cost)
+                # Weak duality: every price gives a bound from above, the best one is kept.
+                most = min(most, price * budget + bits - price * cost)
             elif cost <= budget:
-                least = max(least, told)
+                least = max(least, bits)
             low, high = (low, price) if cost <= budget else (price, high)
     return RegionBits(least=least, most=max(least, most))

@@ -21,7 +21,7 @@ from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import refuse_shared
 from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError
+from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import as_model
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models import AdditiveModel
@@ -35,7 +35,7 @@ ATTACKS = {"membership", "disclosure"}
 
 
 def audit(
-    model: Any,
+    model: object,
     domain: Domain | None = None,
     *,
     data: Any = None,
@@ -148,11 +148,13 @@ def audit(
     """
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidPolicyError(
-            f"policy must be a Policy, got {type(policy).__name__}. Read one with Policy.from_toml."
+            f"{parameter('policy')} must be a Policy, got {type(policy).__name__}.",
+            remedy="Read one with Policy.from_toml.",
         )
     if persons is not None or holdout_persons is not None:
         data, holdout = _by_person(data, holdout, persons, holdout_persons)
@@ -199,7 +201,7 @@ def audit(
     return replace(public, holder=replace(measured, holder_only=True))
 
 
-def _read_once(records: Any) -> Any:
+def _read_once(records: object) -> Any:
     """Return a frame as a table, which keeps what it was converted to; a lazy frame stays with its engine."""
     return records if records is None or is_lazy(records) or frame_of(records) is None else as_table(records)
 
@@ -243,7 +245,7 @@ def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> t
     return sides[0], sides[1]
 
 
-def subject_of(published: Any, inputs: AuditInputs, policy: Policy) -> Subject:
+def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subject:
     """Return what was published as a subject, by its kind.
 
     Raises

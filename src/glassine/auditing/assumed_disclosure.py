@@ -16,7 +16,7 @@ from glassine.data.inference import columns as read_columns
 from glassine.data.table import as_table
 from glassine.domain import Category
 from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, Text, marked
 from glassine.models import DecisionTree
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     from glassine.attacks.disclosure import infer_sensitive
     from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
     from glassine.attacks.disclosure.predicted import OTHER_CLASSES
-    from glassine.attacks.disclosure.remedies import class_tables, measure_remedies
+    from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 
     tree, sensitive = question.model, question.sensitive
     if not isinstance(tree, DecisionTree):
@@ -71,7 +71,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
         attacker = replace(attacker, criterion=attacker.criterion if question.criterion else stated.criterion)
         attacker = replace(attacker, stated=stated)
     elif attacker.internal_nodes and question.criterion is None:
-        attacker, unused = replace(attacker, internal_nodes=False), NOT_STATED[:-1] + UNSTATED
+        attacker, unused = replace(attacker, internal_nodes=False), Text(NOT_STATED[:-1] + marked(UNSTATED))
     compared = None if settings.truth is False else truth
     estimate = infer_sensitive(
         tree,
@@ -84,8 +84,8 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     )
     if reason:
         raise InvalidDataError(
-            f"the people have other class counts of {sensitive!r} than the tree publishes. Give the training records, "
-            "and name the attribute that the tree predicts."
+            f"the people have other class counts of {sensitive!r} than the tree publishes.",
+            remedy="Give the training records, and name the attribute that the tree predicts.",
         )
     estimate = replace(estimate, unused=estimate.unused or unused)
     if compared is not None and settings.training == "sample":
@@ -98,8 +98,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
             frame,
             truth,
             adversary=attacker,
-            domain=question.domain,
-            random_state=inputs.random_state,
+            remedies=Remedies(domain=question.domain, random_state=inputs.random_state),
             evaluation=None
             if inputs.holdout is None
             else _people(inputs.holdout, tree, sensitive, needed=True, noun="the held-out records"),
@@ -125,11 +124,11 @@ def _people(data: Any, tree: DecisionTree, sensitive: str, *, needed: bool, noun
     """Return the people without the sensitive column, and that column in the type of the tree's classes."""
     table = as_table(data)
     if not len(table):
-        raise InvalidDataError(f"{noun} have no rows. Give the quasi-identifiers of the training records.")
+        raise InvalidDataError(f"{noun} have no rows.", remedy="Give the quasi-identifiers of the training records.")
     if sensitive not in table.names:
         if needed:
             raise InvalidDataError(
-                f"{noun} lack the sensitive column {sensitive!r}, which the truth and remedies need. Add it."
+                f"{noun} lack the sensitive column {sensitive!r}, which the truth and remedies need.", remedy="Add it."
             )
         return table, None
     truth = column_of(tree, read_columns(table)[sensitive])

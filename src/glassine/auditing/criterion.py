@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from glassine.attacks.outcome import Below, Measured, ShownCount
 from glassine.auditing.evidence import Evidence, Fact, Inapplicable, Kind
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidPolicyError, quoted
+from glassine.errors import InvalidPolicyError, Text, marked, parameter, quoted
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
 
 __all__ = [
     "BITS",
+    "DOMAIN",
+    "GROUPED",
+    "MOST_COUNT",
     "NUMBER",
     "OCCURRENCES",
     "RECORDS",
     "SHARE",
     "VALUES",
+    "WHOLE",
     "Check",
     "Criterion",
     "Flag",
@@ -32,7 +36,12 @@ __all__ = [
     "Status",
     "Unit",
     "Words",
+    "covered",
     "failed",
+    "first_of",
+    "for_kinds",
+    "inapplicable",
+    "joined",
     "passed",
     "remedy",
     "unknown",
@@ -41,7 +50,7 @@ __all__ = [
 N = TypeVar("N", int, float)
 F = TypeVar("F")
 
-Status: TypeAlias = Literal["pass", "fail", "unknown"]
+Status: TypeAlias = Literal["pass", "fail", "unknown", "not applicable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,7 @@ class Check:
     measured : float, ShownCount or None
         What was measured, small counts suppressed.
     status : str
-        ``pass``, ``fail`` or ``unknown``.
+        ``pass``, ``fail``, ``unknown``, or ``not applicable`` where the subject publishes nothing to judge.
     meaning : str
         What it says, for a reader who is no data scientist.
     basis : str
@@ -149,7 +158,7 @@ class Limit(Generic[N]):
         hint = ""
         if self.unit is SHARE and number and isinstance(value, int | float) and 2 <= value <= 100:
             hint = f" For {value:g}%, use {value / 100:g}."
-        raise InvalidPolicyError(f"{name} is {quoted(value)}. It must be {self.range}.{hint}")
+        raise InvalidPolicyError(f"{parameter(name)} is {quoted(value)}. It must be {self.range}.{hint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,13 +239,18 @@ class Ruling:
 
 
 def passed(meaning: str, measured: float | None = None) -> Ruling:
-    """Return that the limit is kept; without a figure, that there is nothing to judge."""
+    """Return that the limit is kept."""
     return Ruling("pass", meaning, measured)
 
 
 def failed(meaning: str, measured: float | None = None) -> Ruling:
     """Return that the limit is broken."""
     return Ruling("fail", meaning, measured)
+
+
+def inapplicable(meaning: str) -> Ruling:
+    """Return that the subject publishes nothing that the limit is about."""
+    return Ruling("not applicable", meaning)
 
 
 def unknown(meaning: str, measured: float | None = None) -> Ruling:
@@ -322,11 +336,11 @@ class Criterion(Generic[N, F]):
         ruling = self._covered(limit, evidence) if covered else self._measured(limit, evidence)
         if ruling is None:
             return None
-        shown = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
+        measured = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
         return Check(
             rule=self.name,
             limit=limit,
-            measured=shown,
+            measured=measured,
             status=ruling.status,
             meaning=ruling.meaning,
             basis="guarantee" if covered else "measurement",
@@ -342,7 +356,49 @@ class Criterion(Generic[N, F]):
         if fact is None:
             return None
         if isinstance(fact, Inapplicable):
-            return passed(fact.meaning)
+            return inapplicable(fact.meaning)
         if not isinstance(fact, Measured):
-            return unknown(self.words.unmeasured.format(reason=fact.reason))
+            return unknown(Text(self.words.unmeasured.format(reason=marked(fact.reason))))
         return self.judge(limit, fact.value, evidence)
+
+
+# What several criteria share.
+
+MOST_COUNT = 10**15
+"""Above the number of people there are, by far; larger counts are typing errors."""
+WHOLE = "a whole number of at least 0"
+
+DOMAIN = remedy(
+    "Pass a domain: {step}. Replace its inferred ranges and categories by public ones.",
+    "audit",
+    python="`domain=`, drafted with `infer_domain`",
+    domain=None,
+)
+GROUPED = remedy(
+    "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None
+)
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """Return the first few names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def joined(items: Sequence[str]) -> str:
+    """Return items as a phrase: ``a, b and c``."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence], Ruling]:
+    """Return that a limit is kept by the guarantee, whatever the model publishes."""
+
+    def by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
+        about = f"any one {guarantee.subject}"
+        return passed(f"Covered by the guarantee, which limits what the model reveals about {about}{addition}.")
+
+    return by_guarantee
+
+
+def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
+    """Return one remedy for several kinds of subject."""
+    return dict.fromkeys(kinds, entry)

@@ -29,7 +29,6 @@ __all__ = [
     "describe_domain",
     "describe_guarantee",
     "describe_model",
-    "describe_noisy_parts",
     "describe_parts",
     "relied_on",
     "tree_shape",
@@ -76,10 +75,12 @@ def describe_domain(domain: Domain | None) -> DomainSummary | None:
 def describe_parts(
     model: DecisionTree | RuleList,
     policy: Policy,
-    shown: Suppression,
+    suppression: Suppression,
     learned: Sequence[float] | None,
     sizes: Sequence[int | None],
     people: Occupants | None = None,
+    *,
+    noisy: bool = False,
 ) -> tuple[Part, ...]:
     """Return the leaves or rules as they may be shown.
 
@@ -89,7 +90,7 @@ def describe_parts(
         The model.
     policy : Policy
         The limits that flags refer to.
-    shown : Suppression
+    suppression : Suppression
         What may be shown of counts.
     learned : sequence of float, optional
         Bits learned about each record of each part.
@@ -97,71 +98,36 @@ def describe_parts(
         Number of records of each part; of people, where ``people`` is given.
     people : Occupants, optional
         The people in each part, by class.
+    noisy : bool, default=False
+        Whether the counts are noisy: then they say for certain neither a share nor a bit.
     """
-    hidden = shown.hidden(sizes)
+    hidden = suppression.hidden(sizes)
     n_classes = None if model.classes is None else len(model.classes)
     parts = []
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
-        counts, bounds = cell.evidence.counts, cell.evidence.purity(n_classes)
+        counts, bounds = cell.evidence.counts, None if noisy else cell.evidence.purity(n_classes)
         if people is not None:
-            known = counts is not None and bool(people.counts.any()) and bool(size)
-            counts = tuple(people.counts[i].tolist()) if known else None
-            bounds = (float(people.purest[i]),) * 2 if known else None
+            counted = counts is not None and bool(people.counts.any()) and bool(size)
+            counts = tuple(people.counts[i].tolist()) if counted else None
+            bounds = (float(people.purest[i]),) * 2 if counted else None
         bits = None if learned is None else learned[i]
-        show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
+        facts = PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits)
+        impossible = bits is not None and math.isinf(bits)
+        show = counts is not None and not hidden[i] and all(c == 0 or c >= suppression.below for c in counts)
         purity = None if bounds is None else bounds[0]
         if purity is not None and not show:
-            purity = None if hidden[i] else shown.share(purity)
+            purity = None if hidden[i] else suppression.share(purity)
         parts.append(
             Part(
                 number=i + 1,
                 condition=_condition(cell),
-                size=shown.part(size, hidden[i]),
+                size=suppression.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=purity,
-                bits_learned=None if bits is None or math.isinf(bits) else bits,
-                flags=flags_of(
-                    policy,
-                    PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits),
-                    shown,
-                ),
-            )
-        )
-    return tuple(parts)
-
-
-def describe_noisy_parts(
-    model: DecisionTree | RuleList, shown: Suppression, learned: Sequence[float] | None
-) -> tuple[Part, ...]:
-    """Return the leaves or rules with their noisy counts, which say for certain neither a share nor a bit.
-
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The model.
-    shown : Suppression
-        What may be shown of counts: all, where an accepted guarantee covers them.
-    learned : sequence of float, optional
-        Bits that the region of each part would tell; infinite where it is empty.
-    """
-    sizes = [cell.evidence.size for cell in model.cells]
-    hidden = shown.hidden(sizes)
-    parts = []
-    for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
-        counts = cell.evidence.counts
-        show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
-        empty = learned is not None and math.isinf(learned[i])
-        parts.append(
-            Part(
-                number=i + 1,
-                condition=_condition(cell),
-                size=shown.part(size, hidden[i]),
-                counts=counts if show else None,
-                prediction=_prediction(model, cell),
-                purity=None,
-                bits_learned=None,
-                flags=("empty",) if empty else (),
+                bits_learned=None if noisy or impossible else bits,
+                # Noise hides by how much a part breaks a limit; that its region is empty is public.
+                flags=(("empty",) if impossible else ()) if noisy else flags_of(policy, facts, suppression),
             )
         )
     return tuple(parts)
@@ -232,12 +198,12 @@ def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: P
     )
 
 
-def relied_on(found: GuaranteeFinding | None) -> bool:
+def relied_on(guarantee: GuaranteeFinding | None) -> bool:
     """Return whether a guarantee holds as stated and the policy accepts such claims, be it within its limits or not.
 
     The model is public then, and so is what follows from it; nothing else about its records is.
     """
-    return found is not None and found.standing in ("accepted", "too weak")
+    return guarantee is not None and guarantee.standing in ("accepted", "too weak")
 
 
 def _standing(claim: Guarantee, policy: Policy, *, holds: bool) -> Standing:

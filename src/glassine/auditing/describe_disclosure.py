@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
-from glassine.attacks.disclosure.anonymity import anonymity
+from glassine.attacks.disclosure.estimate import anonymity
 from glassine.attacks.disclosure.remedies import Remedy, RemedyTable
 from glassine.auditing.findings.disclosure import (
     DisclosureDetails,
@@ -33,9 +33,9 @@ SHOWN_SUBGROUPS = 10
 
 
 def describe_disclosure(
-    found: Disclosure,
+    disclosure: Disclosure,
     sensitive: str,
-    shown: Suppression,
+    suppression: Suppression,
     *,
     quasi_identifiers: tuple[str, ...] = (),
     truth: npt.ArrayLike | None = None,
@@ -48,11 +48,11 @@ def describe_disclosure(
 
     Parameters
     ----------
-    found : Disclosure
+    disclosure : Disclosure
         The estimate.
     sensitive : str
         Name of the sensitive attribute.
-    shown : Suppression
+    suppression : Suppression
         How small counts are shown.
     quasi_identifiers : tuple of str
         What the attacker knows of everybody.
@@ -68,138 +68,140 @@ def describe_disclosure(
     detailed : bool, default=True
         Whether what only the holder of the data is to see is a part of it.
     """
-    n, gained = found.people.n_people if table is None else table.number, _gained(found)
-    weights = np.ones(found.people.n_people) if table is None else table.weights
+    n, gained = disclosure.people.n_people if table is None else table.number, _gained(disclosure)
+    weights = np.ones(disclosure.people.n_people) if table is None else table.weights
     return DisclosureFinding(
         sensitive=sensitive,
         quasi_identifiers=quasi_identifiers,
-        number=shown.count(n),
-        n_quasi_identifiers=shown.count(len(found.people.sizes)),
-        n_classes=len(found.classes),
-        knowledge=found.adversary.describe(),
-        optimum="global" if found.status == "optimal" else "local",
-        gap=found.gap,
-        learned_mean=shown.nats(float(weights @ gained[found.people.person]) / n),
-        learned_most=shown.nats(float(gained.max())),
+        number=suppression.count(n),
+        n_quasi_identifiers=suppression.count(len(disclosure.people.sizes)),
+        n_classes=len(disclosure.classes),
+        knowledge=disclosure.adversary.describe(),
+        optimum="global" if disclosure.status == "optimal" else "local",
+        gap=disclosure.gap,
+        learned_mean=suppression.nats(float(weights @ gained[disclosure.people.person]) / n),
+        learned_most=suppression.nats(float(gained.max())),
         readers=tuple(
             ReaderFinding(
                 reader=reader.reader,
-                entropy=shown.nats(reader.entropy),
-                certain=shown.rough(reader.certain),
-                d_overall=None if reader.d_overall is None else shown.nats(reader.d_overall),
-                guess_rate=None if reader.guess_rate is None else shown.proportion(reader.guess_rate, n),
+                entropy=suppression.nats(reader.entropy),
+                certain=suppression.rough(reader.certain),
+                d_overall=None if reader.d_overall is None else suppression.nats(reader.d_overall),
+                guess_rate=None if reader.guess_rate is None else suppression.proportion(reader.guess_rate, n),
             )
-            for reader in found.compare(truth, table)
+            for reader in disclosure.compare(truth, table)
         ),
-        exposed=tuple(sorted(row for row, _ in found.most_exposed(MOST_EXPOSED, table))),
-        n_internal=found.counts.internal,
-        n_active=found.counts.active,
-        unused=found.unused,
-        notes=found.notes,
-        details=_details(found, shown, truth, remedies, frame, table) if detailed else None,
+        exposed=tuple(sorted(row for row, _ in disclosure.most_exposed(MOST_EXPOSED, table))),
+        n_internal=disclosure.counts.internal,
+        n_active=disclosure.counts.active,
+        unused=disclosure.unused,
+        notes=disclosure.notes,
+        details=_details(disclosure, suppression, truth, remedies, frame, table) if detailed else None,
     )
 
 
 def _details(
-    found: Disclosure,
-    shown: Suppression,
+    disclosure: Disclosure,
+    suppression: Suppression,
     truth: npt.ArrayLike | None,
     remedies: RemedyTable | None,
     frame: Any,
     table: Table | None,
 ) -> DisclosureDetails:
     """Return what only the holder of the data is to see."""
-    n, worst = found.people.n_people if table is None else table.number, anonymity(found).worst()
+    n, worst = disclosure.people.n_people if table is None else table.number, anonymity(disclosure).worst()
     return DisclosureDetails(
-        n_leaves=len(found.people.leaf_nodes),
-        truth=None if truth is None else _truth(found, truth, shown, table),
+        n_leaves=len(disclosure.people.leaf_nodes),
+        truth=None if truth is None else _truth(disclosure, truth, suppression, table),
         exposed=tuple(
-            ExposedPerson(row=row, probability=_certainty(probability, shown))
-            for row, probability in found.most_exposed(MOST_EXPOSED, table)
+            ExposedPerson(row=row, probability=_certainty(probability, suppression))
+            for row, probability in disclosure.most_exposed(MOST_EXPOSED, table)
         ),
-        k=shown.count(int(worst["k"])),
+        k=suppression.count(int(worst["k"])),
         distinct_l=worst["distinct_l"],
-        entropy_l=shown.nats(worst["entropy_l"]),
-        alpha=_certainty(worst["alpha"], shown),
-        t=shown.proportion(worst["t"], n),
+        entropy_l=suppression.nats(worst["entropy_l"]),
+        alpha=_certainty(worst["alpha"], suppression),
+        t=suppression.proportion(worst["t"], n),
         # A candidate names a threshold between two records.
-        active=() if shown.below else tuple(map(str, found.active[:SHOWN_ACTIVE])),
+        active=() if suppression.below else tuple(map(str, disclosure.active[:SHOWN_ACTIVE])),
         remedies=()
         if remedies is None
-        else tuple(_remedy(row, n, remedies.n_holdout or n, shown) for row in remedies.rows),
-        subgroups=() if frame is None else _subgroups(found, frame, truth, shown),
-        sample=None if found.sample is None else _sample(found, shown),
+        else tuple(_remedy(row, n, remedies.n_holdout or n, suppression) for row in remedies.rows),
+        subgroups=() if frame is None else _subgroups(disclosure, frame, truth, suppression),
+        sample=None if disclosure.sample is None else _sample(disclosure, suppression),
     )
 
 
 def _subgroups(
-    found: Disclosure, frame: Any, truth: npt.ArrayLike | None, shown: Suppression
+    disclosure: Disclosure, frame: Any, truth: npt.ArrayLike | None, suppression: Suppression
 ) -> tuple[SubgroupFinding, ...]:
     """Return the most exposed subgroups and the least exposed one, those too small to be shown left out."""
     groups = [
         group
-        for group in found.by_subgroup(frame, list(found.people.columns), truth)
-        if group.size >= max(shown.below, 2) and group.size < found.people.n_people
+        for group in disclosure.by_subgroup(frame, list(disclosure.people.columns), truth)
+        if group.size >= max(suppression.below, 2) and group.size < disclosure.people.n_people
     ]
     picked = groups if len(groups) <= SHOWN_SUBGROUPS else [*groups[: SHOWN_SUBGROUPS - 1], groups[-1]]
     return tuple(
         SubgroupFinding(
             attribute=group.attribute,
             value=group.value,
-            size=shown.rough(group.size),
-            entropy=shown.nats(group.entropy),
-            d_overall=None if group.d_overall is None else shown.nats(group.d_overall),
+            size=suppression.rough(group.size),
+            entropy=suppression.nats(group.entropy),
+            d_overall=None if group.d_overall is None else suppression.nats(group.d_overall),
         )
         for group in picked
     )
 
 
-def _sample(found: Disclosure, shown: Suppression) -> SampleFinding:
-    members = found.membership
+def _sample(disclosure: Disclosure, suppression: Suppression) -> SampleFinding:
+    members = disclosure.membership
     return SampleFinding(
-        fraction=shown.proportion(float(members.mean()), len(members)),
-        lowest=_certainty(float(members.min()), shown),
-        highest=_certainty(float(members.max()), shown),
-        certain=shown.rough(int((members > 1 - 1e-9).sum())),
+        fraction=suppression.proportion(float(members.mean()), len(members)),
+        lowest=_certainty(float(members.min()), suppression),
+        highest=_certainty(float(members.max()), suppression),
+        certain=suppression.rough(int((members > 1 - 1e-9).sum())),
     )
 
 
-def _gained(found: Disclosure) -> npt.NDArray[np.float64]:
+def _gained(disclosure: Disclosure) -> npt.NDArray[np.float64]:
     """Return what the reader learns of each quasi-identifier: the divergence of estimate from class distribution."""
-    estimate, marginal = found.quasi_probabilities, found.marginal
+    estimate, marginal = disclosure.quasi_probabilities, disclosure.marginal
     held = estimate > 0
     ratio = np.where(held, estimate, 1.0) / np.where(held, marginal, 1.0)
     return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))
 
 
-def _truth(found: Disclosure, truth: npt.ArrayLike, shown: Suppression, table: Table | None) -> TruthFinding:
-    distances = found.d_individual(truth)
+def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression, table: Table | None) -> TruthFinding:
+    distances = disclosure.d_individual(truth)
     whose = np.arange(len(distances)) if table is None else table.whose
-    lower, median, upper = (shown.nats(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
+    lower, median, upper = (suppression.nats(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
     return TruthFinding(
-        mean=shown.nats(float(distances.mean())),
+        mean=suppression.nats(float(distances.mean())),
         lower=lower,
         median=median,
         upper=upper,
-        disclosed=shown.rough(len(np.unique(whose[distances < DISCLOSED]))),
+        disclosed=suppression.rough(len(np.unique(whose[distances < DISCLOSED]))),
     )
 
 
-def _remedy(row: Remedy, n: int, n_holdout: int, shown: Suppression) -> RemedyFinding:
+def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> RemedyFinding:
     return RemedyFinding(
         name=row.name,
         kind=row.kind,
         status=row.status,
         reason=row.reason,
         n_leaves=row.n_leaves,
-        entropy=None if row.entropy is None else shown.nats(row.entropy),
-        d_overall=None if row.d_overall is None else shown.nats(row.d_overall),
-        accuracy=None if row.accuracy is None else shown.proportion(row.accuracy, n),
-        holdout_accuracy=None if row.holdout_accuracy is None else shown.proportion(row.holdout_accuracy, n_holdout),
+        entropy=None if row.entropy is None else suppression.nats(row.entropy),
+        d_overall=None if row.d_overall is None else suppression.nats(row.d_overall),
+        accuracy=None if row.accuracy is None else suppression.proportion(row.accuracy, n),
+        holdout_accuracy=None
+        if row.holdout_accuracy is None
+        else suppression.proportion(row.holdout_accuracy, n_holdout),
         internal_nodes=row.internal_nodes,
     )
 
 
-def _certainty(probability: float, shown: Suppression) -> float:
+def _certainty(probability: float, suppression: Suppression) -> float:
     """Return a probability down to a twentieth; 1, up to the precision of the solver, stays 1."""
-    return shown.share(1.0 if probability > 1 - 1e-9 else probability)
+    return suppression.share(1.0 if probability > 1 - 1e-9 else probability)

@@ -26,38 +26,38 @@ ATTACKS = {
 MOST_CORNERS = 200
 
 
-def describe_membership(found: MembershipAttacks, shown: Suppression) -> MembershipFinding:
+def describe_membership(suite: MembershipAttacks, suppression: Suppression) -> MembershipFinding:
     """Return what membership attacks found, rates rounded to three digits.
 
     Parameters
     ----------
-    found : MembershipAttacks
+    suite : MembershipAttacks
         The outcome of each attack.
-    shown : Suppression
+    suppression : Suppression
         What may be shown of counts.
     """
-    shift, vulnerability = found.shift, found.vulnerability
+    shift, vulnerability = suite.shift, suite.vulnerability
     attacks = (
-        *(_attack(name, getattr(found, field), shown) for field, name in ATTACKS.items()),
-        _midpoint_attack(found),
+        *(_attack(name, getattr(suite, field), suppression) for field, name in ATTACKS.items()),
+        _midpoint_attack(suite),
     )
     strongest = strongest_of(attacks)
-    scoring = max(found.results, key=lambda result: result.advantage.value, default=None)
-    accused, wrongly, midpoints = _midpoints(found, shown)
-    few = min(found.n_members, found.n_nonmembers) < shown.below
+    scoring = max(suite.results, key=lambda result: result.advantage.value, default=None)
+    accused, wrongly, midpoints = _midpoints(suite, suppression)
+    few = min(suite.n_members, suite.n_nonmembers) < suppression.below
     measured = vulnerability.value if isinstance(vulnerability, Measured) else None
     return MembershipFinding(
-        n_members=shown.count(found.n_members),
-        n_nonmembers=shown.count(found.n_nonmembers),
-        confidence=found.confidence,
+        n_members=suppression.count(suite.n_members),
+        n_nonmembers=suppression.count(suite.n_nonmembers),
+        confidence=suite.confidence,
         attacks=attacks,
         strongest=None if strongest is None else strongest.attack,
         roc=() if scoring is None or few else _thinned(scoring.roc.log_points()),
         roc_attack=None if scoring is None else scoring.attack,
         shifted=shift.value.shifted if isinstance(shift, Measured) else None,
-        shift=_shift(found),
+        shift=_shift(suite),
         shift_auc=round(shift.value.auc, 3) if isinstance(shift, Measured) else None,
-        overlap=_overlap(found),
+        overlap=_overlap(suite),
         vulnerability=None if measured is None else round(measured.vulnerability.value, 3),
         vulnerability_low=None if measured is None else round(measured.vulnerability.low, 3),
         vulnerability_high=None if measured is None else round(measured.vulnerability.high, 3),
@@ -66,11 +66,11 @@ def describe_membership(found: MembershipAttacks, shown: Suppression) -> Members
         accused=accused,
         accused_wrongly=wrongly,
         midpoints=midpoints,
-        details=None if shown.below else found.to_dict(),
+        details=None if suppression.below else suite.to_dict(),
     )
 
 
-def _attack(name: str, outcome: Outcome[MembershipResult], shown: Suppression) -> AttackFinding:
+def _attack(name: str, outcome: Outcome[MembershipResult], suppression: Suppression) -> AttackFinding:
     if isinstance(outcome, NotApplicable | Failed):
         failed = isinstance(outcome, Failed)
         return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
@@ -92,21 +92,21 @@ def _attack(name: str, outcome: Outcome[MembershipResult], shown: Suppression) -
         permille_resolved=rates[0.001].resolved,
         p_value=round(result.control.p_value, 4),
         detected=result.detected,
-        statement=_without_small_counts(result, shown),
+        statement=_without_small_counts(result, suppression),
     )
 
 
-def _without_small_counts(result: MembershipResult, shown: Suppression) -> str:
+def _without_small_counts(result: MembershipResult, suppression: Suppression) -> str:
     text = result.verdict
     for count, noun in ((result.n_members, "members"), (result.n_nonmembers, "non-members")):
-        if count < shown.below:
-            text = text.replace(f"{count} {noun}", f"fewer than {shown.below} {noun}")
+        if count < suppression.below:
+            text = text.replace(f"{count} {noun}", f"fewer than {suppression.below} {noun}")
     return text
 
 
-def _midpoint_attack(found: MembershipAttacks) -> AttackFinding:
+def _midpoint_attack(attacks: MembershipAttacks) -> AttackFinding:
     """Return the midpoint attack as one that calls the accused members, and nobody else."""
-    name, outcome = "midpoint attack", found.midpoint
+    name, outcome = "midpoint attack", attacks.midpoint
     if not isinstance(outcome, Measured):
         failed = isinstance(outcome, Failed)
         return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
@@ -140,38 +140,40 @@ def _thinned(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
     return tuple((float(f"{x:.3g}"), float(f"{y:.3g}")) for x, y in kept)
 
 
-def _shift(found: MembershipAttacks) -> str:
-    if not isinstance(found.shift, Measured):
-        return found.shift.reason
-    shift = found.shift.value
+def _shift(attacks: MembershipAttacks) -> str:
+    if not isinstance(attacks.shift, Measured):
+        return attacks.shift.reason
+    shift = attacks.shift.value
     return (
         f"A classifier that knows attributes and class, but not the model, tells them apart with an area under the ROC "
         f"curve of {shift.auc:.3f} (p = {shift.p_value:.2g}); 0.5 is chance."
     )
 
 
-def _overlap(found: MembershipAttacks) -> str:
+def _overlap(attacks: MembershipAttacks) -> str:
     """Return why the holdout seems to hold members; empty where it does not."""
-    if found.overlap.suspicious:
-        return found.overlap.statement
-    if isinstance(found.shift, Measured) and found.shift.value.alike:
+    if attacks.overlap.suspicious:
+        return attacks.overlap.statement
+    if isinstance(attacks.shift, Measured) and attacks.shift.value.alike:
         return "Members and holdout are more alike than two samples of one population."
     return ""
 
 
-def _midpoints(found: MembershipAttacks, shown: Suppression) -> tuple[ShownCount | None, ShownCount | None, str]:
+def _midpoints(
+    attacks: MembershipAttacks, suppression: Suppression
+) -> tuple[ShownCount | None, ShownCount | None, str]:
     """Return how many records thresholds name, how many of these wrongly, and that in words."""
-    outcome = found.midpoint
+    outcome = attacks.midpoint
     if not isinstance(outcome, Measured):
         return None, None, outcome.reason
     result = outcome.value
     n, wrongly = len(result.accused), None
     if result.precision is not None:
-        wrongly = shown.count(round(n * (1 - result.precision.value)))
-    told = (
+        wrongly = suppression.count(round(n * (1 - result.precision.value)))
+    text = (
         f"{result.n_unique} of {result.n_thresholds} thresholds are the midpoint of just one pair of values; "
         f"{result.expected_by_chance:.1f} would be by chance."
     )
     if result.n_unique and not n:
-        told += " These may be chance, so that nobody is accused."
-    return shown.count(n), wrongly, told
+        text += " These may be chance, so that nobody is accused."
+    return suppression.count(n), wrongly, text

@@ -23,7 +23,10 @@ from glassine.errors import (
     InvalidDataError,
     InvalidModelError,
     InvalidParameterError,
+    Text,
     UndefinedMeasureError,
+    marked,
+    parameter,
 )
 from glassine.models import DecisionTree, RuleList
 
@@ -46,7 +49,9 @@ CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 
 DRAWN = "the tree claims differential privacy, so that its splits were drawn, not the best."
 NOT_THE_BEST = "its learner did not always take the best split."
-UNSTATED = ": name the criterion (`--criterion`) to measure what a reader learns from the choice of splits."
+UNSTATED = Text(
+    f": name the criterion (`{parameter('criterion=')}`) to measure what a reader learns from the choice of splits."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +91,14 @@ class Question:
     def __post_init__(self) -> None:
         if self.criterion is not None and self.criterion not in CRITERIA:
             raise InvalidParameterError(
-                f"criterion must be one of {', '.join(CRITERIA)}, got {self.criterion!r}. Name one."
+                f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {self.criterion!r}.",
+                remedy="Name one.",
             )
         named: object = self.quasi
         if isinstance(named, str):
-            raise InvalidParameterError(f"quasi must be a sequence of column names, got {named!r}. List them.")
+            raise InvalidParameterError(
+                f"{parameter('quasi')} must be a sequence of column names, got {named!r}.", remedy="List them."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,8 +188,8 @@ def expose(
     InvalidDataError
         If ``quasi`` names what is no column, or the sensitive attribute.
     """
-    known = _quasi(question, columns)
-    reason = _reason(question, columns, known) or hindrance
+    names = _quasi(question, columns)
+    reason = _reason(question, columns, names) or hindrance
     if (
         reason
         or table is None
@@ -191,7 +199,7 @@ def expose(
     ):
         return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
-    from glassine.attacks.disclosure.predicted import not_predicted
+    from glassine.attacks.disclosure.predictions import not_predicted
 
     truth = column_of(question.model, columns[question.sensitive])
     reason = not_predicted(
@@ -199,14 +207,14 @@ def expose(
     )
     if reason:
         return NotApplicable(reason)
-    found, unused, doubt = _estimate(question, question.model, table.restrict(known), truth)
-    if not isinstance(found, Measured):
-        return found
+    estimate, unused, doubt = _estimate(question, question.model, table.restrict(names), truth)
+    if not isinstance(estimate, Measured):
+        return estimate
     return Measured(
         Inferred(
-            estimate=found.value,
+            estimate=estimate.value,
             sensitive=question.sensitive,
-            quasi_identifiers=known,
+            quasi_identifiers=names,
             truth=truth,
             unused=unused,
             doubt=doubt,
@@ -220,14 +228,18 @@ def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -
     if question.quasi is not None:
         for name in question.quasi:
             if name == question.sensitive:
-                raise InvalidDataError(f"quasi names the sensitive attribute {name!r}. Name what a reader knows.")
+                raise InvalidDataError(
+                    f"{parameter('quasi')} names the sensitive attribute {name!r}.", remedy="Name what a reader knows."
+                )
             if columns is not None and name not in columns:
-                raise InvalidDataError(f"quasi names {name!r}, which is no column of the data. Check its name.")
+                raise InvalidDataError(
+                    f"{parameter('quasi')} names {name!r}, which is no column of the data.", remedy="Check its name."
+                )
         return tuple(dict.fromkeys(question.quasi))
     return tuple(name for name in question.model.attributes if name in (columns or {}) and name != question.sensitive)
 
 
-def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, known: tuple[str, ...]) -> str:
+def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, names: tuple[str, ...]) -> str:
     """Return why nothing is measured; empty if it can be."""
     model, sensitive = question.model, question.sensitive
     if sensitive is None:
@@ -241,44 +253,47 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
     if question.target not in (None, sensitive):
         return f"the tree predicts {question.target}, not {sensitive}."
     if columns is None:
-        return "the reader is taken to know everybody's quasi-identifiers: give the training records (`--data`)."
+        return Text(
+            "the reader is taken to know everybody's quasi-identifiers: give the training records "
+            f"(`{parameter('data=')}`)."
+        )
     if sensitive not in columns:
         return f"{sensitive} is no column of the data, so that nothing can be compared with it."
-    lacking = [name for name in attributes_of(model.literals) if name not in known]
+    lacking = [name for name in attributes_of(model.literals) if name not in names]
     if lacking:
         return (
             f"the tree tests {lacking[0]}, which the reader does not know: people cannot be followed to their leaves."
         )
     n = len(columns[sensitive])
-    if not n or n * len(known) > MOST_VALUES:
+    if not n or n * len(names) > MOST_VALUES:
         return (
-            f"{n:,} people with {len(known)} quasi-identifiers are more than the audit looks at." if n else "no data."
+            f"{n:,} people with {len(names)} quasi-identifiers are more than the audit looks at." if n else "no data."
         )
     return ""
 
 
 def column_of(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return everybody's class in the type of the tree's classes; None where it is missing."""
-    given = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
+    labels = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
     if all(isinstance(name, str) for name in model.classes or ()):
-        given = [None if value is None else str(value) for value in given]
-    out = np.empty(len(given), dtype=object)
-    out[:] = given
+        labels = [None if value is None else str(value) for value in labels]
+    out = np.empty(len(labels), dtype=object)
+    out[:] = labels
     return out
 
 
-def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tuple[Adversary, str, str]:
+def _reader(question: Question, tree: DecisionTree, names: Sequence[str]) -> tuple[Adversary, str, str]:
     """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
     from glassine.attacks.disclosure import Adversary
-    from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
+    from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
 
-    held = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
+    evidences = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
     leaves: Any = "labels_only"
-    if all(evidence.counts is not None for evidence in held):
+    if all(evidence.counts is not None for evidence in evidences):
         leaves = "leaf_counts"
-    elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in held):
+    elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in evidences):
         leaves = "error_rates"
-    codes = tuple(name for name in tree.attributes if name in known and _is_category(question.domain, name))
+    codes = tuple(name for name in tree.attributes if name in names and _is_category(question.domain, name))
     stated = read_hints(question.artefact, question.domain)
     criterion: Any = question.criterion
     if tree.guarantee is not None or criterion == "none":
@@ -286,7 +301,7 @@ def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tup
     if stated.criterion is not None:
         return Adversary(leaves, criterion=criterion or stated.criterion, categories=codes, stated=stated), "", ""
     if criterion is None:
-        unused = NOT_STATED[:-1] + UNSTATED
+        unused = Text(NOT_STATED[:-1] + marked(UNSTATED))
         return Adversary(leaves, internal_nodes=False, categories=codes), unused, unused
     return Adversary(leaves, criterion=criterion, splits=question.splits, categories=codes), "", ""
 
@@ -313,10 +328,10 @@ def _estimate(
         if reader.internal_nodes and (unused := _too_many(tree, frame, reader)):
             doubt = unused
         if not unused:
-            found = infer_sensitive(tree, frame, adversary=reader, truth=truth)
+            estimate = infer_sensitive(tree, frame, adversary=reader, truth=truth)
             # What the estimator itself says of random or weighted splits leaves nothing doubtful.
-            doubt = found.unused if reader.stated is None or not reader.stated.reason else ""
-            return Measured(found), found.unused, doubt
+            doubt = estimate.unused if reader.stated is None or not reader.stated.reason else ""
+            return Measured(estimate), estimate.unused, doubt
         return measure_disclosure(tree, frame, adversary=alone), unused, doubt
     except (ContradictionError, SearchError) as error:
         node = error.clashes[0].node if error.clashes else 0
@@ -341,7 +356,7 @@ def _too_many(tree: DecisionTree, frame: Any, reader: Adversary) -> str:
     limit = MOST_LOCAL_STEPS if reader.leaves == "error_rates" and n_classes > 2 else MOST_STEPS
     if steps <= limit:
         return ""
-    return (
+    return Text(
         f"the internal nodes would take {steps:,} steps, more than the {limit:,} of an audit: state what is assumed "
-        "of the attacker (`glassine audit --only disclosure`)."
+        f"of the attacker (`{parameter('adversary=')}`)."
     )

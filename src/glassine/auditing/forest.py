@@ -12,10 +12,10 @@ from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import NO_HOLDOUT, GuaranteeFinding, ModelSummary
 from glassine.auditing.inputs import AuditInputs, on_shared, people_hint
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Raw, Subject, made_by
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -44,7 +44,8 @@ class ForestSubject(Subject):
         """Raise InvalidDataError if the target is an attribute of the forest."""
         if inputs.target is not None and inputs.target in self.attributes:
             raise InvalidDataError(
-                f"the target {inputs.target!r} is an attribute of the model. Name the column that it predicts."
+                f"the target {inputs.target!r} is an attribute of the model.",
+                remedy="Name the column that it predicts.",
             )
 
     @property
@@ -95,7 +96,9 @@ def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
     if inputs.holdout is None:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
     if inputs.data is None or inputs.target is None:
-        return NotApplicable("membership attacks need the data, the holdout and the name of the target (`--target`).")
+        return NotApplicable(
+            f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
+        )
     if getattr(subject.forest, "classes_", None) is None:
         return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
     from sklearn.base import clone
@@ -108,4 +111,4 @@ def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
     return attacked(subject.forest, members, others, inputs, learner)
 
 
-ForestSubject.measurements = (made_by(MEMBERSHIP, _membership),)
+ForestSubject.measurements = (MEMBERSHIP.made_by(_membership),)

@@ -10,13 +10,13 @@ from sklearn.base import clone
 
 from glassine.attacks.outcome import Measured, ShownCount
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Findings, FormFinding, FormsFinding, Outcomes
+from glassine.auditing.findings import Findings, FormFinding, FormsFinding
 from glassine.auditing.group_privacy import leak_all
 from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, midpoints_of, together_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, ReleaseInputs, inputs_of_fit
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.settings import generator
 from glassine.surrogates.values import Measures
@@ -36,8 +36,7 @@ def compare_forms(
     holdout_y: Any = None,
     sensitive: str | None = None,
     policy: Policy | None = None,
-    show_small_counts: bool = False,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> Findings:
     """Audit an explainer, and put the paper's form and the restricted form beside each other.
 
@@ -54,8 +53,8 @@ def compare_forms(
     holdout, holdout_y : data frame or array-like of shape (m, d), and array-like of shape (m,), optional
         Other records, and their true labels: fidelity and accuracy are measured on them, and on the training records
         without them.
-    sensitive, policy, show_small_counts, random_state
-        As for :func:`glassine.audit`.
+    sensitive, policy, random_state
+        As for :func:`glassine.audit`. A policy whose ``suppress_below`` is 0 shows small counts.
 
     Raises
     ------
@@ -66,14 +65,15 @@ def compare_forms(
     """
     release = explainer.release()
     if release.provenance.records == "queries":
-        raise InvalidParameterError("forms are compared on training records, and a third party has none.")
+        raise InvalidParameterError(
+            f"{parameter('forms')} are compared on training records, and a third party has none."
+        )
     labels: dict[str, Any] = {"y": y, "holdout": holdout, "holdout_y": holdout_y}
     rng = generator(random_state)
     findings = audit(
         explainer,
         sensitive=sensitive,
         policy=policy,
-        show_small_counts=show_small_counts,
         random_state=rng,
         **labels,
     )
@@ -83,13 +83,17 @@ def compare_forms(
     rows = []
     for form in ("paper", "restricted"):
         own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
+        # Forms are comparable on the same groups only; other records, or another order, would give other groups.
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
-            raise InvalidDataError("X are not the records on which the explainer was fitted. Pass those, in order.")
-        known = inputs_of_fit(own, **labels)
-        rows.append(_row(known, own.measures(*measured_on, n_draws=3), findings.policy, rng))
+            raise InvalidDataError(
+                f"{parameter('X')} are not the records on which the explainer was fitted.",
+                remedy="Pass those, in order.",
+            )
+        inputs = inputs_of_fit(own, **labels)
+        rows.append(_row(inputs, own.measures(*measured_on, n_draws=3), findings.policy, rng))
     where = "the training records" if holdout is None else "the holdout"
     forms = Measured(FormsFinding(forms=tuple(rows), measured_on=where))
-    return replace(findings, measured=Outcomes({**findings.measured, "forms": forms}))
+    return replace(findings, measured=findings.measured.beside({"forms": forms}))
 
 
 def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> SurrogateExplainer:
@@ -104,17 +108,17 @@ def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> Surroga
     return other.fit(X, y)
 
 
-def _row(known: ReleaseInputs, measured: Measures, policy: Policy, rng: np.random.Generator) -> FormFinding:
-    shown, leaves, values = Suppression(policy.suppress_below), known.leaves(), leak_all(known)
+def _row(inputs: ReleaseInputs, measured: Measures, policy: Policy, rng: np.random.Generator) -> FormFinding:
+    suppression, leaves, values = Suppression(policy.suppress_below), inputs.leaves(), leak_all(inputs)
     sizes = np.ones(1, dtype=np.int64) if leaves is None else leaves.sizes[leaves.sizes > 0]
     n = int(sizes.sum())
     small = policy.smallest_leaf or SMALL
-    together = together_of(known, leaves)
-    gaps = {gap.labels: gap.advantage for gap in gaps_of(known)}
-    accused, wrongly, share = _accused(known, shown, rng)
+    together = together_of(inputs, leaves)
+    gaps = {gap.labels: gap.advantage for gap in gaps_of(inputs)}
+    accused, wrongly, share = _accused(inputs, suppression, rng)
     return FormFinding(
-        form=known.release.provenance.form,
-        labels=known.kind,
+        form=inputs.release.provenance.form,
+        labels=inputs.kind,
         fidelity=measured.fidelity,
         fidelity_guided=measured.fidelity_guided,
         fidelity_null=measured.fidelity_null,
@@ -122,9 +126,9 @@ def _row(known: ReleaseInputs, measured: Measures, policy: Policy, rng: np.rando
         accuracy_guided=measured.accuracy_guided,
         nodes_median=measured.nodes.median,
         nodes_mean=measured.nodes.mean,
-        smallest_leaf=shown.count(int(sizes.min())),
-        share_alone=shown.proportion(float((sizes == 1).sum() / n), n),
-        share_small=shown.proportion(float(sizes[sizes < small].sum() / n), n),
+        smallest_leaf=suppression.count(int(sizes.min())),
+        share_alone=suppression.proportion(float((sizes == 1).sum() / n), n),
+        share_small=suppression.proportion(float(sizes[sizes < small].sum() / n), n),
         small=small,
         share_constant=measured.nodes.constant_share,
         off_grid=values.n_off_grid or 0,
@@ -139,16 +143,16 @@ def _row(known: ReleaseInputs, measured: Measures, policy: Policy, rng: np.rando
 
 
 def _accused(
-    known: ReleaseInputs, shown: Suppression, rng: np.random.Generator
+    inputs: ReleaseInputs, suppression: Suppression, rng: np.random.Generator
 ) -> tuple[ShownCount | None, ShownCount | None, float | None]:
     """Return the members and the others whom the midpoint attack names, and the share of the members."""
-    if known.people is None:
+    if inputs.people is None:
         return None, None, None
-    if not any(tree.literals for tree in known.release.trees):
+    if not any(tree.literals for tree in inputs.release.trees):
         return 0, 0, 0.0
-    outcome = midpoints_of(known, random_state=rng)
+    outcome = midpoints_of(inputs, random_state=rng)
     if not isinstance(outcome, Measured):
         return None, None, None
-    n, accused = known.people.columns.n_records, np.array(outcome.value.accused, dtype=np.intp)
+    n, accused = inputs.people.columns.n_records, np.array(outcome.value.accused, dtype=np.intp)
     right = int((accused < n).sum())
-    return shown.count(right), shown.count(len(accused) - right), shown.proportion(right / n, n)
+    return suppression.count(right), suppression.count(len(accused) - right), suppression.proportion(right / n, n)

@@ -31,7 +31,9 @@ __all__ = [
     "sizes_of",
 ]
 
+# A mean of a few whole numbers has few digits by chance; of more than these, it was not rounded.
 EXACT_DIGITS = 6
+# Row numbers are for the holder to look up; nobody looks up more by hand.
 MOST_ROWS = 100
 MOST_PEOPLE = 2000
 """Most people of whom distances to all representatives are taken."""
@@ -54,27 +56,27 @@ def _float(columns: Columns, name: str) -> npt.NDArray[np.float64]:
     return array if name in columns.numbers else np.where(array < 0, np.nan, array)
 
 
-def sizes_of(known: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.int64] | None:
+def sizes_of(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.int64] | None:
     """Return the people of each group, if they are known or published."""
     return None if leaves is None else leaves.groups
 
 
-def groups_of(known: ReleaseInputs, leaves: Leaves | None, shown: Suppression) -> Outcome[GroupsFinding]:
+def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppression) -> Outcome[GroupsFinding]:
     """Return how many people stand behind each representative."""
-    sizes = sizes_of(known, leaves)
+    sizes = sizes_of(inputs, leaves)
     if leaves is None or sizes is None or not sizes.any():
-        return NotApplicable(known.lacking or "nobody is behind the release.")
-    held = sizes[sizes > 0]
+        return NotApplicable(inputs.lacking or "nobody is behind the release.")
+    occupied = sizes[sizes > 0]
     distinct = None
-    if known.people is not None and known.groups is not None:
-        rows = Records(native_of(known.people.columns), np.zeros(len(known.groups)))
-        pairs = np.unique(np.column_stack([known.groups, codes_of_rows(rows)]), axis=0)[:, 0]
-        distinct = shown.count(int(np.unique(pairs, return_counts=True)[1].min()))
+    if inputs.people is not None and inputs.groups is not None:
+        rows = Records(native_of(inputs.people.columns), np.zeros(len(inputs.groups)))
+        pairs = np.unique(np.column_stack([inputs.groups, codes_of_rows(rows)]), axis=0)[:, 0]
+        distinct = suppression.count(int(np.unique(pairs, return_counts=True)[1].min()))
     return Measured(
         GroupsFinding(
-            number=shown.count(leaves.number),
-            smallest=shown.count(int(held.min())),
-            largest=shown.count(int(held.max())),
+            number=suppression.count(leaves.number),
+            smallest=suppression.count(int(occupied.min())),
+            largest=suppression.count(int(occupied.max())),
             n_empty=int((sizes == 0).sum()),
             fewest_distinct=distinct,
             origin=leaves.origin,
@@ -100,7 +102,7 @@ def edges_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def diversity_of(
-    name: str, groups: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], people: Side, shown: Suppression
+    name: str, groups: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], people: Side, suppression: Suppression
 ) -> DiversityFinding:
     """Return l-diversity and t-closeness of the groups in one attribute.
 
@@ -117,7 +119,9 @@ def diversity_of(
     table = people.counts(own * shape[1] + classes, shape[0] * shape[1]).reshape(shape).astype(float)
     sizes = people.counts(own, shape[0])
     shares = table / table.sum(axis=1, keepdims=True)
+    # A class that a group lacks adds 0; the logarithm of 1 in its place keeps it so.
     entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+    # Half the summed differences is the earth mover's distance between classes that are equally far apart.
     away = np.abs(shares - table.sum(axis=0) / table.sum()).sum(axis=1) / 2
     single = (table > 0).sum(axis=1) == 1
     n = people.number
@@ -125,44 +129,44 @@ def diversity_of(
         attribute=name,
         n_classes=table.shape[1],
         distinct_l=int((table > 0).sum(axis=1).min()),
-        entropy_l=round(math.exp(float(entropy.min())), 2 if shown.below else 15) + 0.0,
-        alpha=shown.share(float((table / sizes[:, None]).max())),
-        t=shown.proportion(float(away.max()), n),
+        entropy_l=round(math.exp(float(entropy.min())), 2 if suppression.below else 15) + 0.0,
+        alpha=suppression.share(float((table / sizes[:, None]).max())),
+        t=suppression.proportion(float(away.max()), n),
         n_one_class=int(single.sum()),
-        share_one_class=shown.proportion(float(people.counts(np.where(single[own], 0, -1), 1)[0] / n), n),
+        share_one_class=suppression.proportion(float(people.counts(np.where(single[own], 0, -1), 1)[0] / n), n),
     )
 
 
 def leaves_of(
-    known: ReleaseInputs, leaves: Leaves | None, limit: int | None, shown: Suppression
+    inputs: ReleaseInputs, leaves: Leaves | None, limit: int | None, suppression: Suppression
 ) -> Outcome[LeavesFinding]:
     """Return how many people stand behind each leaf."""
     if leaves is None or not leaves.sizes.any():
-        return NotApplicable(known.lacking or "nobody is behind the release.")
+        return NotApplicable(inputs.lacking or "nobody is behind the release.")
     n = leaves.number
-    held = leaves.sizes[leaves.sizes > 0]
-    alone = int((held == 1).sum())
+    occupied = leaves.sizes[leaves.sizes > 0]
+    alone = int((occupied == 1).sum())
     rows: Sequence[int] = ()
-    if leaves.of_record is not None and isinstance(shown.count(alone), int):
+    if leaves.of_record is not None and isinstance(suppression.count(alone), int):
         rows = np.flatnonzero(leaves.sizes[leaves.of_record] == 1)[:MOST_ROWS].tolist()
     purest = certain = None
     if leaves.counts is not None:
         counts = leaves.counts[leaves.sizes > 0]
-        purest = shown.share(float((counts.max(axis=1) / held).max()))
-        single = (counts.max(axis=1) == held) & ((counts > 0).sum(axis=1) == 1)
-        n_certain = int(held[single].sum())
-        if leaves.of_record is not None and known.people is not None:
+        purest = suppression.share(float((counts.max(axis=1) / occupied).max()))
+        single = (counts.max(axis=1) == occupied) & ((counts > 0).sum(axis=1) == 1)
+        n_certain = int(occupied[single].sum())
+        if leaves.of_record is not None and inputs.people is not None:
             pure = np.zeros(len(leaves.sizes), dtype=bool)
             pure[leaves.sizes > 0] = single
-            n_certain = int(known.people.counts(np.where(pure[leaves.of_record], 0, -1), 1)[0])
-        certain = shown.proportion(n_certain / n, n)
+            n_certain = int(inputs.people.counts(np.where(pure[leaves.of_record], 0, -1), 1)[0])
+        certain = suppression.proportion(n_certain / n, n)
     return Measured(
         LeavesFinding(
-            n_held=len(held),
-            smallest=shown.count(int(held.min())),
-            n_small=None if limit is None else int((held < limit).sum()),
-            n_alone=shown.count(alone),
-            share_alone=shown.proportion(alone / n, n),
+            n_held=len(occupied),
+            smallest=suppression.count(int(occupied.min())),
+            n_small=None if limit is None else int((occupied < limit).sum()),
+            n_alone=suppression.count(alone),
+            share_alone=suppression.proportion(alone / n, n),
             rows_alone=tuple(rows),
             purest=purest,
             share_certain=certain,
@@ -171,29 +175,29 @@ def leaves_of(
     )
 
 
-def representatives_told(known: ReleaseInputs, shown: Suppression) -> RepresentativesFinding:
+def representatives_told(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:
     """Return what representatives tell: digits, copies, values that all share, and whose is the closest."""
-    release = known.release
+    release = inputs.release
     numbers = [v for p in release.representatives for v in p if isinstance(v, int | float) and not isinstance(v, bool)]
     digits = [_digits(value) for value in numbers]
     near = min(max(release.n_closest, 3), release.n_groups)
-    copies = uniform = found = found_near = closeness = None
-    if known.people is not None and known.groups is not None and release.provenance.partition != "public":
-        columns, groups = known.people.columns, known.groups
+    copies = uniform = matched = matched_near = closeness = None
+    if inputs.people is not None and inputs.groups is not None and release.provenance.partition != "public":
+        columns, groups = inputs.people.columns, inputs.groups
         copies, uniform = _shared(release, columns, groups)
         hits = release.closest(columns, near) == groups[:, None]
         n = len(groups)
-        found = shown.proportion(float(hits[:, 0].mean()), n)
-        found_near = shown.proportion(float(hits.any(axis=1).mean()), n)
+        matched = suppression.proportion(float(hits[:, 0].mean()), n)
+        matched_near = suppression.proportion(float(hits.any(axis=1).mean()), n)
         closeness = _closeness(release, columns, groups)
     return RepresentativesFinding(
         n_numbers=len(numbers),
         digits=max(digits, default=0),
         n_exact=sum(count > EXACT_DIGITS for count in digits),
-        n_copies=None if copies is None else shown.count(copies),
-        n_uniform=None if uniform is None else shown.count(uniform),
-        found=found,
-        found_near=found_near,
+        n_copies=None if copies is None else suppression.count(copies),
+        n_uniform=None if uniform is None else suppression.count(uniform),
+        matched=matched,
+        matched_near=matched_near,
         n_near=near,
         closeness=closeness,
     )
@@ -217,14 +221,14 @@ def _shared(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[np.
         low, high = (np.fmin.reduceat(values[order], starts), np.fmax.reduceat(values[order], starts))
         points = [point[j] for point in release.representatives]
         if name in columns.numbers:
-            told = np.array([np.nan if v is None else float(v) for v in points])
+            stated = np.array([np.nan if v is None else float(v) for v in points])
         else:
             attribute = columns.attributes[name]
             listed: list[Scalar | None] = list(attribute.values) if isinstance(attribute, Category) else [0, 1]
-            told = np.array([listed.index(v) if v in listed else -1.0 for v in points])
-        equal = (values == told[groups]) | (np.isnan(values.astype(float)) & np.isnan(told[groups]))
+            stated = np.array([listed.index(v) if v in listed else -1.0 for v in points])
+        equal = (values == stated[groups]) | (np.isnan(values.astype(float)) & np.isnan(stated[groups]))
         same &= equal
-        uniform += int(((low == high) & (low == told[own])).sum())
+        uniform += int(((low == high) & (low == stated[own])).sum())
     return len(np.unique(groups[same])), uniform
 
 
@@ -235,28 +239,28 @@ def _closeness(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[
     stand = np.concatenate(
         [release.metric.embed_one(release.domain, release.representative(i)) for i in range(release.n_groups)]
     )
-    apart = release.metric.between(points, stand, release.domain)
-    own = float(apart[np.arange(len(rows)), groups[rows]].mean())
+    distances = release.metric.between(points, stand, release.domain)
+    own = float(distances[np.arange(len(rows)), groups[rows]].mean())
     weights = np.bincount(groups, minlength=release.n_groups) / n
-    any_other = float((apart @ weights).mean())
+    any_other = float((distances @ weights).mean())
     return round(own / any_other, 3) if any_other > 0 else None
 
 
-def leak_all(known: ReleaseInputs) -> ValueLeakage:
+def leak_all(inputs: ReleaseInputs) -> ValueLeakage:
     """Return what the thresholds of all trees give away, added up."""
-    release = known.release
+    release = inputs.release
     out = []
     for index, tree in enumerate(release.trees):
         data = None
-        if known.people is not None and known.groups is not None:
-            own = known.people.columns.take(np.flatnonzero(known.groups == index))
+        if inputs.people is not None and inputs.groups is not None:
+            own = inputs.people.columns.take(np.flatnonzero(inputs.groups == index))
             data = {name: own.values(name) for name in own.names}
         out.append(leak_values(tree, release.domain, data))
-    midpoints = [found.n_midpoints for found in out]
+    midpoints = [leakage.n_midpoints for leakage in out]
     return ValueLeakage(
-        n_thresholds=sum(found.n_thresholds for found in out),
-        n_off_grid=sum(found.n_off_grid or 0 for found in out),
-        n_inferred=sum(found.n_inferred for found in out),
+        n_thresholds=sum(leakage.n_thresholds for leakage in out),
+        n_off_grid=sum(leakage.n_off_grid or 0 for leakage in out),
+        n_inferred=sum(leakage.n_inferred for leakage in out),
         n_midpoints=None if any(count is None for count in midpoints) else sum(count or 0 for count in midpoints),
         n_records_at_midpoints=None,
         exact_bounds=None,

@@ -17,7 +17,7 @@ from glassine.data.lazy import is_lazy
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -90,7 +90,10 @@ class DisclosureSettings:
 
     def __post_init__(self) -> None:
         if self.training == "sample" and self.remedies:
-            raise InvalidParameterError("remedies are measured on the training records. Take training='known'.")
+            raise InvalidParameterError(
+                f"{parameter('remedies')} are measured on the training records.",
+                remedy=f"Take {parameter('training', 'known')}.",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +188,8 @@ def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.
     """Raise InvalidDataError if a sensitive attribute is neither in the domain nor a column of the data."""
     if (domain is None or name not in domain) and (columns is None or name not in columns):
         raise InvalidDataError(
-            f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
+            f"the sensitive attribute {name!r} is neither in the domain nor a column of the data.",
+            remedy="Check its name.",
         )
 
 
@@ -279,6 +283,8 @@ def on_shared(data: Any, holdout: Any, names: Sequence[str]) -> tuple[Table, Tab
         raise InvalidDataError(NO_RECORDS)
     kept = [name for name in names if all(name in table.names for table in tables)]
     if names[-1] not in kept:
-        raise InvalidDataError(f"the target {names[-1]!r} must be a column of the data and of the holdout. Add it.")
+        raise InvalidDataError(
+            f"the target {names[-1]!r} must be a column of the data and of the holdout.", remedy="Add it."
+        )
     members, others = (table.restrict(kept) for table in tables)
     return members, others

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 
 from glassine.attacks.outcome import Measured, Outcome
-from glassine.auditing.criteria import attack_bounds
 from glassine.auditing.criterion import Check, PartFacts, Remedies, Remedy, remedy
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.values import Verdict
+from glassine.auditing.inference_criteria import attack_bounds
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 
@@ -41,7 +41,10 @@ def judge(policy: Policy, evidence: Evidence, suppression: Suppression) -> tuple
 
 
 def decide(checks: Sequence[Check]) -> Verdict:
-    """Return the verdict: a failed check outweighs an unknown one, and no check at all leaves it open."""
+    """Return the verdict: a failed check outweighs an unknown one, and no check at all leaves it open.
+
+    A check that does not apply to the subject neither passes nor fails, and never blocks.
+    """
     if any(check.status == "fail" for check in checks):
         return "outside policy"
     if not checks or any(check.status == "unknown" for check in checks):
@@ -56,15 +59,15 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
     """
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
-    out = [found for check in failing if (found := _remedy(policy, evidence.kind, check)) is not None]
+    out = [helpful for check in failing if (helpful := _remedy(policy, evidence.kind, check)) is not None]
     guarantee = _about_guarantee(policy, evidence, failing, open_)
     out += guarantee
     for check in open_:
-        found = _remedy(policy, evidence.kind, check)
-        if found is None or (evidence.has_domain and "domain" in found.parameters):
+        helpful = _remedy(policy, evidence.kind, check)
+        if helpful is None or (evidence.has_domain and "domain" in helpful.parameters):
             continue
-        if not guarantee or not {"data", "holdout"} & set(found.parameters):
-            out.append(found)
+        if not guarantee or not {"data", "holdout"} & set(helpful.parameters):
+            out.append(helpful)
     if evidence.domain_inferred and not any("domain" in entry.parameters for entry in out):
         out.append(PUBLIC_DOMAIN)
     if evidence.kind == "additive model" and evidence.guarantee is None and (failing or open_):
@@ -79,22 +82,22 @@ def _remedy(policy: Policy, kind: Kind, check: Check) -> Remedy | None:
         return None
     listed: Remedies = criterion.remedies if check.status == "fail" else criterion.inputs
     general: Kind = "release" if kind == "release as published" else kind
-    found = listed.get(kind, listed.get(general))
-    return found(check.limit) if callable(found) else found
+    entry = listed.get(kind, listed.get(general))
+    return entry(check.limit) if callable(entry) else entry
 
 
 def _about_guarantee(
     policy: Policy, evidence: Evidence, failing: Iterable[Check], open_: Iterable[Check]
 ) -> list[Remedy]:
     """Return what to do about a guarantee that is too weak, void or not accepted."""
-    found = evidence.guarantee
-    if found is None:
+    guarantee = evidence.guarantee
+    if guarantee is None:
         return []
     claims = {criterion.name for criterion in policy.criteria if criterion.of_claim}
     if any(check.rule in claims or check.basis == "guarantee" for check in failing):
-        most = policy.max_epsilon or found.epsilon
+        most = policy.max_epsilon or guarantee.epsilon
         return [remedy(f"Retrain with a smaller privacy budget: epsilon at most {most:g}.")]
-    if found.standing == "does not hold":
+    if guarantee.standing == "does not hold":
         return [remedy("Retrain without what makes the guarantee void, so that it holds.")]
     if any(check.rule in claims for check in open_):
         return [

@@ -70,16 +70,16 @@ def shares_of_cells(
     """
     if noise is not None:
         return NotApplicable(noise)
-    held = [cell.evidence for cell in model.cells if cell.evidence.size != 0]
-    if isinstance(model, DecisionTree) and any(evidence.counts is None for evidence in held):
-        held += [node.evidence for node in model.nodes if node.branches and node.evidence.size != 0]
-    if not held:
+    evidences = [cell.evidence for cell in model.cells if cell.evidence.size != 0]
+    if isinstance(model, DecisionTree) and any(evidence.counts is None for evidence in evidences):
+        evidences += [node.evidence for node in model.nodes if node.branches and node.evidence.size != 0]
+    if not evidences:
         return NotApplicable(EMPTY_MODEL)
     n_classes = None if model.classes is None else len(model.classes)
-    bounds = [evidence.purity(n_classes) for evidence in held]
+    bounds = [evidence.purity(n_classes) for evidence in evidences]
     if model.classes is None:  # Of numbers only a part of one single value has a share: 1.
         bounds = [pair for pair in bounds if pair is not None and pair[0] == 1]
-    weighted = any(evidence.weighted for evidence in held)
+    weighted = any(evidence.weighted for evidence in evidences)
     if people is not None and model.classes is not None and any(pair is not None for pair in bounds):
         if not people.counts.any():
             return labels if isinstance(labels, NotApplicable) else NotApplicable(EMPTY_MODEL)
@@ -108,10 +108,10 @@ def bits_of_cells(
     if learned is None:
         return NotApplicable(unmeasured)
     # An empty region of unknown size can hold nobody; one that claims records contradicts the domain.
-    held = [b for b, size in zip(learned, sizes, strict=True) if size or (size is None and math.isfinite(b))]
-    if not held:
+    finite = [b for b, size in zip(learned, sizes, strict=True) if size or (size is None and math.isfinite(b))]
+    if not finite:
         return NotApplicable(EMPTY_MODEL)
-    largest = max(held)
+    largest = max(finite)
     if math.isinf(largest):
         return NotApplicable(CONTRADICTION)
     return Measured(Bits(lower=largest, upper=largest, inferred=tuple(inferred), possible=possible))
@@ -139,17 +139,17 @@ def thresholds_of_values(policy: Policy, values: ValueLeakage, inferred: Sequenc
 # Additive models.
 
 
-def sizes_of_bins(found: BinLeakage, histograms: Sequence[float], mismatch: str) -> Fact[Sizes]:
+def sizes_of_bins(leakage: BinLeakage, histograms: Sequence[float], mismatch: str) -> Fact[Sizes]:
     """Return the records of bins, and those of the bars of histograms that are published beside the model."""
-    held = tuple(size for entry in found.terms for size in entry.held or () if size)
+    sizes = tuple(size for entry in leakage.terms for size in entry.counts or () if size)
     bars = tuple(int(size) for size in histograms if size > 0)
-    parts = [Parts("bin", "bins", held)]
+    parts = [Parts("bin", "bins", sizes)]
     if bars:
         parts.append(Parts("bar of the published histograms", "bars of the published histograms", bars))
     unsettled = mismatch
-    if any(entry.held is None for entry in found.terms):
+    if any(entry.counts is None for entry in leakage.terms):
         unsettled = "The model does not publish exactly how many records its bins hold. Pass the training data."
-    if not found.terms and not bars:
+    if not leakage.terms and not bars:
         return Inapplicable("The model has no bins.")
     return Measured(Sizes(parts=tuple(parts), unsettled=unsettled))
 
@@ -161,7 +161,7 @@ def shares_of_bins(policy: Policy, sizes: Evidence, suppression: Suppression) ->
     """
     limit = policy.smallest_leaf
     check = None if limit is None else SMALLEST_LEAF.check(limit, sizes, suppression)
-    if check is not None and check.status == "pass":
+    if check is not None and check.status in ("pass", "not applicable"):
         return Inapplicable(
             "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
         )
@@ -189,12 +189,12 @@ def bits_of_bins(revealed: RegionBits | None, inferred: Sequence[str], histogram
 
 
 def thresholds_of_bins(
-    found: BinLeakage, inferred: Sequence[str], n_targets: int, guarantee: GuaranteeFinding | None
+    leakage: BinLeakage, inferred: Sequence[str], n_targets: int, guarantee: GuaranteeFinding | None
 ) -> Fact[Thresholds]:
     """Return cuts, ends of ranges and categories; ``n_targets`` counts published ends of the target."""
-    counts = [found.total(name) for name in ("n_off_grid", "n_private_bounds", "n_undeclared")]
+    counts = [leakage.total(name) for name in ("n_off_grid", "n_private_bounds", "n_undeclared")]
     cuts, ends, names = (count or 0 for count in counts)
-    n_cuts, off = found.total("n_cuts") or 0, counts[0]
+    n_cuts, off = leakage.total("n_cuts") or 0, counts[0]
     listed = (
         (cuts, "cut", "cuts"),
         (ends + n_targets, "end of a range", "ends of ranges"),
@@ -208,8 +208,8 @@ def thresholds_of_bins(
             inferred=tuple(inferred),
             kinds=tuple(f"{count:,} {one if count == 1 else more}" for count, one, more in listed if count),
             bounded=guarantee is not None and not guarantee.caveats,
-            n_midpoints=found.total("n_midpoints"),
-            n_rebuilt=found.total("n_rebuilt") or 0,
+            n_midpoints=leakage.total("n_midpoints"),
+            n_rebuilt=leakage.total("n_rebuilt") or 0,
             # Ranges and categories count among what is not public, so that it does not decide about cuts.
             wants_data=bool(n_cuts) and not (off == 0 and not inferred),
         )
@@ -228,13 +228,14 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     Parameters
     ----------
     joint : JointReconstruction
-        What was reconstructed, by :func:`glassine.reconstruct_jointly`.
+        What was reconstructed, by :func:`glassine.attacks.reconstruct_jointly`.
     policy : Policy
         The limits: how small a group has to be to matter, and whether claims are accepted.
 
     Examples
     --------
-    >>> from glassine import Domain, parse_rules, reconstruct_jointly
+    >>> from glassine import Domain, parse_rules
+    >>> from glassine.attacks import reconstruct_jointly
     >>> from glassine.auditing.judging import judge
     >>> from glassine.auditing.policy import Policy
     >>> from glassine.auditing.suppression import Suppression

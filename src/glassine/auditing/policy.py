@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from glassine.auditing.criteria import AnyCriterion, Limits
-from glassine.errors import InvalidPolicyError, quoted
+from glassine.errors import InvalidPolicyError, parameter, quoted
 from glassine.files import read_text
 
 __all__ = ["Policy"]
@@ -58,10 +58,12 @@ class Policy(Limits):
                 criterion.limit.check(name, value)
         accept: object = self.accept_guarantee
         if not isinstance(accept, bool):
-            raise InvalidPolicyError(f"accept_guarantee is {quoted(accept)}. It must be true or false.")
+            raise InvalidPolicyError(f"{parameter('accept_guarantee')} is {quoted(accept)}. It must be true or false.")
         below: object = self.suppress_below
         if isinstance(below, bool) or not isinstance(below, int) or not 0 <= below <= MOST_SUPPRESSED:
-            raise InvalidPolicyError(f"suppress_below is {quoted(below)}. It must be a whole number of at least 0.")
+            raise InvalidPolicyError(
+                f"{parameter('suppress_below')} is {quoted(below)}. It must be a whole number of at least 0."
+            )
 
     @property
     def criteria(self) -> tuple[AnyCriterion, ...]:

@@ -32,7 +32,7 @@ ROUNDED = (
 
 
 def rebuilt(
-    known: ProbabilisticDataset, learned: Sequence[float], sizes: Sequence[int | None]
+    dataset: ProbabilisticDataset, learned: Sequence[float], sizes: Sequence[int | None]
 ) -> ReconstructionFinding:
     """Return how far a reader can rebuild the records; the exposure curve shows single parts."""
     undefined: list[str] = []
@@ -41,31 +41,31 @@ def rebuilt(
         try:
             return measure()
         except UndefinedMeasureError as error:
-            reason = str(error) if known.model.counts_are_exact else ROUNDED
+            reason = str(error) if dataset.model.counts_are_exact else ROUNDED
             if reason not in undefined:
                 undefined.append(reason)
             return None
 
-    mean = value(lambda: known.bits_per_record(domain_aware=True))
+    mean = value(lambda: dataset.bits_per_record(domain_aware=True))
     defined = mean is not None
-    held = [b for b, size in zip(learned, sizes, strict=True) if size != 0]
-    finite = [b for b in held if math.isfinite(b)]
+    bits = [b for b, size in zip(learned, sizes, strict=True) if size != 0]
+    finite = [b for b in bits if math.isfinite(b)]
     return ReconstructionFinding(
-        entropy_bits=value(known.entropy),
-        prior_bits=value(known.prior_entropy),
-        dist=value(known.dist),
-        dist_g=value(known.dist_g),
-        entropy_bits_domain_aware=value(lambda: known.entropy(domain_aware=True)),
-        prior_bits_domain_aware=value(lambda: known.prior_entropy(domain_aware=True)),
-        dist_g_domain_aware=value(lambda: known.dist_g(domain_aware=True)),
+        entropy_bits=value(dataset.entropy),
+        prior_bits=value(dataset.prior_entropy),
+        dist=value(dataset.dist),
+        dist_g=value(dataset.dist_g),
+        entropy_bits_domain_aware=value(lambda: dataset.entropy(domain_aware=True)),
+        prior_bits_domain_aware=value(lambda: dataset.prior_entropy(domain_aware=True)),
+        dist_g_domain_aware=value(lambda: dataset.dist_g(domain_aware=True)),
         bits_mean=mean,
-        bits_largest=max(finite, default=None) if len(finite) == len(held) else None,
-        exposure_curve=tuple(known.exposure_curve(domain_aware=True)) if defined else (),
+        bits_largest=max(finite, default=None) if len(finite) == len(bits) else None,
+        exposure_curve=tuple(dataset.exposure_curve(domain_aware=True)) if defined else (),
         attributes=tuple(
             AttributeFinding(
                 attribute=entry.attribute, bits_learned=entry.bits_learned, bits_largest=entry.bits_largest
             )
-            for entry in known.by_attribute(domain_aware=True)
+            for entry in dataset.by_attribute(domain_aware=True)
         )
         if defined
         else (),
@@ -81,8 +81,8 @@ def counted_model(
     ``counted`` says whether there are data.
     """
     exact = model.counts_are_exact and all(cell.evidence.size is not None for cell in model.cells)
-    known = [size for size in sizes if size is not None]
-    return model if exact or not counted or len(known) < len(sizes) else with_sizes(model, known)
+    counts = [size for size in sizes if size is not None]
+    return model if exact or not counted or len(counts) < len(sizes) else with_sizes(model, counts)
 
 
 def curve_of(bits: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
@@ -99,23 +99,23 @@ def curve_of(bits: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
 
 
 def subgroups(
-    known: ProbabilisticDataset, frame: Table | None, names: list[str]
+    dataset: ProbabilisticDataset, frame: Table | None, names: list[str]
 ) -> Outcome[tuple[SubgroupLeakage, ...]]:
     """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
     groups: list[SubgroupLeakage] = []
-    if not known.model.counts_are_exact:
+    if not dataset.model.counts_are_exact:
         return NotApplicable(ROUNDED)
     try:
         # The model counts records of each class; people are counted in the column of the target.
-        groups += [] if frame is not None and frame.persons is not None else known.by_label(domain_aware=True)
+        groups += [] if frame is not None and frame.persons is not None else dataset.by_label(domain_aware=True)
     except (UndefinedMeasureError, CountingLimitError) as error:
         if frame is None:
-            return NotApplicable(str(error))
+            return NotApplicable(error.text)
     if frame is not None:
         try:
-            groups += known.by_subgroup(frame, names, domain_aware=True)
+            groups += dataset.by_subgroup(frame, names, domain_aware=True)
         except CountingLimitError as error:
-            return Failed(str(error))
+            return Failed(error.text)
     return Measured(tuple(groups))
 
 
@@ -174,17 +174,17 @@ def exposed_rows(
     return Measured(tuple(sorted(int(row) for row in order[:MOST_EXPOSED])))
 
 
-def align(known: ProbabilisticDataset | None, frame: Any, noise: str | None) -> Outcome[ErrorEstimate]:
+def align(dataset: ProbabilisticDataset | None, frame: Any, noise: str | None) -> Outcome[ErrorEstimate]:
     """Return how close rebuilt records come to those of the data."""
     if frame is None:
         return NotApplicable("no data were given to compare the reconstruction with.")
     if noise is not None:
         return NotApplicable(noise)
-    if known is None:
+    if dataset is None:
         return NotApplicable("no domain was given.")
     try:
-        return Measured(known.error_to(frame, n_draws=3, max_records=500, random_state=0))
+        return Measured(dataset.error_to(frame, n_draws=3, max_records=500, random_state=0))
     except (UndefinedMeasureError, InvalidDataError) as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except CountingLimitError as error:
-        return Failed(str(error))
+        return Failed(error.text)

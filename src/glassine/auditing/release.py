@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.attack import Measurement
 from glassine.attacks.membership.suite import MembershipAttacks
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -23,6 +24,7 @@ from glassine.auditing.findings import (
     GuaranteeFinding,
     GuessFinding,
     LeavesFinding,
+    MembershipFinding,
     ReleaseSummary,
     RepresentativesFinding,
     ThresholdsFinding,
@@ -34,10 +36,10 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of, midpoints_of, together_of
 from glassine.auditing.release_facts import claimed, evidence_of_release, guarantee_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
-from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.data.persons import refuse_shared
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import generator
@@ -102,10 +104,10 @@ class ReleaseSubject(Subject):
         """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
         names = self.records.release.domain.names
         if inputs.domain is not None:
-            raise InvalidParameterError("a release holds its own domain. Leave domain= out.")
+            raise InvalidParameterError("a release holds its own domain.", remedy=f"Leave {parameter('domain=')} out.")
         if inputs.sensitive is not None and inputs.sensitive not in names:
             raise InvalidParameterError(
-                f"sensitive must name an attribute of the release, got {inputs.sensitive!r}. They are: "
+                f"{parameter('sensitive')} must name an attribute of the release, got {inputs.sensitive!r}. They are: "
                 f"{', '.join(names[:20])}."
             )
 
@@ -228,7 +230,10 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
     if sensitive is not None and codes is not None:
         out.append(diversity_of(sensitive, records.groups, codes, records.people, subject.suppression))
     if not out:
-        return NotApplicable("neither labels nor a sensitive attribute are given (`--target`, `--sensitive`).")
+        return NotApplicable(
+            f"neither labels nor a sensitive attribute are given (`{parameter('target=')}`, "
+            f"`{parameter('sensitive=')}`)."
+        )
     return Measured(tuple(out))
 
 
@@ -238,10 +243,46 @@ def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
 
 
 ReleaseSubject.measurements = (
+    Measurement[ReleaseSubject, GroupsFinding](
+        name="groups",
+        title="Groups",
+        question="How small are the groups behind representatives?",
+        finding=GroupsFinding,
+        run=lambda subject: groups_of(subject.records, subject.leaves, subject.suppression),
+    ),
+    Measurement[ReleaseSubject, LeavesFinding](
+        name="leaves",
+        title="Leaves",
+        question="How small are leaves, and who is alone in one?",
+        finding=LeavesFinding,
+        run=_leaves,
+    ),
+    Measurement[ReleaseSubject, tuple[DiversityFinding, ...]](
+        name="diversity",
+        title="Diversity",
+        question="Do all of a group share a label or a sensitive value?",
+        finding=tuple[DiversityFinding, ...],
+        run=_diversity,
+    ),
+    Measurement[ReleaseSubject, TogetherFinding](
+        name="together",
+        title="Reconstruction",
+        question="How far can an attacker reconstruct the records from all trees?",
+        finding=TogetherFinding,
+        run=lambda subject: together_of(subject.records, subject.leaves),
+    ),
+    Measurement[ReleaseSubject, tuple[GuessFinding, ...]](
+        name="guesses",
+        title="Disclosure",
+        question="How often does an attacker guess labels and sensitive values correctly?",
+        finding=tuple[GuessFinding, ...],
+        run=lambda subject: guesses_of(subject.records, subject.inputs.sensitive, subject.suppression),
+    ),
     Measurement[ReleaseSubject, MembershipAttacks](
         name="membership",
         title="Membership",
-        question="Can an attacker tell who is behind the release?",
+        question="Can an attacker infer who is behind the release?",
+        finding=MembershipFinding,
         run=_membership,
         hide=describe_membership,
     ),
@@ -249,48 +290,24 @@ ReleaseSubject.measurements = (
         name="gaps",
         title="Gap attack",
         question="Are trees right more often about members?",
+        finding=tuple[GapFinding, ...],
         run=lambda subject: Measured(gaps_of(subject.records)),
+        listed=False,
     ),
     Measurement[ReleaseSubject, RepresentativesFinding](
         name="representatives",
         title="Representatives",
         question="What do representative records reveal?",
+        finding=RepresentativesFinding,
         run=lambda subject: Measured(representatives_told(subject.records, subject.suppression)),
+        listed=False,
     ),
     Measurement[ReleaseSubject, ThresholdsFinding](
         name="thresholds",
         title="Thresholds",
         question="Are thresholds values of single records?",
+        finding=ThresholdsFinding,
         run=lambda subject: Measured(thresholds_finding(subject.values)),
-    ),
-    Measurement[ReleaseSubject, GroupsFinding](
-        name="groups",
-        title="Groups",
-        question="How many people are behind each representative?",
-        run=lambda subject: groups_of(subject.records, subject.leaves, subject.suppression),
-    ),
-    Measurement[ReleaseSubject, tuple[DiversityFinding, ...]](
-        name="diversity",
-        title="Diversity",
-        question="Do the people of a group share a label or a sensitive value?",
-        run=_diversity,
-    ),
-    Measurement[ReleaseSubject, LeavesFinding](
-        name="leaves",
-        title="Leaves",
-        question="How many people are behind each leaf?",
-        run=_leaves,
-    ),
-    Measurement[ReleaseSubject, TogetherFinding](
-        name="together",
-        title="Reconstruction",
-        question="How far do all trees together let an attacker rebuild the records?",
-        run=lambda subject: together_of(subject.records, subject.leaves),
-    ),
-    Measurement[ReleaseSubject, tuple[GuessFinding, ...]](
-        name="guesses",
-        title="Guesses",
-        question="How often does an attacker guess labels and sensitive values correctly?",
-        run=lambda subject: guesses_of(subject.records, subject.inputs.sensitive, subject.suppression),
+        listed=False,
     ),
 )

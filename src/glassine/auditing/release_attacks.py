@@ -23,11 +23,10 @@ from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInp
 from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
-from glassine.errors import GlassineError, InvalidDataError
-from glassine.learners.estimator import class_array
-from glassine.learners.publishing import route
+from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
+from glassine.models.evidence import class_array
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
 
@@ -44,8 +43,12 @@ __all__ = [
 REACH = 3
 """Closest representatives in whose groups a reader seeks a candidate: four in five people or more are found there."""
 
-NO_HOLDOUT = "no holdout was given: records of the same population that are not behind the release (`--holdout`)."
-NO_LABELS = "neither true labels nor the black box's decisions are known on both sides (`--target`)."
+NO_HOLDOUT = Text(
+    f"no holdout was given: records of the same population that are not behind the release (`{parameter('holdout=')}`)."
+)
+NO_LABELS = Text(
+    f"neither true labels nor the black box's decisions are known on both sides (`{parameter('target=')}`)."
+)
 
 
 class PublishedAnswers:
@@ -82,7 +85,7 @@ class PublishedShares(PublishedAnswers):
             tree = self.release.trees[group]
             table = np.array([cell.evidence.counts for cell in tree.cells], dtype=float)
             rows = np.flatnonzero(closest[:, 0] == group)
-            out[rows] = (table / table.sum(axis=1, keepdims=True))[route(tree, columns.take(rows))]
+            out[rows] = (table / table.sum(axis=1, keepdims=True))[tree.apply(columns.take(rows))]
         return out
 
 
@@ -92,27 +95,29 @@ def _classifier(release: SurrogateRelease) -> PublishedAnswers:
     return PublishedShares(release) if shares else PublishedAnswers(release)
 
 
-def midpoints_of(known: ReleaseInputs, *, random_state: Any = None) -> Outcome[MidpointResult]:
+def midpoints_of(
+    inputs: ReleaseInputs, *, random_state: int | np.random.Generator | None = None
+) -> Outcome[MidpointResult]:
     """Run the midpoint attack against all trees at once.
 
     The reader does not know who is in which group, and seeks the records of a tree among the candidates, the people
     behind the release and the holdout together, to whom its representative is one of the closest.
     """
-    if known.people is None:
-        return NotApplicable(known.lacking)
-    sides = [known.people.columns] + ([] if known.others is None else [known.others.columns])
-    closest = np.concatenate([known.release.closest(side, REACH) for side in sides])
+    if inputs.people is None:
+        return NotApplicable(inputs.lacking)
+    sides = [inputs.people.columns] + ([] if inputs.others is None else [inputs.others.columns])
+    closest = np.concatenate([inputs.release.closest(side, REACH) for side in sides])
     candidates = _stacked([native_of(side) for side in sides])
-    members = np.arange(len(closest)) < known.people.columns.n_records
-    persons = known.people.persons
-    if persons is not None and known.others is not None and known.others.persons is not None:
-        persons = persons.join(known.others.persons)
+    members = np.arange(len(closest)) < inputs.people.columns.n_records
+    persons = inputs.people.persons
+    if persons is not None and inputs.others is not None and inputs.others.persons is not None:
+        persons = persons.join(inputs.others.persons)
     stacked = Records(candidates, np.zeros(len(closest)), persons)
     order = np.argsort(closest, axis=None, kind="stable")
-    bounds = np.searchsorted(closest.ravel()[order], np.arange(known.release.n_groups + 1))
-    reach = [order[bounds[i] : bounds[i + 1]] // closest.shape[1] for i in range(known.release.n_groups)]
+    bounds = np.searchsorted(closest.ravel()[order], np.arange(inputs.release.n_groups + 1))
+    reach = [order[bounds[i] : bounds[i + 1]] // closest.shape[1] for i in range(inputs.release.n_groups)]
     # What a tree says of its making is no secret; an attacker reads its thresholds all the same.
-    bare = [dataclasses.replace(tree, guarantee=None) for tree in known.release.trees]
+    bare = [dataclasses.replace(tree, guarantee=None) for tree in inputs.release.trees]
     return midpoint_attack(bare, stacked, truth=members, reach=reach, random_state=random_state)
 
 
@@ -124,27 +129,29 @@ def _stacked(parts: Sequence[Any]) -> Any:
     return pl.concat(parts, how="vertical_relaxed")
 
 
-def gaps_of(known: ReleaseInputs) -> tuple[GapFinding, ...]:
+def gaps_of(inputs: ReleaseInputs) -> tuple[GapFinding, ...]:
     """Return the gap attack on the whole release, by true labels and by the black box's decisions."""
-    return tuple(_gap(known, kind) for kind in (TRUE, DECISIONS))
+    return tuple(_gap(inputs, kind) for kind in (TRUE, DECISIONS))
 
 
-def _gap(known: ReleaseInputs, kind: str) -> GapFinding:
+def _gap(inputs: ReleaseInputs, kind: str) -> GapFinding:
     outcome: Outcome[Any]
-    if known.people is None or known.others is None:
-        outcome = NotApplicable(known.lacking or NO_HOLDOUT)
+    if inputs.people is None or inputs.others is None:
+        outcome = NotApplicable(inputs.lacking or NO_HOLDOUT)
     else:
-        inside, outside = known.people.labels(kind), known.others.labels(kind)
+        inside, outside = inputs.people.labels(kind), inputs.others.labels(kind)
         if inside is None or outside is None:
             outcome = NotApplicable(f"the {kind} are not known on both sides.")
         else:
-            members = known.people.records(native_of(known.people.columns), inside)
-            sides = (members, None, known.others.records(native_of(known.others.columns), outside), None)
-            outcome = _tried(partial(gap_attack, PublishedAnswers(known.release), *sides))
+            members = inputs.people.records(native_of(inputs.people.columns), inside)
+            sides = (members, None, inputs.others.records(native_of(inputs.others.columns), outside), None)
+            outcome = _tried(partial(gap_attack, PublishedAnswers(inputs.release), *sides))
     if not isinstance(outcome, Measured):
         return GapFinding(labels=kind, advantage=None, low=None, high=None, reason=outcome.reason)
-    told = outcome.value.advantage
-    return GapFinding(labels=kind, advantage=round(told.value, 4), low=round(told.low, 4), high=round(told.high, 4))
+    advantage = outcome.value.advantage
+    return GapFinding(
+        labels=kind, advantage=round(advantage.value, 4), low=round(advantage.low, 4), high=round(advantage.high, 4)
+    )
 
 
 def _tried(work: Callable[[], Outcome[Any]]) -> Outcome[Any]:
@@ -152,60 +159,62 @@ def _tried(work: Callable[[], Outcome[Any]]) -> Outcome[Any]:
     try:
         return work()
     except InvalidDataError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
 
 
 def membership_of(
-    known: ReleaseInputs, midpoints: Outcome[MidpointResult], *, random_state: Any = None
+    inputs: ReleaseInputs, midpoints: Outcome[MidpointResult], *, random_state: int | np.random.Generator | None = None
 ) -> Outcome[MembershipAttacks]:
     """Run every membership attack that applies to a release as one classifier, and add the midpoint attack.
 
     Labels are those on which the trees were trained, where they are known on both sides; else the others.
     """
-    people, others = known.people, known.others
+    people, others = inputs.people, inputs.others
     if people is None or others is None:
-        return NotApplicable(known.lacking or NO_HOLDOUT)
-    kinds = (known.kind, *(kind for kind in (TRUE, DECISIONS) if kind != known.kind))
+        return NotApplicable(inputs.lacking or NO_HOLDOUT)
+    kinds = (inputs.kind, *(kind for kind in (TRUE, DECISIONS) if kind != inputs.kind))
     for kind in kinds:
         inside, outside = people.labels(kind), others.labels(kind)
         if inside is None or outside is None:
             continue
         members = people.records(native_of(people.columns), inside)
         data = (members, None, others.records(native_of(others.columns), outside), None)
-        attacks = _tried(partial(_suite, known.release, data, random_state))
+        attacks = _tried(partial(_suite, inputs.release, data, random_state))
         if not isinstance(attacks, Measured):
             return attacks
         return Measured(dataclasses.replace(attacks.value, midpoint=midpoints))
     return NotApplicable(NO_LABELS)
 
 
-def _suite(release: SurrogateRelease, data: tuple[Any, ...], random_state: Any) -> Outcome[MembershipAttacks]:
+def _suite(
+    release: SurrogateRelease, data: tuple[Any, ...], random_state: int | np.random.Generator | None
+) -> Outcome[MembershipAttacks]:
     # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
     one = np.zeros((1, 1))
     return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))
 
 
-def together_of(known: ReleaseInputs, leaves: Leaves | None) -> Outcome[TogetherFinding]:
+def together_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Outcome[TogetherFinding]:
     """Return how far all trees together let a reader rebuild the records, each person's group being known."""
     if leaves is None or not leaves.sizes.any():
-        return NotApplicable(known.lacking or "nobody is behind the release.")
-    domain = known.release.domain
+        return NotApplicable(inputs.lacking or "nobody is behind the release.")
+    domain = inputs.release.domain
     try:
         bits = np.concatenate(
-            [reconstruct(tree, domain).bits_learned(domain_aware=True) for tree in known.release.trees]
+            [reconstruct(tree, domain).bits_learned(domain_aware=True) for tree in inputs.release.trees]
         )
     except GlassineError as error:
-        return Failed(str(error))
-    held = leaves.sizes > 0
-    weights, told = leaves.sizes[held], bits[held]
-    if not np.isfinite(told).all():
+        return Failed(error.text)
+    occupied = leaves.sizes > 0
+    weights, learned = leaves.sizes[occupied], bits[occupied]
+    if not np.isfinite(learned).all():
         return Failed("a leaf holds people where the domain allows none: the domain contradicts the trees.")
-    mean = math.fsum((weights * told).tolist()) / int(weights.sum())
+    mean = math.fsum((weights * learned).tolist()) / int(weights.sum())
     total, undefined = _total(domain)
     return Measured(
         TogetherFinding(
             bits_mean=round(mean, 3),
-            bits_largest=round(float(told.max()), 3),
+            bits_largest=round(float(learned.max()), 3),
             dist_g=None if total is None else round(1 - mean / total, 4),
             undefined=undefined,
         )
@@ -223,22 +232,24 @@ def _total(domain: Domain) -> tuple[float | None, str]:
     return (math.log2(worlds), "") if worlds > 1 else (None, "the domain allows one record only.")
 
 
-def guesses_of(known: ReleaseInputs, sensitive: str | None, shown: Suppression) -> Outcome[tuple[GuessFinding, ...]]:
+def guesses_of(
+    inputs: ReleaseInputs, sensitive: str | None, suppression: Suppression
+) -> Outcome[tuple[GuessFinding, ...]]:
     """Return how often a reader guesses labels, and a sensitive attribute, with all groups at hand."""
-    if known.people is None or known.groups is None:
-        return NotApplicable(known.lacking)
+    if inputs.people is None or inputs.groups is None:
+        return NotApplicable(inputs.lacking)
     out = []
     for kind in (TRUE, DECISIONS):
-        found = _guessed_labels(known, kind, shown)
-        if found is not None:
-            out.append(found)
+        guesses = _guessed_labels(inputs, kind, suppression)
+        if guesses is not None:
+            out.append(guesses)
     if sensitive is not None:
-        out.append(_guessed_attribute(known, sensitive, shown))
+        out.append(_guessed_attribute(inputs, sensitive, suppression))
     return Measured(tuple(out)) if out else NotApplicable(NO_LABELS)
 
 
-def _guessed_labels(known: ReleaseInputs, kind: str, shown: Suppression) -> GuessFinding | None:
-    people, groups, release = known.people, known.groups, known.release
+def _guessed_labels(inputs: ReleaseInputs, kind: str, suppression: Suppression) -> GuessFinding | None:
+    people, groups, release = inputs.people, inputs.groups, inputs.release
     labels = None if people is None else people.labels(kind)
     if people is None or groups is None or labels is None:
         return None
@@ -249,27 +260,29 @@ def _guessed_labels(known: ReleaseInputs, kind: str, shown: Suppression) -> Gues
         return side.mean(classes[release.decisions(side.columns, own)[:, 0]] == truth)
 
     n = people.number
-    others, outside = None, None if known.others is None else known.others.labels(kind)
-    if known.others is not None and outside is not None:
-        others = right(known.others, release.closest(known.others.columns, 1), outside)
+    others, outside = None, None if inputs.others is None else inputs.others.labels(kind)
+    if inputs.others is not None and outside is not None:
+        others = right(inputs.others, release.closest(inputs.others.columns, 1), outside)
     coded_labels = np.unique(np.array([repr(value) for value in labels.tolist()]), return_inverse=True)[1]
     commonest = max(people.mean(coded_labels == code) for code in range(int(coded_labels.max()) + 1))
     return GuessFinding(
         attribute=kind,
-        base_rate=shown.proportion(commonest, n),
-        closest=shown.proportion(right(people, release.closest(people.columns, 1), labels), n),
-        group_known=shown.proportion(right(people, groups[:, None].astype(np.intp), labels), n),
-        others=None if others is None or known.others is None else shown.proportion(others, known.others.number),
+        base_rate=suppression.proportion(commonest, n),
+        closest=suppression.proportion(right(people, release.closest(people.columns, 1), labels), n),
+        group_known=suppression.proportion(right(people, groups[:, None].astype(np.intp), labels), n),
+        others=None
+        if others is None or inputs.others is None
+        else suppression.proportion(others, inputs.others.number),
     )
 
 
-def _guessed_attribute(known: ReleaseInputs, name: str, shown: Suppression) -> GuessFinding:
+def _guessed_attribute(inputs: ReleaseInputs, name: str, suppression: Suppression) -> GuessFinding:
     """Return how often the representative tells a person's value, sought by the other attributes alone."""
-    people, groups, release = known.people, known.groups, known.release
+    people, groups, release = inputs.people, inputs.groups, inputs.release
     if people is None or groups is None:
         raise InvalidDataError("guesses need the people behind the release.")
     place = release.domain.names.index(name)
-    told = [point[place] for point in release.representatives]
+    values = [point[place] for point in release.representatives]
     codes, cuts = coded(people.columns, name), None
     if name in people.columns.numbers:
         cuts = edges_of(people.columns.numbers[name])
@@ -280,20 +293,22 @@ def _guessed_attribute(known: ReleaseInputs, name: str, shown: Suppression) -> G
             return array
         return np.where(np.isnan(array), -1.0, np.searchsorted(cuts, array, side="left"))
 
-    guess = np.array([_code(release, name, value) for value in told])
+    guess = np.array([_code(release, name, value) for value in values])
     if cuts is not None:
         guess = np.where(np.isnan(guess), -1.0, np.searchsorted(cuts, guess, side="left"))
-    n, others = people.number, known.others
+    n, others = people.number, inputs.others
     outside = None
     if others is not None:
         right = guess[_closest_without(release, others.columns, place)] == classed(others.columns)
-        outside = shown.proportion(others.mean(right), others.number)
+        outside = suppression.proportion(others.mean(right), others.number)
     truth = classed(people.columns)
     return GuessFinding(
         attribute=name,
-        base_rate=shown.proportion(max(people.mean(codes == code) for code in np.unique(codes).tolist()), n),
-        closest=shown.proportion(people.mean(guess[_closest_without(release, people.columns, place)] == truth), n),
-        group_known=shown.proportion(people.mean(guess[groups] == truth), n),
+        base_rate=suppression.proportion(max(people.mean(codes == code) for code in np.unique(codes).tolist()), n),
+        closest=suppression.proportion(
+            people.mean(guess[_closest_without(release, people.columns, place)] == truth), n
+        ),
+        group_known=suppression.proportion(people.mean(guess[groups] == truth), n),
         others=outside,
     )
 

@@ -28,18 +28,18 @@ OF_BLACK_BOX = NotApplicable(
 )
 
 
-def guarantee_of(known: ReleaseInputs, policy: Policy) -> GuaranteeFinding | None:
+def guarantee_of(inputs: ReleaseInputs, policy: Policy) -> GuaranteeFinding | None:
     """Return the differential privacy that is claimed for the release as a whole; None where none is."""
-    release = known.release
+    release = inputs.release
     certificate = release.certificate
     if certificate is None or not certificate.holds or release.provenance.partition != "public":
         return None
     return describe_guarantee(release.trees[0], policy)
 
 
-def claimed(known: ReleaseInputs) -> str:
+def claimed(inputs: ReleaseInputs) -> str:
     """Return what is claimed of the privacy of a release, in words."""
-    certificate = known.release.certificate
+    certificate = inputs.release.certificate
     if certificate is None:
         return "No differential privacy is claimed."
     if not certificate.holds:
@@ -53,7 +53,7 @@ def claimed(known: ReleaseInputs) -> str:
 
 
 def evidence_of_release(
-    known: ReleaseInputs,
+    inputs: ReleaseInputs,
     leaves: Leaves | None,
     policy: Policy,
     *,
@@ -76,18 +76,18 @@ def evidence_of_release(
     codes : ndarray of int, shape (n,), or None
         The sensitive attribute of each person, as classes; None where none is named, or the people are not known.
     """
-    domain = known.release.domain
+    domain = inputs.release.domain
     inferred = tuple(name for name in domain if domain[name].inferred)
-    published = known.release.provenance.form == "paper"
+    published = inputs.release.provenance.form == "paper"
     evidence = Evidence(
         kind="release as published" if published else "release",
         guarantee=guarantee,
-        thresholds=NO_RECORDS if known.nobody else thresholds_of_values(policy, values, inferred),
+        thresholds=NO_RECORDS if inputs.nobody else thresholds_of_values(policy, values, inferred),
         domain_inferred=domain.inferred,
     )
     if evidence.covered:
         return replace(evidence, thresholds=thresholds_of_values(policy, values, inferred))
-    if known.nobody:
+    if inputs.nobody:
         return replace(
             evidence,
             sizes=NO_RECORDS,
@@ -96,16 +96,16 @@ def evidence_of_release(
             membership=OF_BLACK_BOX,
             certain=OF_BLACK_BOX,
         )
-    groups = sizes_of(known, leaves)
+    groups = sizes_of(inputs, leaves)
     return replace(
         evidence,
-        groups=_sizes(known, Parts("group", "groups", () if groups is None else _held(groups))),
-        declared_k=known.release.k,
-        sizes=_sizes(known, Parts("leaf", "leaves", () if leaves is None else _held(leaves.sizes))),
-        shares=_shares(known, leaves),
+        groups=_sizes(inputs, Parts("group", "groups", () if groups is None else _held(groups))),
+        declared_k=inputs.release.k,
+        sizes=_sizes(inputs, Parts("leaf", "leaves", () if leaves is None else _held(leaves.sizes))),
+        shares=_shares(inputs, leaves),
         bits=_bits(together),
         membership=membership,
-        certain=_certain(known, codes),
+        certain=_certain(inputs, codes),
     )
 
 
@@ -113,20 +113,20 @@ def _held(sizes: npt.NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(sizes[sizes > 0].tolist())
 
 
-def _sizes(known: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
+def _sizes(inputs: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
     if not parts.sizes:
-        return NotApplicable(known.lacking or "no record is behind the release.")
+        return NotApplicable(inputs.lacking or "no record is behind the release.")
     return Measured(Sizes(parts=(parts,)))
 
 
-def _shares(known: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
+def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
     """Return the largest share of one true label in each leaf; trees on decisions publish no label."""
-    if known.kind == DECISIONS:
+    if inputs.kind == DECISIONS:
         return DECIDED
     if leaves is None or leaves.counts is None:
-        return NotApplicable(known.lacking or "the true labels of the training records were not passed.")
-    held = leaves.sizes > 0
-    shares = (leaves.counts[held].max(axis=1) / leaves.sizes[held]).tolist()
+        return NotApplicable(inputs.lacking or "the true labels of the training records were not passed.")
+    occupied = leaves.sizes > 0
+    shares = (leaves.counts[occupied].max(axis=1) / leaves.sizes[occupied]).tolist()
     return Measured(Shares(bounds=tuple((share, share) for share in shares), outcome="one true label"))
 
 
@@ -138,11 +138,11 @@ def _bits(together: Outcome[TogetherFinding]) -> Fact[Bits]:
     return Measured(Bits(lower=largest, upper=largest))
 
 
-def _certain(known: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact[Certain]:
+def _certain(inputs: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact[Certain]:
     """Return the people, or records, whose group has one sensitive value."""
-    if known.groups is None or codes is None:
-        return NotApplicable(known.lacking or "no sensitive attribute was named.")
-    if known.people is None:
-        return NotApplicable(known.lacking)
-    single = np.array([len(np.unique(codes[known.groups == g])) == 1 for g in range(known.release.n_groups)])
-    return Measured(Certain(number=int(known.people.counts(np.where(single[known.groups], 0, -1), 1)[0])))
+    if inputs.groups is None or codes is None:
+        return NotApplicable(inputs.lacking or "no sensitive attribute was named.")
+    if inputs.people is None:
+        return NotApplicable(inputs.lacking)
+    single = np.array([len(np.unique(codes[inputs.groups == g])) == 1 for g in range(inputs.release.n_groups)])
+    return Measured(Certain(number=int(inputs.people.counts(np.where(single[inputs.groups], 0, -1), 1)[0])))

@@ -12,8 +12,7 @@ from glassine.attacks.membership.outputs import Records
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.data.table import Table
-from glassine.errors import GlassineError, InvalidDataError
-from glassine.learners.publishing import route
+from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.fitting import (
     check_words,
@@ -40,7 +39,7 @@ __all__ = [
 
 TRUE, DECISIONS = "true labels", "black box's decisions"
 NOBODY = "the release was made of queries drawn from a public domain: nobody's record is behind it."
-NO_DATA = "it needs the training records (`--data`)."
+NO_DATA = Text(f"it needs the training records (`{parameter('data=')}`).")
 STRANGERS = (
     "the records given do not give this release's representatives: give the very training records, in their order."
 )
@@ -195,7 +194,7 @@ class ReleaseInputs:
         of_record = np.empty(len(self.groups), dtype=np.intp)
         for index, tree in enumerate(self.release.trees):
             rows = np.flatnonzero(self.groups == index)
-            of_record[rows] = start[index] + route(tree, self.people.columns.take(rows))
+            of_record[rows] = start[index] + tree.apply(self.people.columns.take(rows))
         targets, n_classes = self.targets(), len(self.release.classes)
         table = None
         if targets is not None:
@@ -249,7 +248,10 @@ def inputs_of_fit(
 def _others(release: SurrogateRelease, holdout: Any, y: Any, explainer: MeasuredExplainer | None) -> Side | None:
     if holdout is None:
         if y is not None:
-            raise InvalidDataError("holdout_y labels a holdout, and none is given. Pass holdout=.")
+            raise InvalidDataError(
+                f"{parameter('holdout_y')} labels a holdout, and none is given.",
+                remedy=f"Pass {parameter('holdout=')}.",
+            )
         return None
     _, native, data = open_records(holdout, release.domain)
     columns = read(data, release.domain, refuse_outside=False)
@@ -283,7 +285,9 @@ def inputs_of_data(
     others = _others(release, holdout, holdout_y, None)
     if data is None:
         if y is not None:
-            raise InvalidDataError("y labels the training records, and none are given. Pass data=.")
+            raise InvalidDataError(
+                "y labels the training records, and none are given.", remedy=f"Pass {parameter('data=')}."
+            )
         return ReleaseInputs(release=release, others=others, lacking=NO_DATA)
     _, _, opened = open_records(data, release.domain)
     columns = read(opened, release.domain, refuse_outside=False)
@@ -308,14 +312,14 @@ def _groups(
     distance: Any = SemanticDistance(metric.taxonomies) if metric.distance == "semantic" else metric.distance
     native = np.column_stack(list(opened.values())) if isinstance(opened, dict) else opened
     # A domain that was inferred may have been so before the grouping or by it.
-    for known in (None, domain) if domain.inferred else (domain,):
+    for declared in (None, domain) if domain.inferred else (domain,):
         try:
-            found = group_records(
-                native, release.k or 2, domain=known, method=made.method, scaling=made.scaling, distance=distance
+            grouping = group_records(
+                native, release.k or 2, domain=declared, method=made.method, scaling=made.scaling, distance=distance
             )
         except GlassineError:
             continue
-        groups = found.labels
+        groups = grouping.labels
         if made.counted == "people" and persons is not None:
             groups = joined_groups(groups, release.k or 2, columns, metric, domain, persons)
         n_groups = int(groups.max()) + 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.reconstruction.row_result import RowReconstruction
@@ -16,7 +18,9 @@ Rows = tuple[RowReconstruction, ErrorEstimate | None]
 """Rebuilt rows, and how far they are from the training records."""
 
 
-def compared(outcome: Outcome[RowReconstruction], frame: Any, random_state: Any) -> Outcome[Rows]:
+def compared(
+    outcome: Outcome[RowReconstruction], frame: Any, random_state: int | np.random.Generator | None
+) -> Outcome[Rows]:
     """Return rows with their distance from the training records, where these are given."""
     if not isinstance(outcome, Measured):
         return outcome

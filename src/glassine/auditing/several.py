@@ -8,19 +8,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from glassine.attacks.attack import Measurement
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
+from glassine.attacks.reconstruction.search import Search
 from glassine.auditing.describe import describe_domain
 from glassine.auditing.evidence import Evidence
-from glassine.auditing.findings import DomainSummary, GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary
+from glassine.auditing.findings import (
+    DomainSummary,
+    GuaranteeFinding,
+    JointFinding,
+    LeftOutModel,
+    RowsFinding,
+    SeveralSummary,
+)
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy
 from glassine.auditing.rows import Rows, compared, hide_rows
-from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError
+from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError, parameter
 
 __all__ = ["SeveralModels", "SeveralSubject", "several_subject"]
 
@@ -40,8 +49,8 @@ class SeveralModels:
     names : tuple of str or None
         Their names; "model 1" and so on by default.
     counts, same_labels, smallest_group, time_limit
-        As for :func:`glassine.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf`` are
-        sought by default.
+        As for :func:`glassine.attacks.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf``
+        are sought by default.
     """
 
     models: tuple[Any, ...]
@@ -71,10 +80,12 @@ class SeveralSubject(Subject):
 
     @cached_property
     def joint(self) -> JointReconstruction:
-        """What was reconstructed; raises what :func:`glassine.reconstruct_jointly` raises."""
+        """What was reconstructed; raises what :func:`glassine.attacks.reconstruct_jointly` raises."""
         published, inputs, domain = self.published, self.inputs, self.inputs.domain
         if domain is None:
-            raise InvalidDomainError("several models are judged in a domain, and none was given. Pass domain=.")
+            raise InvalidDomainError(
+                "several models are judged in a domain, and none was given.", remedy=f"Pass {parameter('domain=')}."
+            )
         size = published.smallest_group
         if size is None:
             size = max(1, LISTED if self.policy.smallest_leaf is None else self.policy.smallest_leaf - 1)
@@ -86,9 +97,7 @@ class SeveralSubject(Subject):
             names=published.names,
             same_labels=published.same_labels,
             smallest_group=size,
-            max_steps=inputs.max_steps,
-            time_limit=published.time_limit,
-            progress=inputs.progress,
+            search=Search(max_steps=inputs.max_steps, time_limit=published.time_limit, progress=inputs.progress),
         )
 
     def check(self, inputs: AuditInputs) -> None:
@@ -140,9 +149,9 @@ def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
     try:
         return Measured(subject.joint)
     except UndefinedMeasureError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except CountingLimitError as error:
-        return Failed(str(error))
+        return Failed(error.text)
 
 
 def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFinding:
@@ -170,20 +179,20 @@ def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFi
 
 
 def _rows(subject: SeveralSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks.reconstruction.records import reconstruct_records
 
     published, inputs = subject.published, subject.inputs
     if inputs.domain is None:
         return NotApplicable("rows are rebuilt in a domain, and none was given.")
     rebuild = partial(
-        reconstruct_rows_jointly,
+        reconstruct_records,
         published.models,
         inputs.domain,
         data=inputs.data,
         counts=published.counts,
         same_labels=published.same_labels,
         random_state=inputs.random_state,
-        progress=inputs.progress,
+        search=Search(progress=inputs.progress),
     )
     return compared(rebuild(), inputs.data, inputs.random_state)
 
@@ -193,6 +202,7 @@ SeveralSubject.measurements = (
         name="joint",
         title="Joint reconstruction",
         question="What do the models reveal together?",
+        finding=JointFinding,
         run=_joint,
         hide=_hide_joint,
     ),
@@ -200,8 +210,10 @@ SeveralSubject.measurements = (
         name="rows",
         title="Rows",
         question="Which rows meet every count?",
+        finding=RowsFinding,
         run=_rows,
         hide=hide_rows,
         asked=False,
+        listed=False,
     ),
 )

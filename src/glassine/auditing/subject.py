@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
 
 from glassine import __version__
+from glassine.attacks.attack import Measurement
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.evidence import Evidence
@@ -22,57 +23,14 @@ from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, decide, judge
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
-__all__ = ["Measurement", "Raw", "Subject", "absent", "examine", "made_by"]
-
-S = TypeVar("S")
-R = TypeVar("R")
+__all__ = ["Raw", "Subject", "examine"]
 
 MOST_NOTES = 20
 
 Raw: TypeAlias = Mapping[str, Outcome[Any]]
 """What was measured, by the name of the measurement, before suppression."""
-
-
-def _as_is(value: Any, suppression: Suppression) -> Any:
-    return value
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement(Generic[S, R]):
-    """Something that can be measured of a kind of subject.
-
-    Attributes
-    ----------
-    name : str
-        Its name in findings and in ``only``.
-    title, question : str
-        What it is called, and what it answers.
-    run : callable
-        Measures it. What a measurement needs that others need too, such as leaf sizes, the subject computes once.
-    hide : callable
-        Returns what was measured as findings may hold it, small counts suppressed.
-    asked : bool
-        Whether an audit makes it without being asked: not if it takes minutes.
-    """
-
-    name: str
-    title: str
-    question: str
-    run: Callable[[S], Outcome[R]]
-    hide: Callable[[R, Suppression], Any] = field(default=_as_is)
-    asked: bool = True
-
-
-def made_by(measurement: Measurement[Any, R], run: Callable[[Any], Outcome[R]]) -> Measurement[Any, R]:
-    """Return a measurement as it is made of another kind of subject."""
-    return replace(measurement, run=run)
-
-
-def absent(measurement: Measurement[Any, Any], reason: Outcome[Any]) -> Measurement[Any, Any]:
-    """Return a measurement that does not apply to a kind of subject, for a reason."""
-    return made_by(measurement, lambda subject: reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +119,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         subject=subject.summary(),
         verdict=decide(checks),
         checks=checks,
-        measured=Outcomes(measured),
+        measured=Outcomes(measured, [m.words for m in subject.measurements if m.listed]),
         policy=replace(subject.policy, suppress_below=suppression.below),
         notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
         advice=advise(subject.policy, evidence, checks),
@@ -179,7 +137,8 @@ def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[A
     names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
     for name in sorted(wanted.difference(names)):
         raise InvalidParameterError(
-            f"only names {name!r}, which is not measured of {subject.summary()}. Choose from {', '.join(names)}."
+            f"{parameter('only')} names {name!r}, which is not measured of {subject.summary()}.",
+            remedy=f"Choose from {', '.join(names)}.",
         )
     return [m for m in subject.measurements if m.name in wanted]
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
-from glassine.attacks.values import ValueLeakage
 
 __all__ = ["Suppression"]
 
@@ -39,10 +37,12 @@ class Suppression:
         """Return a size rounded so that neither its complement nor a hidden part can be had by subtraction."""
         if not isinstance(value, int) or not self.below or not value:
             return value
+        # Steps as wide as the limit: a difference of two rounded sizes cannot single out a smaller count.
         return About(max(1, round(value / self.below)) * self.below)
 
     def share(self, value: float) -> float:
         """Return the share of a class, rounded down to a twentieth; 1 stays 1."""
+        # An exact share k/n names n and k of a small leaf; of a twentieth many pairs fit. Down, so none reads as 1.
         return value if not self.below or value == 1 else math.floor(value * 20) / 20
 
     def nats(self, value: float) -> float:
@@ -53,7 +53,9 @@ class Suppression:
         """Return a share of n records, too coarse to solve for a small count."""
         if not self.below:
             return value
+        # One step holds at least as many records as are suppressed, so that a share is no finer than a count.
         unit = max(0.01, self.below / n)
+        # A share on a step must not fall below it by the rounding of the division.
         return min(1.0, round(math.floor(value / unit + 1e-9) * unit, 4))
 
     def hidden(self, sizes: Sequence[int | None]) -> list[bool]:
@@ -66,47 +68,31 @@ class Suppression:
         hidden = [size is not None and 0 < size < self.below for size in sizes]
         if not any(hidden):
             return hidden
+        # One hidden size alone is the total less the others, so that at least one more is hidden with it.
         first = hidden.index(True)
         for i in [*range(first, len(sizes)), *range(first)]:
             total = sum(size or 0 for size, hide in zip(sizes, hidden, strict=True) if hide)
             if sum(hidden) > 1 and total >= 2 * self.below:
                 break
+            # An empty part hides nothing: it would count as one of the two, and add no record to the sum.
             hidden[i] = bool(sizes[i])
         return hidden
 
     def curve(self, points: Sequence[tuple[float, float]], n_records: int) -> tuple[tuple[float, float], ...]:
         """Return an exposure curve, steps of fewer records than may be shown merged with the next."""
         out: list[tuple[float, float]] = []
-        start, held, weight = 0.0, 0, 0.0
+        start, size_, weight = 0.0, 0, 0.0
         for share, bits in points:
             size = round((share - start) * n_records)
-            start, held, weight = share, held + size, weight + size * bits
-            if held >= self.below:
-                out.append((share, weight / held))
-                held, weight = 0, 0.0
-        if held and out:  # too few to stand alone: they join the step before
+            start, size_, weight = share, size_ + size, weight + size * bits
+            # A step is shown once its records are as many as may be; its bits are their mean.
+            if size_ >= self.below:
+                out.append((share, weight / size_))
+                size_, weight = 0, 0.0
+        if size_ and out:  # too few to stand alone: they join the step before
             before, bits = out.pop()
             size = round((before - (out[-1][0] if out else 0.0)) * n_records)
-            held, weight = held + size, weight + size * bits
-        if held:
-            out.append((1.0, weight / held))
+            size_, weight = size_ + size, weight + size * bits
+        if size_:
+            out.append((1.0, weight / size_))
         return tuple(out)
-
-    def labels(self, found: LabelDisclosure) -> LabelDisclosure:
-        """Return what labels disclose, too coarse to solve for a small count."""
-        if not self.below:
-            return found
-        unit = max(0.01, self.below / found.n_records)
-        names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
-        rounded = {name: round(math.floor(getattr(found, name) / unit) * unit, 4) for name in names}
-        certain = self.rough(found.n_certain)
-        return replace(found, purest=self.share(found.purest), n_certain=certain, **rounded)
-
-    def values(self, found: ValueLeakage) -> ValueLeakage:
-        """Return what values leak, small counts hidden."""
-        exposed = found.n_records_at_midpoints
-        return replace(
-            found,
-            n_records_at_midpoints=None if exposed is None else self.count(exposed),
-            n_lone_targets=self.count(found.n_lone_targets),
-        )

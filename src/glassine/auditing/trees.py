@@ -11,18 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LabelDisclosure, Occupants, disclose_labels
+from glassine.attacks.attack import Measurement
+from glassine.attacks.labels import LABELS, LabelDisclosure, Occupants, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
+from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.values import VALUES, ValueLeakage, leak_values, thresholds_of
 from glassine.auditing.assumed_disclosure import assume
 from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
     describe_domain,
     describe_guarantee,
     describe_model,
-    describe_noisy_parts,
     describe_parts,
     tree_shape,
 )
@@ -32,11 +33,15 @@ from glassine.auditing.evidence import Certain, Evidence
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
+    DisclosureFinding,
     DomainSummary,
     GuaranteeFinding,
+    MembershipFinding,
     ModelSummary,
     PartsFinding,
     ReconstructionFinding,
+    RowsFinding,
+    SubgroupFinding,
 )
 from glassine.auditing.inputs import (
     AuditInputs,
@@ -68,14 +73,14 @@ from glassine.auditing.reconstruction import (
     subgroups,
 )
 from glassine.auditing.rows import Rows, compared, hide_rows
-from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.data.labels import class_key
 from glassine.data.lazy import is_lazy
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError
+from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.models import DecisionTree, RuleList
@@ -268,7 +273,7 @@ class TreeSubject(Subject):
             published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
             learned = self.possible.bits_learned(domain_aware=True)
         except CountingLimitError as error:
-            return Failed(str(error))
+            return Failed(error.text)
         groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
         return Measured((learned, (*published, *groups)))
 
@@ -442,10 +447,12 @@ def tree_subject(
     )
     target = inputs.target
     if target is not None and target in attributes_of(model.literals):
-        raise InvalidDataError(f"the target {target!r} is an attribute that the model tests. Name what it predicts.")
+        raise InvalidDataError(
+            f"the target {target!r} is an attribute that the model tests.", remedy="Name what it predicts."
+        )
     lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
     if target is not None and lacking:
-        raise InvalidDataError(f"the target {target!r} must be a column of the data. Check its name.")
+        raise InvalidDataError(f"the target {target!r} must be a column of the data.", remedy="Check its name.")
     return subject
 
 
@@ -462,7 +469,9 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     if subject.counted is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
     if subject.table is None or inputs.target is None:
-        return NotApplicable("membership attacks need the data, the holdout and the name of the target (`--target`).")
+        return NotApplicable(
+            f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
+        )
     if subject.model.classes is None:
         return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
     members, others = on_shared(subject.table, inputs.holdout, (*subject.model.attributes, inputs.target))
@@ -505,7 +514,7 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     try:
         finding = rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes)
     except CountingLimitError as error:
-        return Failed(str(error))
+        return Failed(error.text)
     if not finding.exposure_curve:
         return Measured((finding, 0))
     if subject.people is None or subject.rows is None:
@@ -579,105 +588,104 @@ def _parts(subject: TreeSubject) -> Outcome[TreeSubject]:
 
 
 def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
-    model, learned = subject.model, subject.learned
-    if subject.noise is None:
-        parts = describe_parts(model, subject.policy, suppression, learned, subject.sizes, subject.occupants)
-    else:
-        # What an accepted guarantee covers may be shown as it was published.
-        parts = describe_noisy_parts(model, Suppression(0) if subject.accepted else suppression, learned)
+    model, noisy = subject.model, subject.noise is not None
+    sizes = [cell.evidence.size for cell in model.cells] if noisy else subject.sizes
+    # What an accepted guarantee covers may be shown as it was published.
+    own = Suppression(0) if noisy and subject.accepted else suppression
+    parts = describe_parts(
+        model, subject.policy, own, subject.learned, sizes, None if noisy else subject.occupants, noisy=noisy
+    )
     return PartsFinding(parts=parts, nodes=tree_shape(model))
 
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.rows import reconstruct_rows
+    from glassine.attacks.reconstruction.records import reconstruct_records
 
     if subject.domain is None:
         return NotApplicable(NO_DOMAIN)
     inputs = subject.inputs
-    rows = reconstruct_rows(subject.model, subject.domain, random_state=inputs.random_state, progress=inputs.progress)
+    rows = reconstruct_records(
+        subject.model, subject.domain, random_state=inputs.random_state, search=Search(progress=inputs.progress)
+    )
     return compared(rows, subject.table, inputs.random_state)
 
 
 MEMBERSHIP = Measurement[TreeSubject, Any](
     name="membership",
     title="Membership",
-    question="Can a reader tell who was in the data?",
+    question="Can an attacker infer who is in the training data?",
+    finding=MembershipFinding,
     run=_membership,
     hide=describe_membership,
 )
 RECONSTRUCTION = Measurement[TreeSubject, Rebuilt](
     name="reconstruction",
     title="Reconstruction",
-    question="How far can a reader rebuild the training records?",
+    question="How far can an attacker reconstruct the training records?",
+    finding=ReconstructionFinding,
     run=_reconstruction,
     hide=_hide_reconstruction,
-)
-LABELS = Measurement[TreeSubject, LabelDisclosure](
-    name="labels",
-    title="Label disclosure",
-    question="Does the model tell the outcome of the records it was made from?",
-    run=_labels,
-    hide=lambda labels, suppression: suppression.labels(labels),
-)
-VALUES = Measurement[TreeSubject, ValueLeakage](
-    name="values",
-    title="Value leakage",
-    question="Do exact values of single records stand in the model?",
-    run=_values,
-    hide=lambda values, suppression: suppression.values(values),
 )
 DISCLOSURE = Measurement[TreeSubject, Inferred](
     name="disclosure",
     title="Sensitive attribute",
-    question="What does a reader who knows everybody's quasi-identifiers learn of it?",
+    question="What does an attacker who knows all quasi-identifiers learn about it?",
+    finding=DisclosureFinding,
     run=_disclosure,
     hide=hide_inferred,
 )
 SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
     name="subgroups",
     title="Subgroups",
-    question="Is more learned about some groups of records than about others?",
+    question="Does the model reveal more about some subgroups than about others?",
+    finding=tuple[SubgroupFinding, ...],
     run=_subgroups,
     hide=hide_subgroups,
 )
 EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
     name="exposed_rows",
     title="Most exposed records",
-    question="About which rows of the data is most learned?",
+    question="About which rows of the data does the model reveal most?",
+    finding=tuple[int, ...],
     run=_exposed_rows,
 )
 ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
     name="alignment",
     title="Comparison with the data",
-    question="How close do rebuilt records come to the real ones?",
+    question="How close are reconstructed records to the real ones?",
+    finding=ErrorEstimate,
     run=_alignment,
 )
 PARTS = Measurement[TreeSubject, TreeSubject](
     name="parts",
     title="Leaves and rules",
     question="What does each leaf or rule publish?",
+    finding=PartsFinding,
     run=_parts,
     hide=_hide_parts,
+    listed=False,
 )
-
 ROWS = Measurement[TreeSubject, Rows](
     name="rows",
     title="Rows",
     question="Which rows meet every count?",
+    finding=RowsFinding,
     run=_rows,
     hide=hide_rows,
     asked=False,
+    listed=False,
 )
 
-TREE_MEASUREMENTS = (
-    MEMBERSHIP,
+# A new attack is one more line, anywhere: reports list them in this order.
+TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
     RECONSTRUCTION,
-    LABELS,
-    VALUES,
-    DISCLOSURE,
+    LABELS.made_by(_labels),
+    VALUES.made_by(_values),
     SUBGROUPS,
     EXPOSED_ROWS,
     ALIGNMENT,
+    MEMBERSHIP,
+    DISCLOSURE,
     PARTS,
     ROWS,
 )

@@ -308,7 +308,7 @@ def _check_holdout(options: AuditOptions) -> None:
     if records.holdout is None:
         return
     if alone == "disclosure" and not options.disclosure.remedies:
-        raise InvalidParameterError("--holdout is for --remedies. Add it, or leave the held-out records out.")
+        raise InvalidParameterError("--holdout is for --remedies.", remedy="Add it, or leave the held-out records out.")
     if alone != "disclosure" and (records.data is None or records.target is None):
         raise GlassineError("--holdout needs --data and --target: members are told from others by their class.")
 
@@ -371,7 +371,7 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     from glassine.auditing.api import audit
 
     if options.domain is not None:
-        raise InvalidParameterError("a release holds its own domain. Leave --domain out.")
+        raise InvalidParameterError("a release holds its own domain.", remedy="Leave --domain out.")
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
@@ -474,7 +474,7 @@ def scrub_command(
     model_file, domain_file, policy_file = read_once(model), read_once(domain), opened(audited.policy)
     limits, known = policy_of(policy_file), Domain.from_json(domain_file)
     if target is not None and data is None:
-        raise GlassineError("--target needs --data: accuracy is measured on given records. Add it.")
+        raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
     private = relied_on(describe_guarantee(before, limits))
     if (
@@ -485,7 +485,8 @@ def scrub_command(
     ):
         raise InvalidParameterError(
             "this private model publishes no counts to merge leaves by, and those of the data would void its "
-            "guarantee. Leave --smallest-leaf out."
+            "guarantee.",
+            remedy="Leave --smallest-leaf out.",
         )
     with stages() as progress:
         progress("reading the records")

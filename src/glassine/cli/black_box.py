@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from glassine.errors import BlackBoxError, GlassineError
+from glassine.errors import BlackBoxError, GlassineError, marked
 
 __all__ = ["ArrayBox", "black_box_of", "given_as", "takes_of"]
 
@@ -57,13 +57,16 @@ def black_box_of(text: str) -> Any:
     # A module that ends the process would end this one with its own exit code.
     except (Exception, SystemExit) as error:
         raise BlackBoxError(
-            f"the module {module} of --black-box cannot be imported ({type(error).__name__}). Run it alone to see."
+            f"the module {module} of --black-box cannot be imported ({type(error).__name__}).",
+            remedy="Run it alone to see.",
         ) from None
     try:
         for part in name.split("."):
             found = getattr(found, part)
     except AttributeError:
-        raise GlassineError(f"--black-box: the module {module} has no {name}. Name a function of it.") from None
+        raise GlassineError(
+            f"--black-box: the module {module} has no {name}.", remedy="Name a function of it."
+        ) from None
     return found
 
 
@@ -73,9 +76,9 @@ def given_as(takes: str) -> Iterator[None]:
     try:
         yield
     except BlackBoxError as error:
-        if error.args and isinstance(error.args[0], str):
-            form = "a NumPy array" if takes == "array" else f"a {takes} data frame"
-            error.args = (f"{error.args[0]} It was given {form}; --takes names another form.", *error.args[1:])
+        form = "a NumPy array" if takes == "array" else f"a {takes} data frame"
+        advice = marked(error.remedy or "")
+        error.advise(f"{advice} It was given {form}; --takes names another form.".strip())
         raise
 
 

@@ -248,8 +248,8 @@ def _check_kind(domain: Domain | None, target: str) -> None:
 
     if domain is not None and target in domain and isinstance(domain[target], Integer | Real):
         raise InvalidDataError(
-            f"the domain declares the target {target!r} as a number, and only learners of classes are compared. "
-            "Declare it as a category, or fit an additive model with glassine fit."
+            f"the domain declares the target {target!r} as a number, and only learners of classes are compared.",
+            remedy="Declare it as a category, or fit an additive model with glassine fit.",
         )
 
 

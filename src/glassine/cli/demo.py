@@ -93,7 +93,7 @@ class DemoResult:
 
 
 def _mark(status: str) -> str:
-    return {"pass": "pass   ", "fail": "FAIL   ", "unknown": "unknown"}[status]
+    return {"pass": "pass   ", "fail": "FAIL   ", "unknown": "unknown", "not applicable": "n/a    "}[status]
 
 
 def demo_domain() -> Domain:

@@ -88,8 +88,8 @@ def infer_command(
     dropped = dict.fromkeys(name for name in personal if name not in kept)
     if len(dropped) == len(domain):
         raise InvalidDataError(
-            f"every column looks as if it names people. Give --include for those to keep, such as "
-            f"--include={shlex.quote(personal[0])}."
+            "every column looks as if it names people.",
+            remedy=f"Give --include for those to keep, such as --include={shlex.quote(personal[0])}.",
         )
     domain = domain.restrict([name for name in domain if name not in dropped])
     if dropped:

@@ -107,9 +107,9 @@ def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> 
 
     output, page = files.output, files.page
     if output is None and page is None and not files.log:
-        raise GlassineError("the edited model goes nowhere. Give -o, --page or --log.")
+        raise GlassineError("the edited model goes nowhere.", remedy="Give -o, --page or --log.")
     if back.revert and back.undo:
-        raise GlassineError("--revert takes back every edit, --undo some. Give one of them.")
+        raise GlassineError("--revert takes back every edit, --undo some.", remedy="Give one of them.")
     check_outputs([output, page], [files.model])
     check_ending(page, (".html", ".htm"), "an editor page is HTML")
     read = load_model(files.model)

@@ -165,7 +165,7 @@ def make_command(
     """
     data, output, report = records.data, files.output, files.report
     if box.black_box is None:
-        raise GlassineError("nothing decides. Give --black-box, a file or MODULE:FUNCTION.")
+        raise GlassineError("nothing decides.", remedy="Give --black-box, a file or MODULE:FUNCTION.")
     if (data is None) == (records.queries is None):
         raise GlassineError("give either a file of records, or --queries and --domain.")
     charge = Charge(privacy.ledger, privacy.dataset)
@@ -173,7 +173,7 @@ def make_command(
     check_report(report)
     check_holder_report(files.holder_report, [data])
     if files.holder_report is not None and privacy.epsilon is None:
-        raise GlassineError("--holder-report is for private trees. Add --epsilon, or give --report.")
+        raise GlassineError("--holder-report is for private trees.", remedy="Add --epsilon, or give --report.")
     check_room(output)
     known, declared = _without_target(read_domain(records.domain), records.target, records.classes)
     decides = black_box_of(box.black_box)
@@ -247,14 +247,16 @@ def _without_target(
         return domain, names
     if names is not None:
         raise InvalidParameterError(
-            f"the domain declares the target {target!r} and so its classes. Leave --classes out."
+            f"the domain declares the target {target!r} and so its classes.", remedy="Leave --classes out."
         )
     declared = domain[target]
     if isinstance(declared, Binary | Category):
         names = declared.values if isinstance(declared, Category) else (0, 1)
     rest = [name for name in domain if name != target]
     if not rest:
-        raise InvalidDomainError(f"the domain declares the target {target!r} alone. Declare the attributes, too.")
+        raise InvalidDomainError(
+            f"the domain declares the target {target!r} alone.", remedy="Declare the attributes, too."
+        )
     return domain.restrict(rest), names
 
 
@@ -279,7 +281,7 @@ def _from_queries(
     from glassine.surrogates import SurrogateExplainer
 
     if domain is None:
-        raise GlassineError("queries are drawn from a public domain. Give --domain.")
+        raise GlassineError("queries are drawn from a public domain.", remedy="Give --domain.")
     if settings["epsilon"] is not None or settings["partition"] != "microaggregation" or settings["dataset"]:
         raise InvalidParameterError(
             "--epsilon, --partition, --ledger and --dataset protect training records, and queries are none."
@@ -327,8 +329,8 @@ def _from_records(
         absent = [name for name in domain if name not in records.columns]
         if absent:
             raise InvalidDataError(
-                f"{data} lacks the attribute {absent[0]!r} of the domain. Add it or drop it there."
-                f"{nearest(absent[0], records.columns)}"
+                f"{data} lacks the attribute {absent[0]!r} of the domain.",
+                remedy=f"Add it or drop it there.{nearest(absent[0], records.columns)}",
             )
         records = records.select(domain.names)
     given = records.to_pandas() if takes == "pandas" else records

@@ -74,9 +74,11 @@ def export_command(
 
     query = sql.prediction is not None or sql.probabilities
     if to != "sql" and (sql.table is not None or query):
-        raise GlassineError(f"--table, --prediction and --probabilities are for SQL, not for {to}. Leave them out.")
+        raise GlassineError(
+            f"--table, --prediction and --probabilities are for SQL, not for {to}.", remedy="Leave them out."
+        )
     if to == "sql" and sql.table is None and query:
-        raise GlassineError("--prediction and --probabilities name columns of a query. Give its --table.")
+        raise GlassineError("--prediction and --probabilities name columns of a query.", remedy="Give its --table.")
     check_outputs([output], [model, domain])
     options = {"table": sql.table, "prediction": sql.prediction, "probabilities": sql.probabilities or None}
     if to == "sklearn" and output is not None:
@@ -85,7 +87,9 @@ def export_command(
     read = load_kind(model, known, reading.trust_pickle, reading.tree)
     form = writer(to, read)
     if form.binary and output is None:
-        raise GlassineError(f"{form.name} is written to a file. Give -o with a name in {' or '.join(form.extensions)}.")
+        raise GlassineError(
+            f"{form.name} is written to a file.", remedy=f"Give -o with a name in {' or '.join(form.extensions)}."
+        )
     assert form.write is not None  # noqa: S101 - what has a name to be written under has a writer
     written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
     told: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}

@@ -319,7 +319,7 @@ def _directions_of(texts: Sequence[str]) -> dict[str, str] | None:
         if not colon or not name or direction not in ("increasing", "decreasing"):
             raise InvalidParameterError(f"--monotone must be NAME:increasing or NAME:decreasing, got {text!r}.")
         if name in out:
-            raise InvalidParameterError(f"--monotone names {name!r} twice. Give one direction.")
+            raise InvalidParameterError(f"--monotone names {name!r} twice.", remedy="Give one direction.")
         out[name] = direction
     return out or None
 

@@ -113,8 +113,8 @@ class FileOptions(Group):
         for path in outputs:
             if os.path.lexists(path) and not self.overwrite:
                 raise UnreadableFileError(
-                    f"cannot write {path}: it exists, and a private model cannot be had again for nothing. "
-                    "Name another file, or give --overwrite.",
+                    f"cannot write {path}: it exists, and a private model cannot be had again for nothing.",
+                    remedy="Name another file, or give --overwrite.",
                     path=path,
                 )
         for path in outputs:
@@ -209,7 +209,7 @@ class Charge:
 
     def __init__(self, path: Path | None, dataset: str | None) -> None:
         if (path is None) != (dataset is None):
-            raise InvalidParameterError("--ledger and --dataset go together. Give both, or neither.")
+            raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
         self.path, self.dataset = path, dataset
         self.entry: Entry | None = None
         self.book = None if path is None else self._open(path)
@@ -332,9 +332,9 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
 
     budget = order.shared.budget
     if (budget.person is None) != (budget.records_per_person is None):
-        raise InvalidParameterError("--person and --records-per-person go together. Give both, or neither.")
+        raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
     if budget.person is not None and not order.private:
-        raise InvalidParameterError(f"--person does not apply to {order.kind}. Leave it out.")
+        raise InvalidParameterError(f"--person does not apply to {order.kind}.", remedy="Leave it out.")
     named = () if domain is None or not order.private else identifying(domain)
     for name in named:
         if name != budget.person:
@@ -396,11 +396,11 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     for name in given:
         if name not in parameters:
             option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
-            raise InvalidParameterError(f"{option} does not apply to {order.kind}. Leave it out.")
+            raise InvalidParameterError(f"{option} does not apply to {order.kind}.", remedy="Leave it out.")
     for name in ("memory_limit", "time_limit"):
         if not 0 < given.get(name, 1) < math.inf:
             raise InvalidParameterError(
-                f"--{name.replace('_', '-')} must be a positive number, got {given[name]!r}. Leave it out."
+                f"--{name.replace('_', '-')} must be a positive number, got {given[name]!r}.", remedy="Leave it out."
             )
     if order.private and "epsilon" not in given:
         raise InvalidParameterError("--epsilon is needed: the privacy budget that the fit spends, such as 0.1.")

@@ -15,7 +15,7 @@ import typer
 from glassine.cli.naming import in_options, nearest
 from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, PersonOption
 from glassine.cli.writing import print_value
-from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError
+from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError, marked
 
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger, Verification
@@ -130,7 +130,9 @@ def verify_command(
     from glassine.report.wording import clean
 
     if more and not certificates:
-        raise UnreadableFileError(f"{more[0]} is one file too many. Put --certificates before it.", path=more[0])
+        raise UnreadableFileError(
+            f"{more[0]} is one file too many.", remedy="Put --certificates before it.", path=more[0]
+        )
     files = _certificate_files([*(certificates or []), *(more or [])])
     book = _open(ledger)
     with suggesting(book, None):
@@ -152,7 +154,9 @@ def _certificate_files(paths: list[Path]) -> list[Path]:
     for path in paths:
         inside = sorted(path.glob(f"*{ENDING}")) if path.is_dir() else [path]
         if not inside:
-            raise UnreadableFileError(f"{path} holds no file that ends in {ENDING}. Name another folder.", path=path)
+            raise UnreadableFileError(
+                f"{path} holds no file that ends in {ENDING}.", remedy="Name another folder.", path=path
+            )
         files += inside
     return files
 
@@ -221,15 +225,15 @@ def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
     try:
         yield
     except LedgerError as error:
-        message = str(error)
-        if NO_LEDGER in message:
+        if error.remedy == NO_LEDGER:
             command = f"glassine ledger budget {shlex.quote(_shown(book))} NAME EPSILON"
             persons = f", and {PERSONS} M if it counts persons"
-            error.args = (message.replace(NO_LEDGER, f"Make it: {command}{persons}"), *error.args[1:])
+            error.advise(f"Make it: {command}{persons}")
         elif dataset is not None:
             with contextlib.suppress(LedgerError):
                 names = book.datasets()
-                error.args = (message if dataset in names else f"{message}{nearest(dataset, names)}", *error.args[1:])
+                if dataset not in names:
+                    error.advise(f"{marked(error.remedy or '')}{nearest(dataset, names)}".strip())
         raise
 
 
@@ -237,7 +241,6 @@ def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
 def raising(book: Ledger, dataset: str) -> Iterator[None]:
     """Name the command that raises a budget where a charge does not fit it."""
     from glassine.privacy.exact import decimal
-    from glassine.privacy.ledger import RAISE_IT
 
     try:
         yield
@@ -247,7 +250,7 @@ def raising(book: Ledger, dataset: str) -> Iterator[None]:
         delta = max(account.delta, account.spent_delta + decimal(error.requested_delta, "delta"))
         command = f"glassine ledger budget {shlex.quote(_shown(book))} {shlex.quote(dataset)} {_enough(epsilon)}"
         command += f" --delta {_enough(delta)}" if delta else ""
-        error.args = (str(error).replace(RAISE_IT, f"or raise the budget: {command}"), *error.args[1:])
+        error.advise(f"Ask for less, or raise the budget: {command}")
         raise
 
 

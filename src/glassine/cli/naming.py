@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, Text, worded
 
 if TYPE_CHECKING:
     from glassine.auditing.criterion import Remedy
     from glassine.auditing.findings import Findings
 
-__all__ = ["as_command", "as_options", "in_commands", "in_options", "listed", "nearest"]
+__all__ = ["as_command", "in_commands", "in_options", "listed", "nearest"]
 
 MOST_NAMES = 8
 """Names that are listed where none is near."""
 
-ABOUT = r"(?= (?:must|is|are|of|name|names|needs|has) |\[)"
-"""What follows a parameter that is also an ordinary word where a message begins with it."""
-
 
 @contextlib.contextmanager
 def in_options(names: Mapping[str, str]) -> Iterator[None]:
-    """Tell errors from inside with options in place of the parameters that they name.
+    """Word errors from inside with options in place of the parameters that they mark.
 
     Parameters
     ----------
@@ -36,34 +32,8 @@ def in_options(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except GlassineError as error:
-        if error.args and isinstance(error.args[0], str):
-            error.args = (as_options(error.args[0], names), *error.args[1:])
+        error.word(names)
         raise
-
-
-def as_options(message: str, names: Mapping[str, str]) -> str:
-    """Return a message with options in place of parameters.
-
-    Examples
-    --------
-    >>> as_options("n_shadows must be at least 4, got 1.", {"n_shadows": "--shadows"})
-    '--shadows must be at least 4, got 1.'
-    >>> as_options(
-    ...     "bins are kept. Use algorithm='penalized', or classes=.", {"algorithm": "--algorithm", "classes": "-c"}
-    ... )
-    'bins are kept. Use --algorithm penalized, or -c.'
-    """
-    for name in sorted(names, key=len, reverse=True):
-        option, word = names[name], rf"(?<![\w\"'.-]){re.escape(name)}"
-        message = re.sub(rf"{word}='([\w-]+)'", rf"{option} \1", message)
-        message = re.sub(rf"{word}=(?=[\w(\[\"'-])", f"{option} ", message)
-        message = re.sub(rf"{word}=", option, message)
-        if re.fullmatch(r"[a-z]+", name):
-            message = re.sub(rf"^{name}{ABOUT}", option, message)
-            message = re.sub(rf"(?<= needs ){name}(?=[,.])", option, message)
-        else:
-            message = re.sub(rf"{word}(?!\w)", option, message)
-    return message
 
 
 FOR_THE_USER = {
@@ -108,10 +78,40 @@ def as_command(remedy: Remedy) -> Remedy:
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
 
 
+OF_AUDITS = {
+    "adversary": "glassine audit --only disclosure",
+    "criterion": "--criterion",
+    "data": "--data",
+    "holdout": "--holdout",
+    "learner": "--shadows",
+    "sensitive": "--sensitive",
+    "target": "--target",
+}
+"""Options by the parameters that findings name."""
+
+
 def in_commands(found: Findings) -> Findings:
-    """Return findings whose advice names commands and options."""
-    holder = None if found.holder is None else in_commands(found.holder)
-    return replace(found, advice=tuple(as_command(remedy) for remedy in found.advice), holder=holder)
+    """Return findings whose advice, reasons and meanings name commands and options."""
+    worded_: Findings = _in_options(found)
+    return replace(worded_, advice=tuple(as_command(remedy) for remedy in found.advice))
+
+
+def _in_options(value: Any) -> Any:
+    """Return a part of findings with options in place of the parameters that its texts mark."""
+    if isinstance(value, Text):
+        return worded(value, OF_AUDITS)
+    if isinstance(value, tuple):
+        parts = [_in_options(part) for part in value]
+        return value if all(a is b for a, b in zip(value, parts, strict=True)) else tuple(parts)
+    if isinstance(value, Mapping):
+        named = {key: _in_options(part) for key, part in value.items()}
+        kind: Any = type(value)
+        return value if all(named[key] is value[key] for key in value) else kind(named)
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {field.name: _in_options(getattr(value, field.name)) for field in fields(value) if field.init}
+        changed = {name: part for name, part in changed.items() if part is not getattr(value, name)}
+        return replace(value, **changed) if changed else value
+    return value
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

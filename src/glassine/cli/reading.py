@@ -84,6 +84,10 @@ def load(
         raise error if str(error).startswith(name) else UnsupportedModelError(f"{name}: {error}") from None
 
 
+ALL_TREES = "--tree 0 reads the first; glassine rebuild reads all, where its trees tell counts."
+"""What to do with a file of several trees."""
+
+
 def load_kind(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> PublishedModel:
@@ -94,18 +98,12 @@ def load_kind(
     from glassine.formats import load_model
     from glassine.formats.builder import ONE_OF_SEVERAL
 
-    here = {
-        ONE_OF_SEVERAL: "--tree 0 reads the first; glassine rebuild reads all, where its trees tell counts.",
-        ": tree must": ": --tree must",
-        "allow it with trust_pickle.": "allow it with --trust-pickle.",
-    }
     try:
         return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
     except (InvalidParameterError, SeveralTreesError, UnreadableFileError) as error:
-        message = str(error)
-        for said, meant in here.items():
-            message = message.replace(said, meant)
-        error.args = (message, *error.args[1:])
+        if isinstance(error, SeveralTreesError) and error.remedy is not None:
+            error.advise(error.remedy.replace(ONE_OF_SEVERAL, ALL_TREES))
+        error.word({"tree": "--tree", "trust_pickle": "--trust-pickle"})
         raise
 
 

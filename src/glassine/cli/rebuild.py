@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.naming import as_options, in_options
+from glassine.cli.naming import in_options
 from glassine.cli.options import (
     ConfidenceOption,
     DataOption,
@@ -28,7 +28,7 @@ from glassine.cli.progress import stages
 from glassine.cli.reading import load_trees, policy_of
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, worded
 
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
@@ -153,8 +153,7 @@ def rebuild_command(
     Exit status: 0 when it was done, and several models together are within policy; 1 outside policy; 2 bad input, no
     rows could be rebuilt, or the models contradict one another; 3 inconclusive.
     """
-    from glassine.attacks import reconstruct_rows
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks import Search, reconstruct_records
     from glassine.auditing.several import SeveralModels
     from glassine.data.sources import read_table
     from glassine.domain import Domain
@@ -164,13 +163,16 @@ def rebuild_command(
     check_outputs([output], [*models, published.domain, published.data, published.policy])
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
-        raise GlassineError("--output needs the rows that --no-rows leaves out. Drop one of the two.")
+        raise GlassineError("--output needs the rows that --no-rows leaves out.", remedy="Drop one of the two.")
     if counting.count_from_data and not have_data:
-        raise GlassineError("--count-from-data needs --data: the numbers are counted in the training records. Add it.")
+        raise GlassineError(
+            "--count-from-data needs --data: the numbers are counted in the training records.", remedy="Add it."
+        )
     stated = noise_of(counting.noise)
     if stated is not None and (len(models) > 1 or output is not None or rows or counting.count_from_data):
         raise GlassineError(
-            "--noise gives intervals of what one model tells. Leave out -o, --rows, --count-from-data and other models."
+            "--noise gives intervals of what one model tells.",
+            remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
     limits = policy_of(published.policy)
     known = Domain.from_json(published.domain)
@@ -197,24 +199,20 @@ def rebuild_command(
         rebuilt, error = None, None
         if wanted and (joint is None or joint.contradiction is None):
             progress("rebuilding rows")
+            search = Search(time_limit=solver.time_limit, progress=progress)
             if len(models) == 1:
-                outcome = reconstruct_rows(
-                    trees[0],
-                    known,
-                    time_limit=solver.time_limit,
-                    random_state=solver.seed,
-                    use_seeds=not counting.counts_only,
+                outcome = reconstruct_records(
+                    trees[0], known, random_state=solver.seed, use_seeds=not counting.counts_only, search=search
                 )
             else:
-                outcome = reconstruct_rows_jointly(
+                outcome = reconstruct_records(
                     trees,
                     known,
                     data=original,
                     counts=counts,
                     same_labels=not together.other_labels,
-                    time_limit=solver.time_limit,
                     random_state=solver.seed,
-                    progress=progress,
+                    search=search,
                 )
             rebuilt = _rows(outcome, joint, as_json, have_data)
             progress("comparing with the data")
@@ -282,10 +280,10 @@ def _together(
     findings = examine(subject)
     findings = replace(
         findings,
-        checks=tuple(replace(check, meaning=as_options(check.meaning, NAMES)) for check in findings.checks),
+        checks=tuple(replace(check, meaning=worded(check.meaning, NAMES)) for check in findings.checks),
     )
     if joint.contradiction is not None:
-        joint = replace(joint, contradiction=as_options(joint.contradiction, NAMES))
+        joint = replace(joint, contradiction=worded(joint.contradiction, NAMES))
     return joint, findings
 
 
@@ -301,7 +299,7 @@ def _rows(
     if joint is not None and not as_json:
         mark = f"{HOLDER_ONLY}\n\n" if have_data else ""
         print_value(mark + joint_text(joint, have_data=have_data), as_json=False)
-    raise GlassineError(f"no rows: {as_options(outcome.reason, NAMES)}")
+    raise GlassineError(f"no rows: {worded(outcome.reason, NAMES)}")
 
 
 def _print(

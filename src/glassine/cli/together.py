@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import as_options
+from glassine.errors import worded
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.joint_result import JointReconstruction, SharedGroup
@@ -116,7 +116,8 @@ def _exposed(joint: JointReconstruction) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    return as_options(text[:1].upper() + text[1:] if text.startswith(("no ", "part ")) else text, NAMES)
+    said = worded(text, NAMES)
+    return said[:1].upper() + said[1:] if said.startswith(("no ", "part ")) else said
 
 
 def _groups(groups: tuple[SharedGroup, ...], what: str) -> list[str]:

@@ -46,12 +46,12 @@ def check_public(domain: Domain | None, target: str, public: PublicOptions, *, p
     """Raise if a private model would take its domain or its classes from the data without saying so."""
     declared = domain is not None and target in domain
     if public.classes is not None and public.infer_classes:
-        raise InvalidParameterError("--classes and --infer-classes contradict each other. Leave one out.")
+        raise InvalidParameterError("--classes and --infer-classes contradict each other.", remedy="Leave one out.")
     _check_domain(domain, private=private, infer_domain=public.infer_domain)
     if declared and (public.classes is not None or public.infer_classes):
         raise InvalidParameterError(
-            f"the domain declares the target {target!r} and so its classes. "
-            f"Leave {'--infer-classes' if public.infer_classes else '--classes'} out."
+            f"the domain declares the target {target!r} and so its classes.",
+            remedy=f"Leave {'--infer-classes' if public.infer_classes else '--classes'} out.",
         )
     if private and not declared and public.classes is None and not public.infer_classes:
         raise InvalidParameterError(
@@ -72,12 +72,13 @@ def predicts_number(
         If they contradict each other, or say nothing.
     """
     if ranged and infer_range:
-        raise InvalidParameterError("--target-range and --infer-range contradict each other. Leave one out.")
+        raise InvalidParameterError("--target-range and --infer-range contradict each other.", remedy="Leave one out.")
     ranged, classed = ranged or infer_range, public.classes is not None or public.infer_classes
     if ranged and classed:
         raise InvalidParameterError(
             "--classes and --infer-classes are for a target of classes, --target-range and --infer-range for one of "
-            "numbers. Leave one of them out."
+            "numbers.",
+            remedy="Leave one of them out.",
         )
     if domain is None or target not in domain:
         if not ranged and not classed:
@@ -101,13 +102,13 @@ def _declares_number(domain: Domain, target: str, *, ranged: bool, classed: bool
     declared = isinstance(domain[target], Integer | Real)
     if ranged:
         raise InvalidParameterError(
-            f"the domain declares the target {target!r}{' and so its range' if declared else ', which is no number'}. "
-            "Leave --target-range and --infer-range out."
+            f"the domain declares the target {target!r}{' and so its range' if declared else ', which is no number'}.",
+            remedy="Leave --target-range and --infer-range out.",
         )
     if declared and classed:
         raise InvalidParameterError(
-            f"the domain declares the target {target!r} as a number. Leave --classes and --infer-classes out, or "
-            "declare it as a category."
+            f"the domain declares the target {target!r} as a number.",
+            remedy="Leave --classes and --infer-classes out, or declare it as a category.",
         )
     return declared
 
@@ -115,20 +116,22 @@ def _declares_number(domain: Domain, target: str, *, ranged: bool, classed: bool
 def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -> None:
     """Raise if a private model would take its domain from the data without saying so."""
     if domain is not None and infer_domain:
-        raise InvalidParameterError("--domain and --infer-domain contradict each other. Leave one out.")
+        raise InvalidParameterError("--domain and --infer-domain contradict each other.", remedy="Leave one out.")
     if not private:
         return
     if domain is None and not infer_domain:
         raise InvalidDomainError(
-            "a private model needs a public domain, --domain. Draft one with 'glassine domain infer' and replace what "
-            "only the data tell; or give --infer-domain, and the guarantee does not hold."
+            "a private model needs a public domain, --domain.",
+            remedy="Draft one with 'glassine domain infer' and replace what "
+            "only the data tell; or give --infer-domain, and the guarantee does not hold.",
         )
     inferred = [] if domain is None else [name for name in domain if domain[name].inferred]
     if inferred:
         raise InvalidDomainError(
             f"the domain marks {', '.join(map(repr, inferred[:3]))}{' and more' if len(inferred) > 3 else ''} as "
-            'inferred from data. Replace them by public knowledge and delete "inferred"; or give --infer-domain in '
-            "place of --domain, and the guarantee does not hold."
+            "inferred from data.",
+            remedy='Replace them by public knowledge and delete "inferred"; or give --infer-domain in '
+            "place of --domain, and the guarantee does not hold.",
         )
 
 
@@ -138,7 +141,7 @@ def class_names(text: str) -> tuple[str, ...]:
     if not names or not all(names) or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InvalidParameterError(f"--classes must list names separated by commas, got {text!r}.")
     if len(set(names)) < len(names):
-        raise InvalidParameterError(f"--classes must list different names, got {text!r}. Drop the repeat.")
+        raise InvalidParameterError(f"--classes must list different names, got {text!r}.", remedy="Drop the repeat.")
     return names
 
 
@@ -178,8 +181,8 @@ def read_training(
     check_person(person, {data: table})
     if target not in frame.columns:
         raise InvalidDataError(
-            f"--target names {target!r}, which is not a column of {data}. Check its spelling."
-            f"{listed(target, frame.columns)}"
+            f"--target names {target!r}, which is not a column of {data}.",
+            remedy=f"Check its spelling.{listed(target, frame.columns)}",
         )
     _check_target(frame[target], target, number=number, public=public)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
@@ -202,13 +205,19 @@ def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None
     """Refuse a target of a type that holds no classes or numbers; its values count only where nothing is public."""
     kind = column.dtype
     if kind.is_nested() or kind.is_temporal() or (kind.is_decimal() and not number):
-        raise InvalidDataError(f"the target {name!r} has the type {kind}, which holds no classes. Convert it to text.")
+        raise InvalidDataError(
+            f"the target {name!r} has the type {kind}, which holds no classes.", remedy="Convert it to text."
+        )
     if public:
         return
     if number and not kind.is_numeric():
-        raise InvalidDataError(f"the target {name!r} holds no numbers. Name another column, or declare classes.")
+        raise InvalidDataError(
+            f"the target {name!r} holds no numbers.", remedy="Name another column, or declare classes."
+        )
     if not number and kind.is_float() and not bool((column.drop_nulls() == column.drop_nulls().floor()).all()):
-        raise InvalidDataError(f"the target {name!r} holds fractions, which are no classes. Name another column.")
+        raise InvalidDataError(
+            f"the target {name!r} holds fractions, which are no classes.", remedy="Name another column."
+        )
 
 
 def _as_stored(names: tuple[Scalar, ...], texts: tuple[str, ...], column: Any) -> tuple[Scalar, ...]:

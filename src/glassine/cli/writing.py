@@ -49,20 +49,28 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None])
         refuse_dash(path)
         resolved = _resolved(path)
         if resolved in taken:
-            raise UnreadableFileError(f"cannot write {path}: it is read or written already. Name another.", path=path)
+            raise UnreadableFileError(
+                f"cannot write {path}: it is read or written already.", remedy="Name another.", path=path
+            )
         if resolved.is_dir():
-            raise UnreadableFileError(f"cannot write {path}: it is a folder. Name a file in it.", path=path)
+            raise UnreadableFileError(f"cannot write {path}: it is a folder.", remedy="Name a file in it.", path=path)
         if resolved.exists() and not resolved.is_file():
-            raise UnreadableFileError(f"cannot write {path}: it is not a regular file. Name another.", path=path)
+            raise UnreadableFileError(
+                f"cannot write {path}: it is not a regular file.", remedy="Name another.", path=path
+            )
         if not resolved.parent.is_dir():
-            raise UnreadableFileError(f"cannot write {path}: its folder does not exist. Make it first.", path=path)
+            raise UnreadableFileError(
+                f"cannot write {path}: its folder does not exist.", remedy="Make it first.", path=path
+            )
         taken.add(resolved)
 
 
 def refuse_dash(path: Path) -> None:
     """Raise if a path is a dash, which other programs take for standard output."""
     if str(path) == "-":
-        raise UnreadableFileError("cannot write -: outputs are files, not standard output. Name a file.", path=path)
+        raise UnreadableFileError(
+            "cannot write -: outputs are files, not standard output.", remedy="Name a file.", path=path
+        )
 
 
 def _resolved(path: Path) -> Path:
@@ -79,7 +87,9 @@ def _resolved(path: Path) -> Path:
 def check_new(path: Path | None, *, overwrite: bool) -> None:
     """Raise if a file exists and must not be replaced."""
     if path is not None and os.path.lexists(path) and not overwrite:
-        raise UnreadableFileError(f"cannot write {path}: it exists. Name another file, or give --overwrite.", path=path)
+        raise UnreadableFileError(
+            f"cannot write {path}: it exists.", remedy="Name another file, or give --overwrite.", path=path
+        )
 
 
 def check_ending(path: Path | None, endings: Sequence[str], rule: str) -> None:
@@ -87,7 +97,7 @@ def check_ending(path: Path | None, endings: Sequence[str], rule: str) -> None:
     if path is None or not path.suffix or path.suffix.lower() in endings:
         return
     listed = " or ".join([", ".join(endings[:-1]), endings[-1]] if len(endings) > 1 else endings)
-    raise UnreadableFileError(f"cannot write {path}: {rule}. Let the name end in {listed}.", path=path)
+    raise UnreadableFileError(f"cannot write {path}: {rule}.", remedy=f"Let the name end in {listed}.", path=path)
 
 
 def check_report(path: Path | None) -> None:
@@ -122,7 +132,9 @@ def check_holder_report(path: Path | None, records: Sequence[Path | None]) -> No
     """Raise if a report for the holder of the data is asked for and there are no data, or its ending is unknown."""
     check_report(path)
     if path is not None and all(given is None for given in records):
-        raise GlassineError("--holder-report says what the data add, and none are given. Give --data, or leave it out.")
+        raise GlassineError(
+            "--holder-report says what the data add, and none are given.", remedy="Give --data, or leave it out."
+        )
 
 
 def write_holder_report(holder: Findings | None, path: Path | None, *, write: Callable[[Findings, Path], None]) -> None:
@@ -139,7 +151,8 @@ def write_holder_report(holder: Findings | None, path: Path | None, *, write: Ca
         if path is not None:
             raise GlassineError(
                 "--holder-report is for a private model whose guarantee the policy accepts. What is found of this one "
-                "follows from the data anyway. Leave it out."
+                "follows from the data anyway.",
+                remedy="Leave it out.",
             )
     elif path is None:
         tell("glassine: the report follows from the model alone. Add --holder-report FILE for what the data add.")

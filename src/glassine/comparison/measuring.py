@@ -57,8 +57,8 @@ def auroc(truth: Labels, probabilities: Floats) -> float | None:
         return None
     classes = (1,) if probabilities.shape[1] == 2 else range(probabilities.shape[1])
     areas = [_area(truth == k, probabilities[:, k]) for k in classes]
-    known = [area for area in areas if area is not None]
-    return math.fsum(known) / len(known) if known and len(known) == len(areas) else None
+    defined = [area for area in areas if area is not None]
+    return math.fsum(defined) / len(defined) if defined and len(defined) == len(areas) else None
 
 
 def _area(positive: npt.NDArray[np.bool_], score: Floats) -> float | None:
@@ -81,10 +81,10 @@ def log_loss(truth: Labels, probabilities: Floats) -> float | None:
     >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]])), 4)
     7.2543
     """
-    given = probabilities[np.arange(len(truth)), truth]
-    if not np.isfinite(given).all():
+    assigned = probabilities[np.arange(len(truth)), truth]
+    if not np.isfinite(assigned).all():
         return None
-    return float(-np.log(np.clip(given, LEAST, 1.0)).mean())
+    return float(-np.log(np.clip(assigned, LEAST, 1.0)).mean())
 
 
 PERMUTATIONS = 99
@@ -106,8 +106,8 @@ class Sides:
 
 def seed_of(seed: int, model: str, epsilon: float | None, split: int) -> int:
     """Return the seed of one fit, which does not depend on what else is compared."""
-    told = f"{seed} {model} {epsilon!r} {split}".encode()
-    return int.from_bytes(hashlib.sha256(told).digest()[:4], "big")
+    text = f"{seed} {model} {epsilon!r} {split}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:4], "big")
 
 
 def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: int) -> Result:
@@ -139,10 +139,10 @@ def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Fi
     members = replace(Records.read(sides.train, sides.train_labels, "members"), persons=sides.train_persons)
     others = replace(Records.read(sides.test, sides.test_labels, "non-members"), persons=sides.test_persons)
     attacked = (model, members, None, others, None)
-    apart = vulnerability(*attacked, n_permutations=PERMUTATIONS, random_state=seed)
+    separation = vulnerability(*attacked, n_permutations=PERMUTATIONS, random_state=seed)
     gap = gap_attack(*attacked)
     bits, unknown, n_parts = _bits(name, model, shape.domain, sides.train)
-    seen = apart.value if isinstance(apart, Measured) else None
+    seen = separation.value if isinstance(separation, Measured) else None
     return Figures(
         accuracy=float((np.asarray(model.predict(sides.test)) == truth).mean()),
         auroc=auroc(truth, foretold),
@@ -157,7 +157,7 @@ def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Fi
     )
 
 
-def _bits(name: str, model: Any, domain: Domain, train: Any) -> tuple[float | None, str, int | None]:
+def _bits(name: str, model: object, domain: Domain, train: Any) -> tuple[float | None, str, int | None]:
     """Return the bits learned about a training record, else why there are none, and the number of leaves or rules.
 
     Where a model's counts are not exact, regions weigh by the training records that lie in them.

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from glassine.comparison.candidates import CONSTANT
 from glassine.comparison.values import MEASURES, Comparison, Mean, Measure, Row
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["LOPSIDED", "Criterion", "Recommendation", "beats", "default_measure", "dominates", "recommend"]
 
@@ -93,12 +93,12 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
     if measure is None:
         measure = default_measure(comparison)
     if measure not in MEASURES:
-        raise InvalidParameterError(f"measure must be accuracy, auroc or log_loss, got {measure!r}.")
-    found = [(row, mean) for row in comparison.rows if row.private and (mean := _gain(row, measure)) is not None]
+        raise InvalidParameterError(f"{parameter('measure')} must be accuracy, auroc or log_loss, got {measure!r}.")
+    candidates = [(row, mean) for row in comparison.rows if row.private and (mean := _gain(row, measure)) is not None]
     constant = comparison.row(CONSTANT)
     base = None if constant is None else _gain(constant, measure)
     kept = constant if base is not None else None
-    if not found:
+    if not candidates:
         return Recommendation(
             measure=measure,
             chosen=None,
@@ -110,9 +110,9 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
             undominated=(),
             decided_by=(),
         )
-    best, top = max(found, key=lambda pair: pair[1].value)
+    best, top = max(candidates, key=lambda pair: pair[1].value)
     floor = top.value - (top.error or 0.0)
-    close = [(row, mean) for row, mean in found if mean.value >= floor]
+    close = [(row, mean) for row, mean in candidates if mean.value >= floor]
     useful = [row for row, mean in close if base is None or beats(mean, base)]
     undominated = [row for row in useful if not any(dominates(other, row) for other in useful)]
     chosen, decided_by = _choose(undominated, measure)
@@ -149,8 +149,8 @@ def beats(mean: Mean, other: Mean) -> bool:
     """
     if len(mean.values) != len(other.values):
         return False
-    apart = Mean.of(a - b for a, b in zip(mean.values, other.values, strict=True))
-    return apart is not None and apart.value > max(apart.error or 0.0, 1e-12)
+    difference = Mean.of(a - b for a, b in zip(mean.values, other.values, strict=True))
+    return difference is not None and difference.value > max(difference.error or 0.0, 1e-12)
 
 
 def _gain(row: Row, measure: Measure) -> Mean | None:
@@ -201,11 +201,11 @@ def _least(rows: Sequence[Row], cost: Callable[[Row], float]) -> list[Row]:
 
 def _as_good(rows: Sequence[Row], measure: Measure) -> list[Row]:
     """Return the models whose figure is at most a standard error worse than the best of them; all without any."""
-    known = [(row, gain) for row in rows if (gain := _gain(row, measure)) is not None]
-    if not known:
+    gains = [(row, gain) for row in rows if (gain := _gain(row, measure)) is not None]
+    if not gains:
         return list(rows)
-    top = max((gain for _, gain in known), key=lambda gain: gain.value)
-    return [row for row, gain in known if gain.value >= top.value - (top.error or 0.0)]
+    top = max((gain for _, gain in gains), key=lambda gain: gain.value)
+    return [row for row, gain in gains if gain.value >= top.value - (top.error or 0.0)]
 
 
 def _value(row: Row, measure: Measure) -> float:

@@ -27,7 +27,7 @@ from glassine.data.table import with_persons
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError, parameter
 from glassine.privacy.unit import PrivacyUnit
 
 __all__ = ["CLASSES_INFERRED", "DOMAIN_INFERRED", "Rows", "Task", "check_classes", "compare", "split"]
@@ -43,8 +43,8 @@ def check_classes(labels: npt.NDArray[np.int64]) -> None:
     counts = np.bincount(labels)
     if not (counts >= 2).sum() >= 2:
         raise InvalidDataError(
-            f"two classes must have two records each at least, got {counts[counts > 0].tolist()} records by class. "
-            "Give more records."
+            f"two classes must have two records each at least, got {counts[counts > 0].tolist()} records by class.",
+            remedy="Give more records.",
         )
 
 
@@ -70,9 +70,9 @@ def split(
     train, test = [], []
     for label in np.unique(labels):
         rows = rng.permutation(np.flatnonzero(labels == label))
-        held = 0 if len(rows) < 2 else min(max(round(test_share * len(rows)), 1), len(rows) - 1)
-        test.append(rows[:held])
-        train.append(rows[held:])
+        n_test = 0 if len(rows) < 2 else min(max(round(test_share * len(rows)), 1), len(rows) - 1)
+        test.append(rows[:n_test])
+        train.append(rows[n_test:])
     return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
 
 
@@ -146,20 +146,26 @@ class Task:
     def __post_init__(self) -> None:
         wrong = next((value for value in self.epsilons if not 0 < value < math.inf), None)
         if wrong is not None or not self.epsilons:
-            raise InvalidParameterError(f"epsilons must be positive numbers, such as 0.1 and 1, got {self.epsilons!r}.")
+            raise InvalidParameterError(
+                f"{parameter('epsilons')} must be positive numbers, such as 0.1 and 1, got {self.epsilons!r}."
+            )
         unknown = next((name for name in self.models if name not in CANDIDATES), None)
         if unknown is not None or not self.models:
-            raise InvalidParameterError(f"models must be some of {', '.join(CANDIDATES)}; got {unknown!r}.")
+            raise InvalidParameterError(
+                f"{parameter('models')} must be some of {', '.join(CANDIDATES)}; got {unknown!r}."
+            )
         for name, least, most in (("n_splits", 1, 1000), ("max_depth", 1, 8), ("max_rules", 1, 12), ("seed", 0, 2**63)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise InvalidParameterError(f"{name} must be a whole number in [{least}, {most}], got {value!r}.")
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be a whole number in [{least}, {most}], got {value!r}."
+                )
         if self.records_per_person is not None:
             PrivacyUnit.person(self.records_per_person)
         for name, top in (("test_share", 1.0), ("delta", 1.0), ("time_limit", math.inf)):
             if not 0 < getattr(self, name) < top:
                 raise InvalidParameterError(
-                    f"{name} must be a number above 0 and below {top:g}, got {getattr(self, name)!r}."
+                    f"{parameter(name)} must be a number above 0 and below {top:g}, got {getattr(self, name)!r}."
                 )
 
     @property
@@ -308,14 +314,14 @@ def compare(
 
 
 def _run(
-    records: _Records, task: Task, shape: Shape, known: dict[Any, Result], progress: Progress | None
+    records: _Records, task: Task, shape: Shape, results: dict[Any, Result], progress: Progress | None
 ) -> Iterator[Result]:
     steps = task.steps
     sides: Sides | None = None
     for done, (number, name, epsilon) in enumerate(steps):
         if progress is not None:
             progress(done, len(steps))
-        if (name, epsilon, number) in known:
+        if (name, epsilon, number) in results:
             continue
         if sides is None or sides.number != number:
             sides = records.sides(number, task)
@@ -343,7 +349,8 @@ def _check_records(records: _Records, task: Task, shape: Shape, store: Store) ->
     if not _alike(one, again):
         raise UnreadableFileError(
             f"{store.folder} holds the results of other records: {one.model} on split {one.split + 1} comes out "
-            "differently on these. Name another folder, or compare the records that it was made for.",
+            "differently on these.",
+            remedy="Name another folder, or compare the records that it was made for.",
             path=store.folder,
         )
 
@@ -364,7 +371,7 @@ def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> t
     kinds: dict[tuple[str, float | None], list[Result]] = {}
     for number, name, epsilon in task.steps:
         kinds.setdefault((name, epsilon), []).append(results[name, epsilon, number])
-    return tuple(Row.of(found) for found in kinds.values())
+    return tuple(Row.of(group) for group in kinds.values())
 
 
 def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None, persons: Any) -> _Records:
@@ -381,32 +388,32 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
             domain = domain.restrict([name for name in domain if name != whose.column])
     data = eager(frame).to_polars()
     if target not in data.columns:
-        raise InvalidDataError(f"data lack the target column {target!r}. Check its spelling.")
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its spelling.")
     if domain is not None and target in domain and isinstance(domain[target], Integer | Real):
         raise InvalidDataError(
-            f"the domain declares the target {target!r} as a number, and only learners of classes are compared. "
-            "Declare it as a category."
+            f"the domain declares the target {target!r} as a number, and only learners of classes are compared.",
+            remedy="Declare it as a category.",
         )
     caveats: list[str] = []
-    known = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
-    if known is None:
+    names = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
+    if names is None:
         labels = one_type(data[target].to_numpy())
         refuse_gaps(labels)
-        known = classes_of(labels)
-        if labels.dtype.kind in "iuf" and len(known) > MOST_NUMBERS:
+        names = classes_of(labels)
+        if labels.dtype.kind in "iuf" and len(names) > MOST_NUMBERS:
             raise InvalidDataError(
-                f"the target {target!r} has {len(known)} different numbers, and only learners of classes are compared. "
-                "Group them into classes, or declare the classes."
+                f"the target {target!r} has {len(names)} different numbers, and only learners of classes are compared.",
+                remedy="Group them into classes, or declare the classes.",
             )
         caveats.append(CLASSES_INFERRED)
-    codes = index_of(data[target], known)
+    codes = index_of(data[target], names)
     check_classes(codes if whose is None else _class_of_each(codes, whose))
     public = _attributes(data, target, domain)
     if domain is None or public.inferred:
         caveats.insert(0, DOMAIN_INFERRED)
     data = data.select(public.names)
     conform(data, public)
-    return _Records(frame=data, labels=codes, domain=public, classes=known, caveats=tuple(caveats), persons=whose)
+    return _Records(frame=data, labels=codes, domain=public, classes=names, caveats=tuple(caveats), persons=whose)
 
 
 def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
@@ -415,10 +422,10 @@ def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
     missing = next((name for name in names if name not in data.columns), None)
     if missing is not None:
         raise InvalidDataError(
-            f"data lack the column {missing!r} of the domain. Add it, or leave it out of the domain."
+            f"data lack the column {missing!r} of the domain.", remedy="Add it, or leave it out of the domain."
         )
     if not names:
-        raise InvalidDomainError("there is no attribute but the target. Give records of attributes.")
+        raise InvalidDomainError("there is no attribute but the target.", remedy="Give records of attributes.")
     return infer_domain(data.select(names)) if domain is None else domain.restrict(names)
 
 

@@ -60,17 +60,19 @@ class Store:
     def __enter__(self) -> Store:
         try:
             self.folder.mkdir(exist_ok=True)
-            known = sorted(path.name for path in self.folder.iterdir())
+            files = sorted(path.name for path in self.folder.iterdir())
         except OSError as error:
             raise UnreadableFileError(
-                f"cannot use the folder {self.folder}: {error.strerror or error}. Name another.", path=self.folder
+                f"cannot use the folder {self.folder}: {error.strerror or error}.",
+                remedy="Name another.",
+                path=self.folder,
             ) from None
-        if IDENTITY in known:
+        if IDENTITY in files:
             self._check_identity()
-        elif known:
+        elif files:
             raise UnreadableFileError(
-                f"{self.folder} is not a folder of results: it holds {known[0]!r} but no {IDENTITY}. Name an empty or "
-                "a new folder.",
+                f"{self.folder} is not a folder of results: it holds {files[0]!r} but no {IDENTITY}.",
+                remedy="Name an empty or a new folder.",
                 path=self.folder,
             )
         else:
@@ -89,7 +91,7 @@ class Store:
         """Append a result; it is on the disk when this returns."""
         self.results[result.key] = result
         if self._stream is None:
-            raise UnreadableFileError(f"{self.folder} is not open. Use it in a with block.", path=self.folder)
+            raise UnreadableFileError(f"{self.folder} is not open.", remedy="Use it in a with block.", path=self.folder)
         plain = RESULT.encode(result)
         line = json.dumps({"result": plain, "sum": self._sum(plain)}, ensure_ascii=True, allow_nan=False) + "\n"
         try:
@@ -102,14 +104,14 @@ class Store:
 
     def _check_identity(self) -> None:
         path = self.folder / IDENTITY
-        found = read_json(path)
-        if found == self.identity:
+        stored = read_json(path)
+        if stored == self.identity:
             return
-        other = found if isinstance(found, dict) else {}
+        other = stored if isinstance(stored, dict) else {}
         changed = sorted(name for name in {*other, *self.identity} if other.get(name) != self.identity.get(name))
         raise UnreadableFileError(
-            f"{self.folder} holds the results of another comparison: {', '.join(changed) or 'its form'} differ. Name "
-            "another folder, or compare what it was made for.",
+            f"{self.folder} holds the results of another comparison: {', '.join(changed) or 'its form'} differ.",
+            remedy="Name another folder, or compare what it was made for.",
             path=path,
         )
 
@@ -132,14 +134,14 @@ class Store:
 
     def _take(self, line: bytes, number: int, path: Path) -> None:
         damaged = UnreadableFileError(
-            f"line {number} of {path} is not as it was written. Delete the line, or the folder; what is missing is "
-            "measured again.",
+            f"line {number} of {path} is not as it was written.",
+            remedy="Delete the line, or the folder; what is missing is measured again.",
             path=path,
         )
         try:
-            found = parse_json(line.decode(), path=path)
-            plain = found["result"]
-            if found["sum"] != self._sum(plain):
+            entry = parse_json(line.decode(), path=path)
+            plain = entry["result"]
+            if entry["sum"] != self._sum(plain):
                 raise damaged
             result = decoded(RESULT, plain, "the result", GlassineError)
         except (UnicodeDecodeError, GlassineError, KeyError, TypeError):
@@ -151,7 +153,7 @@ class Store:
         return hashlib.sha256(self._seal.encode() + _canonical(plain)).hexdigest()[:32]
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
@@ -165,5 +167,5 @@ def _lock(stream: BinaryIO, folder: Path) -> None:
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise UnreadableFileError(
-            f"another run writes to {folder}. Wait until it has ended, or name another folder.", path=folder
+            f"another run writes to {folder}.", remedy="Wait until it has ended, or name another folder.", path=folder
         ) from None

@@ -113,10 +113,10 @@ class Mean:
         >>> round(mean.value, 6), round(mean.error, 6)
         (0.8, 0.057735)
         """
-        known = tuple(values)
-        if not known or any(value is None or not math.isfinite(value) for value in known):
+        listed = tuple(values)
+        if not listed or any(value is None or not math.isfinite(value) for value in listed):
             return None
-        figures = tuple(float(value) for value in known if value is not None)
+        figures = tuple(float(value) for value in listed if value is not None)
         mean = math.fsum(figures) / len(figures)
         if len(figures) == 1:
             return cls(value=mean, error=None, values=figures)
@@ -165,22 +165,22 @@ class Row:
         lacking = [result for result in results if result.figures is None]
         if lacking:
             failed = [result for result in lacking if result.status == "failed"]
-            shown = (failed or lacking)[0]
-            reason = shown.reason
+            example = (failed or lacking)[0]
+            reason = example.reason
             if len(lacking) < len(results):
                 reason = f"On {len(lacking)} of {len(results)} splits: {reason}"
-            return cls(model=first.model, epsilon=first.epsilon, status=shown.status, reason=reason)
+            return cls(model=first.model, epsilon=first.epsilon, status=example.status, reason=reason)
         figures = [result.figures for result in results if result.figures is not None]
         names = ("accuracy", "auroc", "log_loss", "bits", "vulnerability", "control", "gap", "n_parts")
         means = {name: Mean.of(getattr(figure, name) for figure in figures) for name in names}
-        known = means["accuracy"] is not None
+        measured = means["accuracy"] is not None
         unknown = next((figure.bits_unknown for figure in figures if figure.bits_unknown), "")
         return cls(
             model=first.model,
             epsilon=first.epsilon,
-            status="measured" if known else "failed",
+            status="measured" if measured else "failed",
             over=figures[0].over,
-            reason=unknown if known else "its accuracy is not a finite number.",
+            reason=unknown if measured else "its accuracy is not a finite number.",
             **means,
         )
 

@@ -14,6 +14,7 @@ from glassine.domain import Domain, Literal
 
 __all__ = ["LiteralLogic", "RuleLogic"]
 
+# Atoms of a block are bits of 64-bit words, as the kernels read them.
 WORD = 64
 
 

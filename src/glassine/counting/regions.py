@@ -19,13 +19,14 @@ import numpy.typing as npt
 
 from glassine.counting.space import Box, Measure, Space, bits
 from glassine.domain.domain import product
-from glassine.errors import CountingLimitError, UndefinedMeasureError
+from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 
 __all__ = ["Region", "RegionCounter"]
 
 Clause: TypeAlias = tuple[tuple[int, int], ...]
 """A box to leave out, as sorted pairs of factor and mask; each mask a proper part of what is allowed."""
 
+# In the worst case the count takes exponentially many steps: beyond these it is refused.
 MAX_STEPS = 300_000
 
 
@@ -100,6 +101,7 @@ class RegionCounter:
         clauses = self._clauses(region)
         if clauses is None:
             return 0
+        # One order for all branches, so that equal subproblems meet in the cache.
         self._ranks = _elimination_ranks(clauses)
         used = _factors(clauses)
         free = [self._space.weight(f, self._allowed(region.inside, f)) for f in factors if f not in used]
@@ -186,10 +188,12 @@ class RegionCounter:
             clause = []
             for factor, mask in sorted(box.items()):
                 allowed = self._allowed(region.inside, factor)
+                # A factor on which the box leaves out all that is allowed does not narrow it.
                 if mask & allowed != allowed:
                     clause.append((factor, mask & allowed))
             if not clause:
                 return None
+            # A box that misses the inside somewhere leaves out nothing.
             if all(mask for _, mask in clause):
                 clauses.add(tuple(clause))
         return frozenset(clauses)
@@ -197,6 +201,7 @@ class RegionCounter:
     def _count(self, clauses: frozenset[Clause], inside: Box) -> Measure:
         """Measure, over the factors of the clauses alone, of what no clause covers."""
         product: Measure = 1
+        # Parts that share no factor are independent: their measures multiply.
         for component in _components(clauses):
             product *= self._count_component(component, inside)
             if not product:
@@ -205,15 +210,16 @@ class RegionCounter:
 
     def _count_component(self, clauses: frozenset[Clause], inside: Box) -> Measure:
         used = sorted(_factors(clauses))
+        # What is allowed of the factors decides the count, not how the region came about.
         key = (clauses, tuple(self._allowed(inside, factor) for factor in used))
-        known = self._cache.get(key)
-        if known is not None:
-            return known
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached
         self._steps += 1
         if self._steps > self._max_steps:
             raise CountingLimitError(
-                f"counting the region took more than {self._max_steps:,} steps. Use fewer or narrower rules, "
-                "or raise max_steps.",
+                f"counting the region took more than {self._max_steps:,} steps.",
+                remedy=f"Use fewer or narrower rules, or raise {parameter('max_steps')}.",
                 max_steps=self._max_steps,
             )
         total: Measure = 0
@@ -252,6 +258,7 @@ class RegionCounter:
 
     def _branching_factor(self, clauses: Iterable[Clause]) -> int:
         """Return the factor of a clause that it alone decides, else the factor of highest rank."""
+        # It needs no branching: only the part outside it remains.
         single = min((clause[0][0] for clause in clauses if len(clause) == 1), default=None)
         if single is not None:
             return single
@@ -276,6 +283,7 @@ class RegionCounter:
                     options.append((branch, rest, part))
             total = sum((part for *_, part in options), start=Fraction(0))
             chances = np.array([float(part / total) for *_, part in options])
+            # All rows at once: how many take each branch, then which.
             sizes = rng.multinomial(len(rows), chances / chances.sum())
             shuffled = rng.permutation(rows)
             start = 0
@@ -326,6 +334,7 @@ def _elimination_ranks(clauses: Iterable[Clause]) -> dict[int, int]:
         for other in around:
             near[other] |= around - {other}
             near[other].discard(factor)
+        # Only where an edge was added can the number of missing edges have changed.
         stale = around.union(*(near[other] for other in around)) if around else set()
         for other in stale:
             costs[other] = fill(other)
@@ -338,14 +347,14 @@ def _components(clauses: frozenset[Clause]) -> list[frozenset[Clause]]:
     for clause in clauses:
         touched = {factor for factor, _ in clause}
         members = [clause]
-        apart = []
+        untouched = []
         for factors, others in groups:
             if factors & touched:
                 touched |= factors
                 members += others
             else:
-                apart.append((factors, others))
-        groups = [*apart, (touched, members)]
+                untouched.append((factors, others))
+        groups = [*untouched, (touched, members)]
     return [frozenset(members) for _, members in groups]
 
 

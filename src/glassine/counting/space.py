@@ -97,18 +97,20 @@ class NumberFactor:
             if isinstance(value, bool | str):
                 raise InvalidModelError(f"{literal.attribute!r} is a number, but the model compares it with {value!r}.")
             if isinstance(self._attribute, Integer):
+                # A single value is the interval from the value before it, left open.
                 below: float = math.ceil(value) - 1
             elif self._attribute.resolution is not None:
                 below = float(exact(value) - exact(self._attribute.resolution) / 2)
             else:
                 raise InvalidModelError(
-                    f"{literal.attribute!r} is a continuum, but the model compares it with the value {value!r}. "
-                    "Declare a resolution."
+                    f"{literal.attribute!r} is a continuum, but the model compares it with the value {value!r}.",
+                    remedy="Declare a resolution.",
                 )
             if not self._attribute.lo <= value <= self._attribute.hi or not self._attribute.measure(below, value):
                 raise InvalidModelError(
                     f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain "
-                    f"[{self._attribute.lo}, {self._attribute.hi}]. Mend the domain or the model."
+                    f"[{self._attribute.lo}, {self._attribute.hi}].",
+                    remedy="Mend the domain or the model.",
                 )
             pieces.append((below, float(value)))
         return pieces
@@ -137,6 +139,7 @@ class NumberFactor:
             rows = np.flatnonzero(atoms == atom)
             lo, hi = self._spans[atom]
             if isinstance(attribute, Real) and attribute.resolution is None:
+                # From the right end, which an interval (lo, hi] includes.
                 left, right = max(lo, attribute.lo), min(hi, attribute.hi)
                 out[rows] = right - rng.random(len(rows)) * (right - left)
                 continue
@@ -179,6 +182,7 @@ class ListFactor:
         truths = {literal: _truths(literal, items, at[literal.attribute]) for literal in dict.fromkeys(literals)}
         classes: dict[tuple[bool, ...], list[int]] = {}
         for i in range(len(items)):
+            # Values on which all literals agree are one atom: no count depends on which of them it is.
             classes.setdefault(tuple(truth[i] for truth in truths.values()), []).append(i)
         self._classes = list(classes.values())
         self.weights: tuple[Measure, ...] = tuple(len(members) for members in self._classes)
@@ -220,12 +224,13 @@ def _check_values(literal: Literal, domain: Domain) -> None:
     attribute = domain[literal.attribute]
     if isinstance(literal, Between) or isinstance(attribute, Integer | Real):
         return
-    known: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
     for value in literal.values:
-        if value not in known:
+        if value not in values:
             raise InvalidModelError(
                 f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
-                f"{_some([str(v) for v in known])}. Mend the domain or the model."
+                f"{_some([str(v) for v in values])}.",
+                remedy="Mend the domain or the model.",
             )
 
 
@@ -239,7 +244,8 @@ def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: in
         if isinstance(entry, str):
             raise InvalidModelError(
                 f"{literal.attribute!r} is a category with the value {entry!r}, but the model has the threshold "
-                f"condition {literal}. Declare a number, or read the model with its encoder."
+                f"condition {literal}.",
+                remedy="Declare a number, or read the model with its encoder.",
             )
         inside = entry is not None and literal.lo < entry <= literal.hi
         truths.append(literal.missing if entry is None else inside ^ literal.negated)
@@ -280,11 +286,13 @@ class Space:
             if literal.attribute not in domain:
                 raise InvalidModelError(
                     f"the model uses {literal.attribute!r}, which the domain lacks; the domain has "
-                    f"{_some(domain.names)}. Declare it or rename it."
+                    f"{_some(domain.names)}.",
+                    remedy="Declare it or rename it.",
                 )
             _check_values(literal, domain)
             used.setdefault(literal.attribute, []).append(literal)
         self.factors: list[Factor] = []
+        # Tied attributes are one factor, at the place of the first of them.
         blocks = {block[0]: (block, rows) for block, rows in domain.blocks} if domain_aware else {}
         tied = {name for block, _ in blocks.values() for name in block}
         for name in domain:
@@ -331,11 +339,11 @@ class Space:
 
     def weight(self, factor: int, mask: int) -> Measure:
         """Return the measure of a set of atoms of one factor."""
-        known = self._measures[factor]
-        if mask not in known:
+        measured = self._measures[factor]
+        if mask not in measured:
             weights = self.factors[factor].weights
-            known[mask] = sum((weights[i] for i in bits(mask)), start=0)
-        return known[mask]
+            measured[mask] = sum((weights[i] for i in bits(mask)), start=0)
+        return measured[mask]
 
 
 def bits(mask: int) -> Iterable[int]:

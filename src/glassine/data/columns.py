@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar
 from glassine.domain.domain import _some
 from glassine.domain.literals import Between, Literal
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = [
     "GAP",
@@ -116,7 +116,9 @@ class Columns:
             return self.numbers[name]
         if name in self.codes:
             return self.codes[name]
-        raise InvalidDataError(f"the records lack the column {name!r}; they have {_some(self.names)}. Read it too.")
+        raise InvalidDataError(
+            f"the records lack the column {name!r}; they have {_some(self.names)}.", remedy="Read it too."
+        )
 
     def values(self, name: str) -> npt.NDArray[Any]:
         """Return the values of a column, shape (n,): numbers, or declared values with None for what is not declared."""
@@ -189,8 +191,8 @@ def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, np
             gaps = out[name] == GAP
         if not attribute.missing and gaps.any():
             raise InvalidDataError(
-                f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow. "
-                "Declare the attribute with missing=True, or replace these values."
+                f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow.",
+                remedy=f"Declare the attribute with {parameter('missing', True)}, or replace these values.",
             )
     return columns_of(attributes, out)
 

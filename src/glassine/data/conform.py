@@ -14,7 +14,7 @@ from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers,
 from glassine.data.table import Frame, Table, open_native, read_only
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain, _some
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = [
     "GAP",
@@ -102,7 +102,10 @@ def conform(
     """
     attributes = {name: domain[name] for name in (domain if names is None else names)}
     if not attributes:
-        raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
+        raise InvalidDataError(
+            f"{parameter('names')} must hold at least one attribute, got none.",
+            remedy="Leave it out to read all of them.",
+        )
     if not isinstance(data, Table):
         return checked_columns(attributes, _arrays_of(data, attributes, outside))
     kept, present = data.conformed, set(data.names)
@@ -141,7 +144,8 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
         if data.ndim != 2 or data.shape[1] != len(wanted):
             raise InvalidDataError(
                 f"an array of records must have shape (n, {len(wanted)}), one column per attribute in order, "
-                f"got {data.shape}. Pass a data frame to name the columns."
+                f"got {data.shape}.",
+                remedy="Pass a data frame to name the columns.",
             )
         data = dict(zip(wanted, data.T, strict=True))
     if isinstance(data, Mapping):
@@ -182,7 +186,7 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
     names = keys if names is None else names
     for name in names:
         if name not in keys:
-            raise InvalidDataError(f"no record has a value for {name!r}. Add it, or drop the attribute.")
+            raise InvalidDataError(f"no record has a value for {name!r}.", remedy="Add it, or drop the attribute.")
     return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
 
 
@@ -221,7 +225,7 @@ def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
     cells = [list(row) if _is_row(row) else [] for row in rows]
     width = len(cells[0])
     if any(len(row) != width for row in cells):
-        raise InvalidDataError("the rows of X must have one length. Fill in None where a value is missing.")
+        raise InvalidDataError("the rows of X must have one length.", remedy="Fill in None where a value is missing.")
     out = np.empty((len(cells), width), dtype=object)
     for i, row in enumerate(cells):
         for j, value in enumerate(row):
@@ -231,7 +235,7 @@ def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
 
 def _present(name: str, columns: Iterable[object]) -> bool:
     if name not in columns:
-        raise InvalidDataError(f"data lack the column {name!r} of the domain. Add it, or drop the attribute.")
+        raise InvalidDataError(f"data lack the column {name!r} of the domain.", remedy="Add it, or drop the attribute.")
     return True
 
 
@@ -285,7 +289,9 @@ def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
             # Objects stay what they are: to NumPy, some are lists of numbers.
             loose[name] = list(array) if array.dtype.kind == "O" else array.tolist(), None
         else:
-            raise InvalidDataError(f"column {name!r} holds {array.dtype}, not numbers, Booleans or text. Convert it.")
+            raise InvalidDataError(
+                f"column {name!r} holds {array.dtype}, not numbers, Booleans or text.", remedy="Convert it."
+            )
     return nw.from_native(pl.DataFrame(plain)), loose
 
 
@@ -322,7 +328,9 @@ def expressions(
 def number(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     """Return a column as double, or refuse it when its type does not hold numbers."""
     if not (kind.is_numeric() or kind == nw.Boolean):
-        raise InvalidDataError(f"column {name!r} must hold numbers, got the type {kind}. Convert it to a numeric type.")
+        raise InvalidDataError(
+            f"column {name!r} must hold numbers, got the type {kind}.", remedy="Convert it to a numeric type."
+        )
     return nw.col(name).cast(nw.Float64)
 
 
@@ -364,7 +372,8 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
     if not matching and refuse:
         raise InvalidDataError(
             f"column {name!r} has the type {kind}, which cannot hold the values of its attribute: "
-            f"{_some([str(value) for value in values])}. Convert the column, or declare its values as they are."
+            f"{_some([str(value) for value in values])}.",
+            remedy="Convert the column, or declare its values as they are.",
         )
     return known
 

@@ -127,7 +127,8 @@ def _codes(
     except TypeError:
         if outside.refuses:
             raise InvalidDataError(
-                f"column {name!r} must hold numbers, Booleans or strings, got nested values. Split it into columns."
+                f"column {name!r} must hold numbers, Booleans or strings, got nested values.",
+                remedy="Split it into columns.",
             ) from None
         out = np.fromiter((_looked_up(codes, value) for value in values), kind, len(values))
     for i in np.flatnonzero(out == NOT_EQUAL).tolist():
@@ -152,8 +153,8 @@ def _codes(
     if words and all(isinstance(value, str) and value not in GAP_TEXTS for value in values):
         raise InvalidDataError(
             f"column {name!r} holds text alone, and its attribute declares numbers: "
-            f"{some([str(value) for value in values_of(attribute)])}. Convert the column, or declare its values as "
-            "they are."
+            f"{some([str(value) for value in values_of(attribute)])}.",
+            remedy="Convert the column, or declare its values as they are.",
         )
     return out
 
@@ -199,7 +200,8 @@ def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> npt.NDArray[np
             # The value must not be quoted: it is one record's.
             kind = "text" if isinstance(value, str) else type(value).__name__
             raise InvalidDataError(
-                f"column {name!r} must hold numbers, got {kind} among its values. Convert it to a numeric type."
+                f"column {name!r} must hold numbers, got {kind} among its values.",
+                remedy="Convert it to a numeric type.",
             )
     return out
 

@@ -13,7 +13,7 @@ from glassine.data.cells import Cuts, coarse
 from glassine.data.conform import Columns, checked_columns, conform
 from glassine.data.lazy import WEIGHT, LazyTable, check_weights, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["CountTable"]
 
@@ -89,13 +89,14 @@ class CountTable:
         """
         if isinstance(weights, str) and weights in domain:
             raise InvalidDataError(
-                f"weights must not be an attribute, but {weights!r} is one. Drop it from the domain."
+                f"{parameter('weights')} must not be an attribute, but {weights!r} is one.",
+                remedy="Drop it from the domain.",
             )
         if is_lazy(frame):
             if weights is not None and not isinstance(weights, str):
                 raise InvalidDataError(
-                    "an array of weights needs a frame in memory, because the rows of a lazy one have no order. "
-                    "Put the weights into a column."
+                    "an array of weights needs a frame in memory, because the rows of a lazy one have no order.",
+                    remedy="Put the weights into a column.",
                 )
             attributes = {name: domain[name] for name in domain}
             groups = LazyTable(frame=frame).group(attributes, cuts=cuts, weights=weights)
@@ -157,7 +158,10 @@ class CountTable:
         """
         for other in others:
             if other.domain != self.domain:
-                raise InvalidDataError("tables must have one domain to be merged, but these differ. Use the same one.")
+                raise InvalidDataError(
+                    f"{parameter('tables')} must have one domain to be merged, but these differ.",
+                    remedy="Use the same one.",
+                )
         tables = (self, *others)
         return CountTable._tabulated(self.domain, [(table.columns, table.multiplicities) for table in tables])
 
@@ -181,8 +185,8 @@ class CountTable:
         """
         if not isinstance(self.domain[target], Category | Binary) or len(self.domain) < 2:
             raise InvalidDataError(
-                f"a target must be a category or binary attribute with others beside it, but {target!r} is not. "
-                "Declare its classes as a Category."
+                f"a target must be a category or binary attribute with others beside it, but {target!r} is not.",
+                remedy="Declare its classes as a Category.",
             )
         return self.columns.restrict(name for name in self.domain if name != target), self.columns.codes[target]
 
@@ -195,9 +199,9 @@ def _counts(frame: Any, weights: str | npt.ArrayLike | None, n_records: int) -> 
     if not isinstance(name, str):
         source, name = {"weights": np.asarray(weights)}, "weights"
     elif isinstance(frame, np.ndarray):
-        raise InvalidDataError(f"an array has no column named {name!r}. Pass the weights as an array, too.")
+        raise InvalidDataError(f"an array has no column named {name!r}.", remedy="Pass the weights as an array, too.")
     given = conform(source, Domain({name: WEIGHT})).numbers[name]
     if len(given) != n_records:
-        raise InvalidDataError(f"weights must have one entry per record, {n_records}, got {len(given)}.")
+        raise InvalidDataError(f"{parameter('weights')} must have one entry per record, {n_records}, got {len(given)}.")
     check_weights(int((~valid(given)).sum()), name)
     return given.astype(np.int64)

@@ -16,7 +16,7 @@ from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
 from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["bin_histograms", "conjunction_counts", "fine_counts", "truths"]
 
@@ -209,7 +209,7 @@ def _counts_of_bins(
     frame: Any, name: str, attribute: Integer | Real, cuts: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int64]:
     if not (np.diff(cuts) > 0).all():
-        raise InvalidDataError(f"the cuts of {name!r} must increase strictly. Sort them and drop repeats.")
+        raise InvalidDataError(f"the cuts of {name!r} must increase strictly.", remedy="Sort them and drop repeats.")
     if len(cuts) > FEW and is_lazy(frame):
         return fine_counts(frame, name, attribute, cuts)
     columns, counts = _counted(frame, {name: attribute}, {name: cuts.tolist()})
@@ -255,7 +255,9 @@ def conjunction_counts(
     [0, 1, 0]
     """
     if not literals:
-        raise InvalidDataError("literals must hold at least one literal, got none. Give those to be counted.")
+        raise InvalidDataError(
+            f"{parameter('literals')} must hold at least one literal, got none.", remedy="Give those to be counted."
+        )
     cuts = cuts_of(literals, domain)
     attributes = {name: domain[name] for name in domain if name in cuts or name == target}
     columns, counts = _counted(frame, attributes, cuts)

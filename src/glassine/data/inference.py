@@ -76,14 +76,16 @@ def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
     present = column[~gaps]
     missing = bool(gaps.any())
     if len(present) == 0:
-        raise InvalidDataError(f"column {name!r} has no value at all. Drop it, or declare its attribute by hand.")
+        raise InvalidDataError(
+            f"column {name!r} has no value at all.", remedy="Drop it, or declare its attribute by hand."
+        )
     whole = column.dtype.kind == "i" or all(isinstance(v, int) and not isinstance(v, bool) for v in present.tolist())
     if whole and not set(present.tolist()) <= {0, 1}:
         return Integer(int(min(present)), int(max(present)), missing=missing, inferred=True)
     if column.dtype.kind in "if":
         numbers = present.astype(float)
         if not np.isfinite(numbers).all():
-            raise InvalidDataError(f"column {name!r} holds an infinite value. Clip it to its public bounds.")
+            raise InvalidDataError(f"column {name!r} holds an infinite value.", remedy="Clip it to its public bounds.")
         if np.isin(numbers, (0, 1)).all():
             return Binary(missing=missing, inferred=True)
         decimals = _decimals(numbers)
@@ -100,7 +102,8 @@ def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
         return Category(tuple(sorted(set(present.tolist()))), missing=missing, inferred=True)
     odd = next(v for v in present if not isinstance(v, str))
     raise InvalidDataError(
-        f"column {name!r} holds {odd!r}, which is neither a number, a Boolean nor a string. Convert or drop it."
+        f"column {name!r} holds {odd!r}, which is neither a number, a Boolean nor a string.",
+        remedy="Convert or drop it.",
     )
 
 
@@ -141,7 +144,7 @@ def draft(frame: Any) -> tuple[Domain, dict[str, str]]:
         except InvalidDataError as error:
             undeclared[name] = str(error)
     if undeclared and not attributes:
-        raise InvalidDataError("no column can be declared. Convert one to numbers, Booleans or texts.")
+        raise InvalidDataError("no column can be declared.", remedy="Convert one to numbers, Booleans or texts.")
     return Domain(attributes), undeclared
 
 
@@ -267,7 +270,9 @@ def broken_rules(domain: Domain, frame: Any) -> dict[str, dict[str, list[int]]]:
     data = columns(frame)
     absent = [name for name in domain if name not in data]
     if absent:
-        raise InvalidDataError(f"data lack the column {absent[0]!r} of the domain. Add it, or drop the attribute.")
+        raise InvalidDataError(
+            f"data lack the column {absent[0]!r} of the domain.", remedy="Add it, or drop the attribute."
+        )
     found = {
         name: {why: np.flatnonzero(rows).tolist() for why, rows in _outside(domain[name], data[name]).items()}
         for name in domain

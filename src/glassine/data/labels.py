@@ -15,7 +15,7 @@ from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
 __all__ = [
     "check_lengths",
@@ -84,7 +84,7 @@ def column_of(y: Any) -> npt.NDArray[Any]:
 def check_lengths(n_records: int, n_targets: int) -> None:
     """Raise InvalidDataError if there is not one target for each record; how many there are is not told."""
     if n_records != n_targets:
-        raise InvalidDataError("X and y must have one length, and differ. Pass one target for each record.")
+        raise InvalidDataError("X and y must have one length, and differ.", remedy="Pass one target for each record.")
 
 
 def refuse_gaps(labels: npt.NDArray[Any]) -> None:
@@ -104,11 +104,15 @@ def declared_classes(
     ``booleans`` says that the target is of a type that holds truth values alone, whatever the records are.
     """
     if isinstance(classes, str):
-        raise InvalidParameterError(f"classes must be a sequence of classes, got the string {classes!r}. List them.")
+        raise InvalidParameterError(
+            f"{parameter('classes')} must be a sequence of classes, got the string {classes!r}.", remedy="List them."
+        )
     if classes is not None:
         known = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
         if not known or len(set(known)) < len(known) or not all(is_scalar(value) for value in known):
-            raise InvalidParameterError(f"classes must be different scalars, at least one, got {classes!r}.")
+            raise InvalidParameterError(
+                f"{parameter('classes')} must be different scalars, at least one, got {classes!r}."
+            )
         return known
     if domain is not None and isinstance(target, str) and target in domain:
         attribute = domain[target]
@@ -118,7 +122,7 @@ def declared_classes(
             return (0, 1)
         if isinstance(attribute, Integer) and attribute.hi - attribute.lo < 100:
             return tuple(range(attribute.lo, attribute.hi + 1))
-        raise InvalidDataError(f"the target {target!r} is a number in the domain. Declare it as a Category.")
+        raise InvalidDataError(f"the target {target!r} is a number in the domain.", remedy="Declare it as a Category.")
     return (False, True) if booleans else None
 
 
@@ -171,7 +175,8 @@ def refuse_undeclared(codes: npt.NDArray[np.int64], classes: tuple[Scalar, ...])
         raise InvalidDataError(MISSING_LABEL)
     if (codes == UNDECLARED).any():
         raise InvalidDataError(
-            f"the target holds a value that is not one of the declared classes {list(classes)}. Declare or drop it."
+            f"the target holds a value that is not one of the declared classes {list(classes)}.",
+            remedy="Declare or drop it.",
         )
 
 

@@ -19,7 +19,7 @@ from glassine.data.conform import GAP, Columns, Outside, checked_columns, collec
 from glassine.data.table import Table
 from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import Attribute
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = [
     "MAX_WEIGHT",
@@ -52,8 +52,8 @@ def check_weights(n_invalid: int, name: str) -> None:
     """Raise InvalidDataError if any weight of a column was not valid."""
     if n_invalid:
         raise InvalidDataError(
-            f"weights must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others. "
-            "Give the number of records that each row stands for."
+            f"{parameter('weights')} must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others.",
+            remedy="Give the number of records that each row stands for.",
         )
 
 
@@ -115,8 +115,9 @@ def held(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """Return a frame in memory: a lazy one of this machine is collected, a distributed one is refused."""
     if is_distributed(frame):
         raise InvalidDataError(
-            "a frame of a distributed engine is not collected, because it may be larger than memory. Pass a domain "
-            "and the name of the target's column, so that it is counted where it lies, or collect it before."
+            "a frame of a distributed engine is not collected, because it may be larger than memory.",
+            remedy="Pass a domain "
+            "and the name of the target's column, so that it is counted where it lies, or collect it before.",
         )
     return collect(frame)
 

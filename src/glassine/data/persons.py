@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["Persons", "identifier", "listed", "refuse_shared", "stated_persons"]
 
@@ -148,16 +148,17 @@ def stated_persons(values: Any, n_records: int, what: str, column: str | None = 
     whose = Persons.of(values, column)
     if len(whose) != n_records:
         raise InvalidDataError(
-            f"persons must hold one identifier for each of the {n_records:,} records of the {what}, got "
-            f"{len(whose):,}. Pass as many."
+            f"{parameter('persons')} must hold one identifier for each of the {n_records:,} records of the {what}, got "
+            f"{len(whose):,}.",
+            remedy="Pass as many.",
         )
     without = np.flatnonzero(whose.codes < 0).tolist()
     if without:
         rows = ", ".join(map(str, without[:LISTED])) + (" and more" if len(without) > LISTED else "")
         raise InvalidDataError(
             f"{len(without):,} of {n_records:,} records of the {what} have no identifier, so it is not known whose "
-            f"they are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0). Add the identifiers, or "
-            "leave these records out."
+            f"they are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0).",
+            remedy="Add the identifiers, or leave these records out.",
         )
     return whose
 
@@ -179,8 +180,8 @@ def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
         have = "person of the holdout has" if holdout.number == 1 else "people of the holdout have"
         raise InvalidDataError(
             f"{n_shared:,} of {holdout.number:,} {have} records in the data too: {n_records:,} of the holdout's "
-            f"{len(holdout):,} records. They are members, so an attack that finds them would count as wrong. Split the "
-            "records by person, so that all records of a person are on one side."
+            f"{len(holdout):,} records. They are members, so an attack that finds them would count as wrong.",
+            remedy="Split the records by person, so that all records of a person are on one side.",
         )
 
 
@@ -196,14 +197,17 @@ def listed(values: Any) -> Sequence[Any]:
         return values
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise InvalidDataError(f"persons must have shape (n,), got {values.shape}. Pass one column.")
+            raise InvalidDataError(
+                f"{parameter('persons')} must have shape (n,), got {values.shape}.", remedy="Pass one column."
+            )
         out: list[Any] = values.tolist()
         return out
     try:
         return list(nw.from_native(values, series_only=True).to_list())
     except TypeError:
         raise InvalidDataError(
-            f"persons must be a list, an array, a series or the name of a column, got {type(values).__name__}."
+            f"{parameter('persons')} must be a list, an array, a series or the name of a column, got "
+            f"{type(values).__name__}."
         ) from None
 
 

@@ -60,7 +60,9 @@ def read_table(
     except OSError as error:
         raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", path=path) from None
     if not data[:4].strip():
-        raise UnreadableFileError(f"{path} is empty. Give a CSV file with a header, or a Parquet file.", path=path)
+        raise UnreadableFileError(
+            f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
+        )
     declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
     typed = data[:4] == b"PAR1"
     try:
@@ -73,11 +75,11 @@ def read_table(
             f"{path} is not a CSV or Parquet file that can be read: {first}.", path=path
         ) from None
     if any("\r" in name for name in frame.columns):
-        raise UnreadableFileError(f"{path} ends its lines with CR alone. Write LF or CRLF.", path=path)
+        raise UnreadableFileError(f"{path} ends its lines with CR alone.", remedy="Write LF or CRLF.", path=path)
     twice = [name for name in frame.columns if "_duplicated_" in name]
     if twice:
         name = twice[0].rsplit("_duplicated_", 1)[0]
-        raise UnreadableFileError(f"{path} has two columns named {name!r}. Rename one.", path=path)
+        raise UnreadableFileError(f"{path} has two columns named {name!r}.", remedy="Rename one.", path=path)
     if len(frame.columns) == 1 and any(mark in frame.columns[0] for mark in ";\t|"):
         raise UnreadableFileError(f"{path} is not separated by commas: its header is {frame.columns[0]!r}.", path=path)
     source = Source(path=path, digest=hashlib.sha256(data).hexdigest(), typed=typed)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute
@@ -118,7 +118,7 @@ class Table:
             raise InvalidDataError(NO_RECORDS)
         for name in self.frame.columns:
             if not isinstance(name, str):
-                raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
+                raise InvalidDataError(f"columns must be named by strings, got {name!r}.", remedy="Rename it.")
         if not self.values.keys() >= set(self.frame.columns):
             # One walk: to look a column up by its name takes some frames a walk over all of them.
             for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
@@ -276,8 +276,8 @@ def with_persons(data: object, persons: object, what: str = "data") -> Table:
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str) and persons not in table.names:
         raise InvalidDataError(
-            f"persons names the column {persons!r}, which the {what} lack. Pass records that have it, or one "
-            "identifier for each record."
+            f"{parameter('persons')} names the column {persons!r}, which the {what} lack.",
+            remedy="Pass records that have it, or one identifier for each record.",
         )
     column = column if column in table.names else None
     values = table.frame[persons] if isinstance(persons, str) else persons

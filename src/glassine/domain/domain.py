@@ -22,7 +22,7 @@ from glassine.domain.groups import (
     blocks,
     patterns,
 )
-from glassine.errors import InvalidDomainError
+from glassine.errors import InvalidDomainError, parameter
 from glassine.files import read_json, write_json
 
 __all__ = ["DOMAIN", "SCHEMA", "Domain", "from_dict", "product", "read", "schema", "to_dict", "write"]
@@ -58,12 +58,13 @@ class Domain:
             self._attributes = dict(attributes)
         except (TypeError, ValueError):
             raise InvalidDomainError(
-                f"attributes must map names to attributes, got {type(attributes).__name__}. Use a dictionary."
+                f"{parameter('attributes')} must map names to attributes, got {type(attributes).__name__}.",
+                remedy="Use a dictionary.",
             ) from None
         self._groups = (groups,) if isinstance(groups, Group) else tuple(groups)
         if not self._attributes:
             raise InvalidDomainError(
-                "a domain needs at least one attribute, got none. Name the columns of the records."
+                "a domain needs at least one attribute, got none.", remedy="Name the columns of the records."
             )
         for name, attribute in self._attributes.items():
             if not is_name(name):
@@ -73,14 +74,17 @@ class Domain:
                     f"attribute {name!r} must be Integer, Real, Category or Binary, got {type(attribute).__name__}."
                 )
         for group in self._groups:
-            given: object = group
-            if not isinstance(given, Group):
-                raise InvalidDomainError(f"groups must be ExactlyOne, Implies and so on, got {type(given).__name__}.")
+            one: object = group
+            if not isinstance(one, Group):
+                raise InvalidDomainError(
+                    f"{parameter('groups')} must be ExactlyOne, Implies and so on, got {type(one).__name__}."
+                )
             for name in group.attributes:
                 member = self._attributes.get(name)
                 if member is None:
                     raise InvalidDomainError(
-                        f"a group names {name!r}, which is not an attribute of the domain. Declare it or drop it."
+                        f"a group names {name!r}, which is not an attribute of the domain.",
+                        remedy="Declare it or drop it.",
                     )
                 if not isinstance(member, Binary) or member.missing:
                     raise InvalidDomainError(
@@ -107,7 +111,9 @@ class Domain:
         listed = [names] if isinstance(names, str) else list(names)
         if len(set(listed)) < len(listed):
             twice = next(n for i, n in enumerate(listed) if n in listed[:i])
-            raise InvalidDomainError(f"attribute names must differ, got {twice!r} twice. Rename one.")
+            raise InvalidDomainError(
+                f"{parameter('attribute')} names must differ, got {twice!r} twice.", remedy="Rename one."
+            )
         return cls({name: Binary() for name in listed}, groups=groups)
 
     @classmethod
@@ -152,7 +158,8 @@ class Domain:
             return self._attributes[name]
         except KeyError:
             raise InvalidDomainError(
-                f"{name!r} is not an attribute of the domain, which has {_some(self.names)}. Declare it or rename it."
+                f"{name!r} is not an attribute of the domain, which has {_some(self.names)}.",
+                remedy="Declare it or rename it.",
             ) from None
 
     def __contains__(self, name: object) -> bool:
@@ -221,8 +228,8 @@ def product(factors: Sequence[Number]) -> Number:
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    listed = ", ".join(repr(name) for name in names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
 
 
 # Domains as JSON, schema ``glassine.domain/1``.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.domain.attributes import is_name, is_whole
-from glassine.errors import InvalidDomainError
+from glassine.errors import InvalidDomainError, parameter
 
 __all__ = ["AtMostOne", "Combinations", "ExactlyOne", "Group", "Implies", "Intervals"]
 
@@ -46,14 +46,18 @@ class Group(ABC):
 
 def _checked_names(names: Iterable[str], kind: str, at_least: int = 2) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise InvalidDomainError(f"{kind} needs a list of attributes, got the string {names!r}. Put it in a tuple.")
+        raise InvalidDomainError(
+            f"{kind} needs a list of attributes, got the string {names!r}.", remedy="Put it in a tuple."
+        )
     checked = tuple(names)
     if len(checked) < at_least:
-        raise InvalidDomainError(f"{kind} needs at least {at_least} attributes, got {checked!r}. Drop the group.")
+        raise InvalidDomainError(
+            f"{kind} needs at least {at_least} attributes, got {checked!r}.", remedy="Drop the group."
+        )
     if not all(is_name(name) for name in checked):
-        raise InvalidDomainError(f"{kind} needs attribute names, got {checked!r}. Give strings.")
+        raise InvalidDomainError(f"{kind} needs attribute names, got {checked!r}.", remedy="Give strings.")
     if len(set(checked)) < len(checked):
-        raise InvalidDomainError(f"{kind} names an attribute twice: {checked!r}. Name each once.")
+        raise InvalidDomainError(f"{kind} names an attribute twice: {checked!r}.", remedy="Name each once.")
     return checked
 
 
@@ -146,7 +150,10 @@ class Intervals(Group):
             if not is_whole(bound):
                 raise InvalidDomainError(f"Intervals needs whole bounds, got {bound!r}.")
         if not self.lo <= self.hi:
-            raise InvalidDomainError(f"Intervals needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
+            raise InvalidDomainError(
+                f"Intervals needs lo <= hi, got {parameter('lo=')}{self.lo} and {parameter('hi=')}{self.hi}.",
+                remedy="Swap the bounds.",
+            )
         _checked_names(tuple(self.intervals), "Intervals", at_least=1)
         for name, bounds in self.intervals.items():
             if not isinstance(bounds, tuple | list):
@@ -155,7 +162,7 @@ class Intervals(Group):
             if len(list(bounds)) != 2 or not all(is_whole(b) for b in whole):
                 raise InvalidDomainError(f"the interval of {name!r} must be two whole numbers or None, got {bounds!r}.")
             if len(whole) == 2 and not whole[0] <= whole[1]:
-                raise InvalidDomainError(f"the interval of {name!r} is empty: {bounds!r}. Swap its bounds.")
+                raise InvalidDomainError(f"the interval of {name!r} is empty: {bounds!r}.", remedy="Swap its bounds.")
         object.__setattr__(self, "intervals", dict(self.intervals))
 
     def __hash__(self) -> int:
@@ -245,29 +252,31 @@ def patterns(block: Sequence[str], groups: Sequence[Group]) -> list[Pattern]:
     InvalidDomainError
         If no combination is possible, or more than 65,536 are.
     """
-    known: list[str] = []
+    joined_names: list[str] = []
     rows: set[Pattern] = {()}
     for group in sorted(groups, key=lambda g: len(g.attributes)):
-        shared = [name for name in group.attributes if name in known]
-        fresh = [name for name in group.attributes if name not in known]
+        shared = [name for name in group.attributes if name in joined_names]
+        fresh = [name for name in group.attributes if name not in joined_names]
         at = {name: i for i, name in enumerate(group.attributes)}
         extensions: dict[Pattern, list[Pattern]] = {}
         for pattern in group.patterns():
             key = tuple(pattern[at[name]] for name in shared)
             extensions.setdefault(key, []).append(tuple(pattern[at[name]] for name in fresh))
-        where = [known.index(name) for name in shared]
+        where = [joined_names.index(name) for name in shared]
         joined: set[Pattern] = set()
         for row in rows:
             joined.update(row + more for more in extensions.get(tuple(row[i] for i in where), ()))
             if len(joined) > MAX_PATTERNS:
                 raise InvalidDomainError(
-                    f"the groups over {', '.join(block)} allow more than {MAX_PATTERNS:,} combinations. "
-                    "Declare fewer ties between these attributes, or list their possible values as one category."
+                    f"the groups over {', '.join(block)} allow more than {MAX_PATTERNS:,} combinations.",
+                    remedy="Declare fewer ties between these attributes, or list their possible values as one "
+                    "category.",
                 )
-        rows, known = joined, known + fresh
+        rows, joined_names = joined, joined_names + fresh
     if not rows:
         raise InvalidDomainError(
-            f"the groups over {', '.join(block)} contradict each other: no combination is possible. Drop or mend one."
+            f"the groups over {', '.join(block)} contradict each other: no combination is possible.",
+            remedy="Drop or mend one.",
         )
-    order = [known.index(name) for name in block]
+    order = [joined_names.index(name) for name in block]
     return sorted(tuple(row[i] for i in order) for row in rows)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.errors import InvalidDataError, InvalidModelError, parameter
 
 __all__ = ["Between", "Literal", "OneOf", "is_missing"]
 
@@ -96,7 +96,8 @@ class Between:
         bounds: tuple[object, object] = (self.lo, self.hi)
         if not all(isinstance(bound, numbers.Real) for bound in bounds) or not self.lo < self.hi:
             raise InvalidModelError(
-                f"a condition on {self.attribute!r} needs lo < hi, got lo={self.lo} and hi={self.hi}. "
+                f"a condition on {self.attribute!r} needs lo < hi, got {parameter('lo=')}{self.lo} and "
+                f"{parameter('hi=')}{self.hi}. "
                 "Bounds must be numbers in order."
             )
 
@@ -114,8 +115,8 @@ class Between:
             odd = sum(not _is_number(value) for value in values[~gaps].tolist())
             records = f"{odd:,} of {values.size:,} records have" if odd != 1 else f"1 of {values.size:,} records has"
             raise InvalidDataError(
-                f"{self.attribute!r} is compared with a number, but {records} something else there. Recode or drop "
-                f"{'them' if odd != 1 else 'it'}."
+                f"{self.attribute!r} is compared with a number, but {records} something else there.",
+                remedy=f"Recode or drop {'them' if odd != 1 else 'it'}.",
             ) from None
         inside = (numbers > self.lo) & (numbers <= self.hi)
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
@@ -170,7 +171,7 @@ class OneOf:
         object.__setattr__(self, "values", tuple(self.values))
         if any(v != v for v in self.values):
             raise InvalidModelError(
-                f"a condition on {self.attribute!r} lists NaN. Say that missing values satisfy it instead."
+                f"a condition on {self.attribute!r} lists NaN.", remedy="Say that missing values satisfy it instead."
             )
 
     def negate(self) -> OneOf:
@@ -264,13 +265,13 @@ def _only_missing(literals: Iterable[Literal]) -> bool:
 
 def without_closed(literals: Iterable[Literal]) -> list[Literal]:
     """Return literals, those on an attribute that only a missing value satisfies together as one that says so."""
-    given = list(literals)
+    listed = list(literals)
     on: dict[str, list[Literal]] = {}
-    for literal in given:
+    for literal in listed:
         on.setdefault(literal.attribute, []).append(literal)
     closed = {name for name, own in on.items() if _only_missing(own)}
-    plain = (OneOf(one.attribute, (), missing=True) if one.attribute in closed else one for one in given)
-    return list(dict.fromkeys(plain)) if closed else given
+    plain = (OneOf(one.attribute, (), missing=True) if one.attribute in closed else one for one in listed)
+    return list(dict.fromkeys(plain)) if closed else listed
 
 
 def all_of(texts: Iterable[str]) -> str:

@@ -144,11 +144,11 @@ class TreeBuilder(Generic[Key]):
             key = stack.pop()
             if key not in self._parts:
                 raise InvalidModelError(
-                    f"the tree leads to node {key!r:.60}, which the file does not hold. Export it anew."
+                    f"the tree leads to node {key!r:.60}, which the file does not hold.", remedy="Export it anew."
                 )
             if key in places:
                 raise InvalidModelError(
-                    f"node {key!r:.60} is the child of two nodes, or of itself. Export the tree anew."
+                    f"node {key!r:.60} is the child of two nodes, or of itself.", remedy="Export the tree anew."
                 )
             places[key] = len(places)
             stack += [child for _, child in reversed(self._parts[key][0])]
@@ -192,7 +192,7 @@ def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None
     """
     if names is not None:
         if len(set(names)) < len(names) or not all(names):
-            raise InvalidModelError(f"{what} names two features alike, or one with no name. Rename them.")
+            raise InvalidModelError(f"{what} names two features alike, or one with no name.", remedy="Rename them.")
         return tuple(names)
     if not 0 <= width <= WIDEST:
         raise InvalidModelError(f"{what} claims {width} features; at most {WIDEST:,} are read.")
@@ -200,15 +200,15 @@ def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None
         return tuple(f"x{i}" for i in range(width))
     if len(domain) != width:
         raise InvalidModelError(
-            f"{what} does not name its {width} features, and the domain has {len(domain)} attributes. "
-            "Give a domain with one attribute a feature, in order."
+            f"{what} does not name its {width} features, and the domain has {len(domain)} attributes.",
+            remedy="Give a domain with one attribute a feature, in order.",
         )
     return domain.names
 
 
-def can_be_missing(name: str, domain: Domain | None, told: bool) -> bool:
+def can_be_missing(name: str, domain: Domain | None, stated: bool) -> bool:
     """Return whether an attribute can be missing: as the domain says, or, without one, as the file tells."""
-    return domain[name].missing if domain is not None and name in domain else told
+    return domain[name].missing if domain is not None and name in domain else stated
 
 
 BY_ESTIMATOR = "Give the estimator itself, or a format that says it"
@@ -310,10 +310,10 @@ def place_of(n_trees: int, tree: Any, what: str, remedy: str = "") -> int:
             f"tree must be a whole number from 0 to {max(1, n_trees) - 1}, as {what} holds {n_trees}, got {tree!r:.40}."
         )
     if n_trees < 1:
-        raise UnsupportedModelError(f"{what} holds {n_trees} trees. Export a model that has been fitted.")
+        raise UnsupportedModelError(f"{what} holds {n_trees} trees.", remedy="Export a model that has been fitted.")
     if n_trees > 1 and tree is None:
         raise SeveralTreesError(
-            f"{what} holds {n_trees} trees; one is audited at a time. {ONE_OF_SEVERAL} {remedy}".rstrip()
+            f"{what} holds {n_trees} trees; one is audited at a time.", remedy=f"{ONE_OF_SEVERAL} {remedy}".rstrip()
         )
     return int(tree or 0)
 
@@ -337,12 +337,12 @@ def not_judged(source: str) -> str:
     >>> not_judged("tree 0 of 20 of XGBoost")
     'Tree 0 of 20; the other 19 were not judged.'
     """
-    found = re.match(r"tree ([0-9]{1,9}) of ([0-9]{1,9}) of ", source)
-    if found is None or int(found[2]) < 2:
+    match = re.match(r"tree ([0-9]{1,9}) of ([0-9]{1,9}) of ", source)
+    if match is None or int(match[2]) < 2:
         return ""
-    others = int(found[2]) - 1
-    told = f"the other {others} were not judged" if others > 1 else "the other was not judged"
-    return f"Tree {int(found[1])} of {int(found[2])}; {told}."
+    others = int(match[2]) - 1
+    text = f"the other {others} were not judged" if others > 1 else "the other was not judged"
+    return f"Tree {int(match[1])} of {int(match[2])}; {text}."
 
 
 def without_sizes(tree: DecisionTree) -> DecisionTree:

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -42,8 +42,8 @@ def near(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, listed, n=3, cutoff=0.6)
     if close:
         return f" Did you mean {' or '.join(repr(n) for n in close)}?"
-    shown = ", ".join(repr(n) for n in listed[:8])
-    return f" Known: {shown}{'' if len(listed) <= 8 else f' and {len(listed) - 8} more'}."
+    some = ", ".join(repr(n) for n in listed[:8])
+    return f" Known: {some}{'' if len(listed) <= 8 else f' and {len(listed) - 8} more'}."
 
 
 def require(name: str, domain: Domain | None, what: str = "the model uses") -> None:
@@ -69,7 +69,7 @@ def _is_dummy(name: str, domain: Domain) -> bool:
     return False
 
 
-def scalar(value: Any, what: str) -> Scalar:
+def scalar(value: object, what: str) -> Scalar:
     """Return a value of a category or a class as a plain Python scalar; whole floats become integers."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
@@ -77,7 +77,9 @@ def scalar(value: Any, what: str) -> Scalar:
     if isinstance(plain, float) and plain.is_integer():
         return int(plain)
     if not isinstance(plain, int | float) or not math.isfinite(plain):
-        raise InvalidModelError(f"{what} must be a string, a finite number or a Boolean, got {value!r}. Convert it.")
+        raise InvalidModelError(
+            f"{what} must be a string, a finite number or a Boolean, got {value!r}.", remedy="Convert it."
+        )
     return plain
 
 
@@ -136,20 +138,22 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
             if words:
                 raise InvalidModelError(
                     f"{literal.attribute!r} has the category {words[0]!r}, but the model has the threshold condition "
-                    f"{str(literal)!r}. Declare a number, or read the model together with its encoder."
+                    f"{str(literal)!r}.",
+                    remedy="Declare a number, or read the model together with its encoder.",
                 )
             continue
         for value in literal.values:
             if isinstance(attribute, Category | Binary):
-                known: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
-                if value not in known:
+                declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+                if value not in declared:
                     raise InvalidModelError(
                         f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain."
-                        f"{near(str(value), map(str, known))} Declare it or mend the model."
+                        f"{near(str(value), map(str, declared))} Declare it or mend the model."
                     )
             elif isinstance(value, str):
                 raise InvalidModelError(
-                    f"{literal.attribute!r} is a number, but the model compares it with {value!r}. Declare a Category."
+                    f"{literal.attribute!r} is a number, but the model compares it with {value!r}.",
+                    remedy="Declare a Category.",
                 )
 
 
@@ -208,7 +212,7 @@ def _possible(literal: Literal, domain: Domain) -> Literal:
 def check_model(model: object) -> None:
     """Raise UnsupportedModelError if an object is not a model."""
     if not isinstance(model, DecisionTree | RuleList):
-        raise UnsupportedModelError(f"got {type(model).__name__}, not a model. Write as_model(...) of it.")
+        raise UnsupportedModelError(f"got {type(model).__name__}, not a model.", remedy="Write as_model(...) of it.")
 
 
 def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
@@ -264,4 +268,6 @@ def readable(texts: Sequence[str], what: str) -> None:
     """Raise InvalidModelError if a name cannot stand in a text file: it is no Unicode, or holds a null character."""
     for text in texts:
         if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-            raise InvalidModelError(f"{what} {text!r} holds a null character or half a character pair. Rename it.")
+            raise InvalidModelError(
+                f"{what} {text!r} holds a null character or half a character pair.", remedy="Rename it."
+            )

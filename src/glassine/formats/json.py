@@ -55,7 +55,7 @@ def _kind_of_bins(plain: dict[str, Any]) -> type[NumericBins | CategoryBins]:
     return NumericBins if "cuts" in plain else CategoryBins
 
 
-def _numbers(plain: Any, depth: int = 3) -> Any:
+def _numbers(plain: object, depth: int = 3) -> Any:
     """Return a list of finite numbers, nested by the two axes of a pair and that of several outputs."""
     if not isinstance(plain, list):
         raise Refused(f"must be a list of numbers, got {kind_of(plain)}")
@@ -81,7 +81,7 @@ def _without_output(name: str) -> Field:
     return Field(codec=Codec(_array, _numbers), get=get, omit=None)
 
 
-def _parameters(plain: Any) -> tuple[tuple[str, Parameter], ...]:
+def _parameters(plain: object) -> tuple[tuple[str, Parameter], ...]:
     return tuple(OBJECT.decode(plain).items())
 
 
@@ -205,7 +205,7 @@ def from_dict(data: Any) -> PublishedModel:
     return model
 
 
-def layout(value: Any, margin: str = "") -> str:
+def layout(value: object, margin: str = "") -> str:
     """Return plain values as JSON to read: what holds only numbers and texts stands on one line."""
     inner = margin + "  "
     if isinstance(value, dict) and value and any(isinstance(entry, dict | list) for entry in value.values()):
@@ -216,7 +216,7 @@ def layout(value: Any, margin: str = "") -> str:
     return _plain(value)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
@@ -245,7 +245,7 @@ def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
     """Return the model that a fitted estimator has released."""
     released = getattr(obj, "model_", None)
     if not isinstance(released, PublishedModel):
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'model_'. Call fit first.")
+        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'model_'.", remedy="Call fit first.")
     return released
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 from glassine.domain import Domain
-from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
+from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError, parameter
 from glassine.files import MAX_BYTES, decoded, parse_json, read_bytes, write_bytes, write_text
 from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
 from glassine.formats.builder import place_of
@@ -101,7 +101,9 @@ def tree_or_rules(model: PublishedModel) -> DecisionTree | RuleList:
         If it is an additive model.
     """
     if isinstance(model, AdditiveModel):
-        raise UnsupportedModelError("got an additive model, which has no leaves or rules. Give a tree or a rule list.")
+        raise UnsupportedModelError(
+            "got an additive model, which has no leaves or rules.", remedy="Give a tree or a rule list."
+        )
     return model
 
 
@@ -187,7 +189,7 @@ def load_forest(
             else:
                 model = _one(content, kind, domain, None)
                 if not isinstance(model, DecisionTree):
-                    raise UnsupportedModelError(f"this is a {model}, not trees. Read it with load_model.")
+                    raise UnsupportedModelError(f"this is a {model}, not trees.", remedy="Read it with load_model.")
                 forest = Forest(trees=(model,), source=model.source)
         trees = tuple(conformed(tree, domain) for tree in forest.trees)
     if not use_seeds:
@@ -217,9 +219,13 @@ def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) 
     name = os.fspath(path)
     data = read_bytes(path)
     if not data:
-        raise UnreadableFileError(f"{name} is empty. Give a skops file, or a pickle that you trust.", path=path)
+        raise UnreadableFileError(
+            f"{name} is empty.", remedy="Give a skops file, or a pickle that you trust.", path=path
+        )
     if not data.startswith(b"PK") and not is_pickle(data):
-        raise UnsupportedModelError(f"{name} holds no fitted estimator. Give a skops file, or a pickle that you trust.")
+        raise UnsupportedModelError(
+            f"{name} holds no fitted estimator.", remedy="Give a skops file, or a pickle that you trust."
+        )
     return _estimator(data, path, trust_pickle)
 
 
@@ -260,15 +266,15 @@ def _one(content: object, kind: Content, domain: Domain | None, tree: int | None
     if isinstance(content, DecisionTree | RuleList | AdditiveModel):
         model: PublishedModel = content
     else:
-        known = recognized(content, kind)
-        if known is None or known.read is None:
+        format = recognized(content, kind)
+        if format is None or format.read is None:
             raise _unsupported(content, kind)
-        if known.read_all is not None:
-            model = known.read(content, domain, tree)
+        if format.read_all is not None:
+            model = format.read(content, domain, tree)
         else:
             if tree is not None:  # one model has one place
                 place_of(1, tree, "the file")
-            model = known.read(content, domain)
+            model = format.read(content, domain)
     return model if isinstance(model, AdditiveModel) else conformed(model, domain)
 
 
@@ -276,7 +282,8 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
     """Return the error that says what an object or a text is, and what is supported."""
     if kind == "text":
         return UnsupportedModelError(
-            f"the file starts with {first_line(str(content).lstrip())[:60]!r}, which is no model. Give {_listed()}."
+            f"the file starts with {first_line(str(content).lstrip())[:60]!r}, which is no model.",
+            remedy=f"Give {_listed()}.",
         )
     what = f"the class {content.__name__}, not an instance of it" if isinstance(content, type) else ""
     hint = " Give the path to load_model." if isinstance(content, str | os.PathLike) else ""
@@ -301,7 +308,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except UnreadableFileError:
         raise
     except GlassineError as error:
-        raise type(error)(f"{os.fspath(path)}: {error}") from None
+        raise error.within(os.fspath(path)) from None
 
 
 @contextmanager
@@ -323,7 +330,7 @@ def _content(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content,
     """Return what a file holds, out of what wraps it: a skops archive, a pickle, JSON or its binary form."""
     name, data = os.fspath(path), read_bytes(path)
     if not data.strip():
-        raise UnreadableFileError(f"{name} is empty. Give {_listed()}.", path=path)
+        raise UnreadableFileError(f"{name} is empty.", remedy=f"Give {_listed()}.", path=path)
     if data.startswith(b"PK"):
         return "object", _estimator(data, path, trust_pickle)
     if recognized(data, "bytes") is not None:
@@ -337,12 +344,16 @@ def _content(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content,
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise UnreadableFileError(f"{name} is binary, and no such file that is read. Give {_listed()}.", path=path)
+        raise UnreadableFileError(
+            f"{name} is binary, and no such file that is read.", remedy=f"Give {_listed()}.", path=path
+        )
     start = text.lstrip()
     if start.startswith(("{", "[")) and not any(one.sniff(start) for one in _before_json()):
         return "values", parse_json(start, path=path)
     if start.count("\n") + start.count("\r") > MAX_LINES:
-        raise UnreadableFileError(f"{name} has more than {MAX_LINES:,} lines. Give a smaller model.", path=path)
+        raise UnreadableFileError(
+            f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller model.", path=path
+        )
     return "text", text
 
 
@@ -359,17 +370,18 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
                 is_skops = "schema.json" in archive.namelist()
         except Exception:
             raise UnreadableFileError(
-                f"{name} is a damaged or truncated zip archive. Copy it again.", path=path
+                f"{name} is a damaged or truncated zip archive.", remedy="Copy it again.", path=path
             ) from None
         if not is_skops:
             raise UnreadableFileError(
-                f"{name} is a zip archive without the schema of a skops file. Give {_listed()}.", path=path
+                f"{name} is a zip archive without the schema of a skops file.", remedy=f"Give {_listed()}.", path=path
             )
         return read_skops(data, path)
     if not trust_pickle:
         raise UnreadableFileError(
-            f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read. "
-            "Save the model with skops or as JSON; if you made the file yourself, allow it with trust_pickle.",
+            f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read.",
+            remedy="Save the model with skops or as JSON; if you made the file yourself, allow it with "
+            f"{parameter('trust_pickle')}.",
             path=path,
         )
     try:

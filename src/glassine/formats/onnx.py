@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,36 +14,28 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
 from glassine.formats.conditions import require, with_missing
-from glassine.formats.sklearn.encodings import Coded, Column, Number
+from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
-__all__ = [
-    "OURS",
-    "NamedColumn",
-    "columns_of",
-    "cut_out",
-    "forest_from_onnx",
-    "is_onnx",
-    "onnx_module",
-    "tree_from_onnx",
-]
+__all__ = ["OURS", "forest_from_onnx", "is_onnx", "onnx_module", "tree_from_onnx"]
 
 # One tree of an ensemble in ONNX, cut out of the lists that hold them all.
 
 
 NEAR = 1e-4
+"""Shares of single precision, added up over the trees, come this close to 1."""
 
 
-def _masked(given: Mapping[str, Any], prefix: str, tree: int) -> dict[str, Any]:
+def _masked(attributes: Attributes, prefix: str, tree: int) -> dict[str, Any]:
     """Return the lists of a prefix with the entries of one tree."""
-    owners = given.get(f"{prefix}_treeids", [])
+    owners = attributes.get(f"{prefix}_treeids", [])
     if not isinstance(owners, list):
-        raise InvalidModelError(f"{prefix}_treeids must be a list. Export the ensemble anew.")
+        raise InvalidModelError(f"{prefix}_treeids must be a list.", remedy="Export the ensemble anew.")
     kept = [i for i, owner in enumerate(owners) if owner == tree]
     out: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in attributes.items():
         if not name.startswith(f"{prefix}_"):
             continue
         entries = np.asarray(value).ravel().tolist() if isinstance(value, np.ndarray) else value
@@ -56,12 +47,12 @@ def _masked(given: Mapping[str, Any], prefix: str, tree: int) -> dict[str, Any]:
     return out
 
 
-def _share_like(given: Mapping[str, Any], n_trees: int) -> bool:
+def _share_like(attributes: Attributes, n_trees: int) -> bool:
     """Return whether trees add up shares of classes, each leaf its part of 1, as forests do."""
-    weights = given.get("class_weights") or np.ravel(given.get("class_weights_as_tensor", ())).tolist()
-    owners, nodes = given.get("class_treeids", []), given.get("class_nodeids", [])
-    based = np.ravel(np.asarray(given.get("base_values", given.get("base_values_as_tensor", ())), dtype=float))
-    if given.get("post_transform", "NONE") != "NONE" or based.any() or not weights or len(owners) != len(weights):
+    weights = attributes.get("class_weights") or np.ravel(attributes.get("class_weights_as_tensor", ())).tolist()
+    owners, nodes = attributes.get("class_treeids", []), attributes.get("class_nodeids", [])
+    base = np.asarray(attributes.get("base_values", attributes.get("base_values_as_tensor", ())), dtype=float)
+    if attributes.get("post_transform", "NONE") != "NONE" or base.any() or not weights or len(owners) != len(weights):
         return False
     sums: dict[tuple[Any, Any], float] = {}
     for owner, node, weight in zip(owners, nodes, weights, strict=True):
@@ -71,7 +62,7 @@ def _share_like(given: Mapping[str, Any], n_trees: int) -> bool:
     return max(sums.values()) <= 1 / n_trees + NEAR
 
 
-def cut_out(given: Mapping[str, Any], tree: int, n_trees: int, kind: str) -> tuple[dict[str, Any], str]:
+def _cut_out(attributes: Attributes, tree: int, n_trees: int, kind: str) -> tuple[dict[str, Any], str]:
     """Return the attributes of an ensemble with one tree left, and the kind of operator that it then is.
 
     The tree of a forest gets its shares back, multiplied by the number of trees; one of other ensembles becomes a
@@ -85,15 +76,15 @@ def cut_out(given: Mapping[str, Any], tree: int, n_trees: int, kind: str) -> tup
         If lists contradict each other.
     """
     prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
-    out = {name: value for name, value in given.items() if not name.startswith((f"{prefix}_", "nodes_"))}
-    out |= _masked(given, "nodes", tree)
-    own = _masked(given, prefix, tree)
-    out |= {name: value for name, value in given.items() if name.startswith("classlabels")}
+    out = {name: value for name, value in attributes.items() if not name.startswith((f"{prefix}_", "nodes_"))}
+    out |= _masked(attributes, "nodes", tree)
+    own = _masked(attributes, prefix, tree)
+    out |= {name: value for name, value in attributes.items() if name.startswith("classlabels")}
     if prefix == "target":
         out.pop("base_values", None)
         out.pop("base_values_as_tensor", None)
         return out | own, kind
-    if _share_like(given, n_trees):
+    if _share_like(attributes, n_trees):
         for name in ("class_weights", "class_weights_as_tensor"):
             if name in own:
                 own[name] = (np.asarray(own[name], dtype=float) * n_trees).tolist()
@@ -114,21 +105,21 @@ def cut_out(given: Mapping[str, Any], tree: int, n_trees: int, kind: str) -> tup
 
 SAME = ("Cast", "Identity")
 WIDEST = 10**5
+"""Steps that are traced: more than any graph of one tree has, so that a cycle ends."""
 NAMELESS = ("X", "input", "float_input")
 """Names that converters give to the one input of any model."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedColumn:
-    """A column and the attribute that it is made of."""
+Input: TypeAlias = Number | Coded
+"""A column that the tree is given."""
 
-    name: str
-    column: Column
+Attributes: TypeAlias = Mapping[str, Any]
+"""The attributes of an operator by name: lists, numbers, texts or arrays, as the file holds them."""
 
 
-def columns_of(
+def _columns_of(
     onnx: ModuleType, graph: Any, ensemble: Any, domain: Domain | None, needed: int, *, named: bool
-) -> tuple[NamedColumn, ...]:
+) -> tuple[Input, ...]:
     """Return the columns of the first input of a tree.
 
     Raises
@@ -142,13 +133,13 @@ def columns_of(
     inputs = {str(entry.name): entry for entry in graph.input}
     # Depth first, in the order of the columns: each entry is a value of the graph and the encoder behind it.
     stack: list[tuple[str, Any]] = [(str(ensemble.input[0]), None)]
-    found: list[tuple[str, Any]] = []
+    columns: list[tuple[str, Any]] = []
     for _ in range(WIDEST):
         if not stack:
             break
         name, encoder = stack.pop()
         if name in inputs:
-            found.append((name, encoder))
+            columns.append((name, encoder))
             continue
         node = makers.get(name)
         if node is not None and node.op_type in SAME and node.input:
@@ -159,24 +150,28 @@ def columns_of(
             stack += [(str(part), None) for part in reversed(node.input)]
         else:
             kind = "a constant" if node is None else f"{node.op_type!r:.40}"
-            raise UnsupportedModelError(f"{kind} stands before the tree and is not read. Export the tree alone.")
+            raise UnsupportedModelError(
+                f"{kind} stands before the tree and is not read.", remedy="Export the tree alone."
+            )
     if stack:
         raise UnsupportedModelError(f"more than {WIDEST} steps stand before the tree, or they form a cycle.")
-    if not found:
+    if not columns:
         raise InvalidModelError("the tree is given no input.")
-    if len(found) == 1 and found[0][1] is None:
-        width = _width(inputs[found[0][0]])
+    if len(columns) == 1 and columns[0][1] is None:
+        width = _width(inputs[columns[0][0]])
         if width != 1:
             names = feature_names(None, needed if width is None else width, domain, "the ONNX graph")
-            return tuple(NamedColumn(name, Number(name)) for name in names)
-        single = found[0][0]
+            return tuple(Number(name) for name in names)
+        single = columns[0][0]
         if not named and (domain is not None or single in NAMELESS) and (domain is None or single not in domain):
             single = feature_names(None, 1, domain, "the ONNX graph")[0]
-        return (NamedColumn(single, Number(single)),)
-    for name, _ in found:
+        return (Number(single),)
+    for name, _ in columns:
         if _width(inputs[name]) != 1:
-            raise UnsupportedModelError(f"the input {name!r:.60} is one of several, but has not one column. Name each.")
-    return tuple(NamedColumn(name, _coded(onnx, name, encoder)) for name, encoder in found)
+            raise UnsupportedModelError(
+                f"the input {name!r:.60} is one of several, but has not one column.", remedy="Name each."
+            )
+    return tuple(_coded(onnx, name, encoder) for name, encoder in columns)
 
 
 def _width(entry: Any) -> int | None:
@@ -185,17 +180,21 @@ def _width(entry: Any) -> int | None:
     return int(dims[1].dim_value) or None if len(dims) == 2 else 1 if len(dims) == 1 else None
 
 
-def _coded(onnx: ModuleType, name: str, encoder: Any) -> Column:
+def _coded(onnx: ModuleType, name: str, encoder: Any) -> Input:
     """Return a column of texts or numbers behind a LabelEncoder, or of numbers as they are."""
     if encoder is None:
         return Number(name)
-    given: Mapping[str, Any] = {str(a.name): onnx.helper.get_attribute_value(a) for a in encoder.attribute}
-    texts = given.get("keys_strings")
-    keys = [key.decode() for key in texts] if texts is not None else given.get("keys_int64s", given.get("keys_floats"))
-    values = given.get("values_floats", given.get("values_int64s"))
+    attributes: Attributes = {str(a.name): onnx.helper.get_attribute_value(a) for a in encoder.attribute}
+    texts = attributes.get("keys_strings")
+    keys = attributes.get("keys_int64s", attributes.get("keys_floats"))
+    if texts is not None:
+        keys = [key.decode() for key in texts]
+    values = attributes.get("values_floats", attributes.get("values_int64s"))
     if keys is None or values is None or len(keys) != len(values):
         raise UnsupportedModelError(f"the LabelEncoder of {name!r:.60} is not one from texts or numbers to numbers.")
-    other = float(given.get("default_float", given.get("default_int64", -1)) if "values_floats" in given else -1)
+    other = float(
+        attributes.get("default_float", attributes.get("default_int64", -1)) if "values_floats" in attributes else -1
+    )
     codes = [(key, float(code)) for key, code in zip(keys, values, strict=True)]
     gaps = [code for key, code in codes if key == "" or key != key]
     plain = tuple((key, code) for key, code in codes if key != "" and key == key)
@@ -233,7 +232,8 @@ def onnx_module() -> ModuleType:
         import onnx.numpy_helper
     except ImportError:
         raise UnsupportedModelError(
-            "reading and writing ONNX needs the package onnx. Install it with pip install 'glassine[formats]'."
+            "reading and writing ONNX needs the package onnx.",
+            remedy="Install it with pip install 'glassine[formats]'.",
         ) from None
     return onnx
 
@@ -300,79 +300,83 @@ def _read(
     try:
         model = onnx.load_model_from_string(data)
     except Exception:
-        raise UnsupportedModelError("the file is not ONNX, or it is truncated. Export it anew.") from None
+        raise UnsupportedModelError("the file is not ONNX, or it is truncated.", remedy="Export it anew.") from None
     try:
-        ensemble, given = _ensemble(onnx, model.graph)
-        known = _list(given, "nodes_treeids")
-        order = list(dict.fromkeys(known))
+        ensemble, attributes = _ensemble(onnx, model.graph)
+        ids = _list(attributes, "nodes_treeids")
+        order = list(dict.fromkeys(ids))
         trees = []
         for place in places(len(order)):
-            kind, one = str(ensemble.op_type), given
+            kind, one = str(ensemble.op_type), attributes
             if len(order) > 1:
-                one, kind = cut_out(given, order[place], len(order), kind)
+                one, kind = _cut_out(attributes, order[place], len(order), kind)
             source = source_of("ONNX", place, len(order))
-            trees.append(_tree(onnx, model, ensemble, (given, one), kind, domain, source))
+            trees.append(_tree(onnx, model, ensemble, (attributes, one), kind, domain, source))
         return trees, bool(trees) and trees[0].classes is not None
     except GlassineError:
         raise
     except Exception as error:  # protocol buffers check types, not what lists and tensors hold
-        raise InvalidModelError(f"the ONNX graph is damaged: {type(error).__name__}. Export it anew.") from None
+        raise InvalidModelError(
+            f"the ONNX graph is damaged: {type(error).__name__}.", remedy="Export it anew."
+        ) from None
 
 
 def _ensemble(onnx: ModuleType, graph: Any) -> tuple[Any, dict[str, Any]]:
     """Return the one operator that holds trees, and its attributes."""
-    found = [node for node in graph.node if node.op_type in ENSEMBLES]
-    if len(found) != 1:
+    ensembles = [node for node in graph.node if node.op_type in ENSEMBLES]
+    if len(ensembles) != 1:
         listed = ", ".join(dict.fromkeys(f"{node.op_type!r:.40}" for node in graph.node)) or "nothing"
         raise UnsupportedModelError(
-            f"one {' or '.join(ENSEMBLES)} of ai.onnx.ml is read, but the graph holds {listed[:200]}. "
-            "Export one decision tree, with ai.onnx.ml at most version 3."
+            f"one {' or '.join(ENSEMBLES)} of ai.onnx.ml is read, but the graph holds {listed[:200]}.",
+            remedy="Export one decision tree, with ai.onnx.ml at most version 3.",
         )
-    return found[0], {str(a.name): _plain(onnx, a) for a in found[0].attribute}
+    return ensembles[0], {str(a.name): _plain(onnx, a) for a in ensembles[0].attribute}
 
 
 def _tree(
     onnx: ModuleType,
     model: Any,
     ensemble: Any,
-    attributes: tuple[Mapping[str, Any], Mapping[str, Any]],
+    attributes: tuple[Attributes, Attributes],
     kind: str,
     domain: Domain | None,
     source: str,
 ) -> DecisionTree:
     """Return a tree, given the attributes of the whole ensemble and those of the tree."""
-    whole, given = attributes
+    whole, own = attributes
     graph = model.graph
-    lists = {name: _list(given, f"nodes_{name}") for name in NODE_LISTS}
+    lists = {name: _list(own, f"nodes_{name}") for name in NODE_LISTS}
     width = 1 + max(map(int, _list(whole, "nodes_featureids")), default=-1)
-    columns = columns_of(onnx, graph, ensemble, domain, width, named=model.producer_name == OURS)
+    columns = _columns_of(onnx, graph, ensemble, domain, width, named=model.producer_name == OURS)
     _check_after(graph, ensemble)
-    tracks = _list(given, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
-    bounds = _numbers(given, "nodes_values", len(lists["nodeids"]))
-    classes, evidence = _leaves(given, lists, kind)
+    tracks = _list(own, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
+    bounds = _numbers(own, "nodes_values", len(lists["nodeids"]))
+    classes, evidence = _leaves(own, lists, kind)
     gaps = any(_list(whole, "nodes_missing_value_tracks_true", len(_list(whole, "nodes_nodeids"))))
-    names = tuple(dict.fromkeys(column.name for column in columns))
+    names = tuple(dict.fromkeys(column.attribute for column in columns))
     for name in names:
         require(name, domain, "the ONNX tree was given")
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
     for i, key in enumerate(lists["nodeids"]):
         if key in builder:
-            raise InvalidModelError(f"the ONNX tree lists node {key} twice. Export it anew.")
+            raise InvalidModelError(f"the ONNX tree lists node {key} twice.", remedy="Export it anew.")
         mode = lists["modes"][i]
         if mode == "LEAF":
             builder.leaf(key, evidence.get(key, Evidence()))
             continue
         if mode not in MODES:
             raise UnsupportedModelError(f"the branch mode {mode!r:.40} is not one of {', '.join(MODES)} or LEAF.")
-        column = _column(columns, lists["featureids"][i])
+        feature = lists["featureids"][i]
+        if not 0 <= feature < len(columns):
+            raise InvalidModelError(f"the ONNX tree tests column {feature}, but it is given {len(columns)}.")
         # Only a difference from NaN holds of NaN itself.
         taken = bool(tracks[i]) if tracks else False
-        pair = _sides(column, MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, gaps)
+        pair = _sides(columns[feature], MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, gaps)
         builder.split(key, pair, (lists["truenodeids"][i], lists["falsenodeids"][i]))
     return builder.tree(lists["nodeids"][0], classes, source)
 
 
-def _plain(onnx: ModuleType, attribute: Any) -> Any:
+def _plain(onnx: ModuleType, attribute: object) -> Any:
     """Return the value of an attribute: a list, a number, a text, or an array of a tensor in the file."""
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
@@ -380,7 +384,7 @@ def _plain(onnx: ModuleType, attribute: Any) -> Any:
     if isinstance(value, onnx.TensorProto):
         if value.data_location == onnx.TensorProto.EXTERNAL:
             raise UnsupportedModelError(
-                "the ONNX tree keeps numbers in another file, which is not read. Save one file."
+                "the ONNX tree keeps numbers in another file, which is not read.", remedy="Save one file."
             )
         return onnx.numpy_helper.to_array(value)
     if isinstance(value, int | float):
@@ -388,13 +392,13 @@ def _plain(onnx: ModuleType, attribute: Any) -> Any:
     return [entry.decode() if isinstance(entry, bytes) else entry for entry in value]
 
 
-def _list(given: Mapping[str, Any], name: str, length: int | None = None) -> list[Any]:
+def _list(attributes: Attributes, name: str, length: int | None = None) -> list[Any]:
     """Return a list of the tree; one of given length may be left out."""
-    value = given.get(name, [])
+    value = attributes.get(name, [])
     if not isinstance(value, list):
         raise InvalidModelError(f"{name} must be a list, got {type(value).__name__}.")
     if length is None:
-        length = len(given.get("nodes_nodeids", ()))
+        length = len(attributes.get("nodes_nodeids", ()))
         if not value:
             raise InvalidModelError(f"the ONNX tree lacks {name}.")
     elif not value:
@@ -404,38 +408,32 @@ def _list(given: Mapping[str, Any], name: str, length: int | None = None) -> lis
     kind = str if name in TEXTS else int
     if not all(isinstance(entry, kind) for entry in value):
         raise InvalidModelError(
-            f"{name} must hold {'texts' if kind is str else 'whole numbers'}. Export the tree anew."
+            f"{name} must hold {'texts' if kind is str else 'whole numbers'}.", remedy="Export the tree anew."
         )
     return value
 
 
-def _numbers(given: Mapping[str, Any], name: str, length: int) -> list[float]:
+def _numbers(attributes: Attributes, name: str, length: int) -> list[float]:
     """Return numbers that stand in a list of single precision or in a tensor of double precision."""
-    tensor = given.get(f"{name}_as_tensor")
-    value = given.get(name, []) if tensor is None else np.asarray(tensor).ravel().tolist()
+    tensor = attributes.get(f"{name}_as_tensor")
+    value = attributes.get(name, []) if tensor is None else np.asarray(tensor).ravel().tolist()
     if not isinstance(value, list) or len(value) != length or not all(isinstance(v, int | float) for v in value):
         raise InvalidModelError(f"{name} must hold {length} numbers.")
     return [float(v) for v in value]
 
 
-def _column(columns: Sequence[NamedColumn], feature: int) -> NamedColumn:
-    if not 0 <= feature < len(columns):
-        raise InvalidModelError(f"the ONNX tree tests column {feature}, but it is given {len(columns)}.")
-    return columns[feature]
-
-
 def _sides(
-    column: NamedColumn, operator: str, bound: float, gap_first: bool, domain: Domain | None, told: bool
+    column: Input, operator: str, bound: float, gap_first: bool, domain: Domain | None, stated: bool
 ) -> tuple[Any, Any]:
     """Return the conditions of the true and the false branch."""
-    missing = can_be_missing(column.name, domain, told or isinstance(column.column, Coded))
-    if isinstance(column.column, Number):
-        return sides(column.name, operator, bound, domain, (gap_first and missing, not gap_first and missing))
+    missing = can_be_missing(column.attribute, domain, stated or isinstance(column, Coded))
+    if isinstance(column, Number):
+        return sides(column.attribute, operator, bound, domain, (gap_first and missing, not gap_first and missing))
     if operator not in ("<=", ">"):
-        raise UnsupportedModelError(f"codes of {column.name!r} are compared with {operator}; <= and > are read.")
+        raise UnsupportedModelError(f"codes of {column.attribute!r} are compared with {operator}; <= and > are read.")
     if math.isnan(bound):
-        raise InvalidModelError(f"a threshold on {column.name!r} is NaN.")
-    left, right = column.column.split(bound, gap_first == (operator == "<="), domain)
+        raise InvalidModelError(f"a threshold on {column.attribute!r} is NaN.")
+    left, right = column.split(bound, gap_first == (operator == "<="), domain)
     if not missing:
         left, right = with_missing(left, False), with_missing(right, False)
     return (left, right) if operator == "<=" else (right, left)
@@ -443,25 +441,27 @@ def _sides(
 
 def _check_after(graph: Any, ensemble: Any) -> None:
     """Raise UnsupportedModelError if something behind the tree can change what it predicts."""
-    known = set(ensemble.output)
+    outputs = set(ensemble.output)
     for node in graph.node:
-        if node is not ensemble and known & set(node.input):
+        if node is not ensemble and outputs & set(node.input):
             if node.op_type not in AFTER:
-                raise UnsupportedModelError(f"{node.op_type!r:.40} stands behind the tree. Export the tree alone.")
-            known |= set(node.output)
+                raise UnsupportedModelError(
+                    f"{node.op_type!r:.40} stands behind the tree.", remedy="Export the tree alone."
+                )
+            outputs |= set(node.output)
 
 
 def _leaves(
-    given: Mapping[str, Any], lists: Mapping[str, list[Any]], kind: str
+    attributes: Attributes, lists: Mapping[str, list[Any]], kind: str
 ) -> tuple[tuple[Scalar, ...] | None, dict[int, Evidence]]:
     """Return the classes, and what each leaf publishes."""
     prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
-    nodes = _list(given, f"{prefix}_nodeids", len(given.get(f"{prefix}_nodeids", ())))
-    ids = _list(given, f"{prefix}_ids", len(nodes))
-    weights = _numbers(given, f"{prefix}_weights", len(nodes))
-    base = given.get("base_values", given.get("base_values_as_tensor", ()))
+    nodes = _list(attributes, f"{prefix}_nodeids", len(attributes.get(f"{prefix}_nodeids", ())))
+    ids = _list(attributes, f"{prefix}_ids", len(nodes))
+    weights = _numbers(attributes, f"{prefix}_weights", len(nodes))
+    base = attributes.get("base_values", attributes.get("base_values_as_tensor", ()))
     base = [float(v) for v in np.ravel(np.asarray(base, dtype=float))]
-    transform = given.get("post_transform", "NONE")
+    transform = attributes.get("post_transform", "NONE")
     if transform not in TRANSFORMS or (prefix == "target" and transform != "NONE"):
         raise UnsupportedModelError(f"the tree's post_transform is {transform!r:.40}, which is not read.")
     leaves: dict[int, dict[int, float]] = {}
@@ -474,14 +474,16 @@ def _leaves(
     if lost:
         raise InvalidModelError(f"weights are given for node {min(lost)}, which is no leaf.")
     if prefix == "target":
-        if given.get("n_targets", 1) != 1 or set(ids) - {0} or len(base) > 1:
+        if attributes.get("n_targets", 1) != 1 or set(ids) - {0} or len(base) > 1:
             raise UnsupportedModelError("the tree predicts several outputs at once; one is supported.")
         start = base[0] if base else 0.0
         return None, {node: Evidence(value=start + row[0]) for node, row in leaves.items()}
     if any(base):
-        raise UnsupportedModelError("the tree has base_values, as boosted ensembles do. Export one decision tree.")
-    classes = tuple(_list(given, "classlabels_strings", len(given.get("classlabels_strings", ()))))
-    classes = classes or tuple(_list(given, "classlabels_int64s", len(given.get("classlabels_int64s", ()))))
+        raise UnsupportedModelError(
+            "the tree has base_values, as boosted ensembles do.", remedy="Export one decision tree."
+        )
+    classes = tuple(_list(attributes, "classlabels_strings", len(attributes.get("classlabels_strings", ()))))
+    classes = classes or tuple(_list(attributes, "classlabels_int64s", len(attributes.get("classlabels_int64s", ()))))
     if not classes or not all(0 <= place < len(classes) for place in ids):
         raise InvalidModelError(f"the tree weighs classes beyond the {len(classes)} that it names.")
     alone = len(classes) == 2 and len(set(ids)) == 1
@@ -502,6 +504,6 @@ def _evidence(row: Mapping[int, float], n_classes: int, alone: bool, signed: boo
     if n_classes == 2 and label != (shares[1] > 0):
         # onnxruntime answers the second class wherever its weight is positive, which is not the larger weight.
         raise UnsupportedModelError(
-            "a leaf weighs both of two classes, which runtimes answer differently. Export one weight a leaf."
+            "a leaf weighs both of two classes, which runtimes answer differently.", remedy="Export one weight a leaf."
         )
     return from_shares(shares, label) if plain else Evidence(label=label)

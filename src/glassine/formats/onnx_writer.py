@@ -76,20 +76,22 @@ def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> byt
     check_domain(model, domain)
     for i, outcome in enumerate(outcomes(model), start=1):
         if outcome is None:
-            raise UnsupportedModelError(f"part {i} predicts nothing, but every leaf of an ONNX tree must. Label it.")
+            raise UnsupportedModelError(
+                f"part {i} predicts nothing, but every leaf of an ONNX tree must.", remedy="Label it."
+            )
     names = attributes_of(model.literals) or model.attributes[:1]
     readable([*names, *map(str, model.classes or ())], "the name")
     if not names or not all(names):
-        raise UnsupportedModelError("an ONNX tree needs an attribute with a name. Name one.")
+        raise UnsupportedModelError("an ONNX tree needs an attribute with a name.", remedy="Name one.")
     encoder = Encoder(model, domain)
     tests, children, part = grown_binary(model, encoder)
     nodes = [*_inputs(onnx, encoder, names)]
     outputs = _outputs(onnx, model, names)
     attributes = {**_branches(tests, children), **_leaves(model, part)}
     kind = "TreeEnsembleRegressor" if model.classes is None else "TreeEnsembleClassifier"
-    given = nodes[-1].output[0]
+    output = nodes[-1].output[0]
     nodes.append(
-        onnx.helper.make_node(kind, [given], [entry.name for entry in outputs], domain="ai.onnx.ml", **attributes)
+        onnx.helper.make_node(kind, [output], [entry.name for entry in outputs], domain="ai.onnx.ml", **attributes)
     )
     inputs = [
         onnx.helper.make_tensor_value_info(
@@ -134,16 +136,16 @@ def _encoder(onnx: Any, listed: OneOf, column: str, words: bool) -> Any:
             )
         keys += [""] if listed.missing else []
         # An encoder needs a key; no text of a record is this one.
-        given: dict[str, Any] = {"keys_strings": [str(key) for key in keys] or ["\x01"]}
+        attributes: dict[str, Any] = {"keys_strings": [str(key) for key in keys] or ["\x01"]}
     else:
         numbers = [float(key) for key in keys if not isinstance(key, str)]
         inexact = [number for number in numbers if float(np.float32(number)) != number]
         if inexact:
             raise UnsupportedModelError(
-                f"{listed.attribute!r} is compared with {inexact[0]!r}, which single precision does not hold. "
-                "Recode it."
+                f"{listed.attribute!r} is compared with {inexact[0]!r}, which single precision does not hold.",
+                remedy="Recode it.",
             )
-        given = {"keys_floats": [*numbers, *([math.nan] if listed.missing else [])] or [math.inf]}
+        attributes = {"keys_floats": [*numbers, *([math.nan] if listed.missing else [])] or [math.inf]}
     codes = [float(i) for i in range(len(set(listed.values)))]
     codes += [float(len(codes) + 2)] if listed.missing else []
     return onnx.helper.make_node(
@@ -153,7 +155,7 @@ def _encoder(onnx: Any, listed: OneOf, column: str, words: bool) -> Any:
         domain="ai.onnx.ml",
         values_floats=codes or [-1.0],
         default_float=-1.0,
-        **given,
+        **attributes,
     )
 
 
@@ -181,7 +183,7 @@ def _branches(tests: Sequence[Test | None], children: Sequence[tuple[int, int]])
 
 def _leaves(model: DecisionTree | RuleList, part: Sequence[int]) -> dict[str, Any]:
     """Return the lists that describe what the leaves predict."""
-    leaves = [(node, found) for node, found in enumerate(part) if found >= 0]
+    leaves = [(node, index) for node, index in enumerate(part) if index >= 0]
     if model.classes is None:
         values = dict(zip((cell.node for cell in model.cells), outcomes(model), strict=True))
         return {
@@ -190,12 +192,12 @@ def _leaves(model: DecisionTree | RuleList, part: Sequence[int]) -> dict[str, An
             "target_treeids": [0] * len(leaves),
             "target_nodeids": [node for node, _ in leaves],
             "target_ids": [0] * len(leaves),
-            "target_weights": [float(values[found] or 0.0) for _, found in leaves],
+            "target_weights": [float(values[index] or 0.0) for _, index in leaves],
         }
     classes = model.classes
     shares = dict(zip((cell.node for cell in model.cells), cell_probabilities(model), strict=True))
     labels = {cell.node: cell.evidence.prediction or 0 for cell in model.cells}
-    rows = [_weights(shares[found], labels[found], len(classes)) for _, found in leaves]
+    rows = [_weights(shares[index], labels[index], len(classes)) for _, index in leaves]
     # Runtimes take one weight a leaf for that of the second of two classes.
     places = [1] if len(classes) == 2 else list(range(len(classes)))
     return {
@@ -214,7 +216,7 @@ def _labels(classes: Sequence[Scalar]) -> dict[str, Any]:
     if all(isinstance(label, int) for label in classes) and all(abs(int(label)) < 2**63 for label in classes):
         return {"classlabels_int64s": [int(label) for label in classes]}
     raise UnsupportedModelError(
-        f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}. Rename them."
+        f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}.", remedy="Rename them."
     )
 
 

@@ -89,8 +89,8 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     root, top, trees = _models(data)
     if top is trees[0]:
         return Forest(trees=(_Reader(root, top, domain).tree(),), source="PMML")
-    known = _classes(root, top, trees, domain)
-    members = tuple(_member(root, top, trees, place, domain, known) for place in range(len(trees)))
+    classes = _classes(root, top, trees, domain)
+    members = tuple(_member(root, top, trees, place, domain, classes) for place in range(len(trees)))
     return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")
 
 
@@ -105,7 +105,9 @@ def _models(data: bytes) -> tuple[Element, Element, list[Element]]:
     if len(models) == 1 and models[0].tag == "MiningModel":
         return root, models[0], _segments(models[0])
     listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
-    raise UnsupportedModelError(f"a PMML file with one TreeModel is read, got {listed}. Export a single tree.")
+    raise UnsupportedModelError(
+        f"a PMML file with one TreeModel is read, got {listed}.", remedy="Export a single tree."
+    )
 
 
 def _segments(model: Element) -> list[Element]:
@@ -124,17 +126,19 @@ def _segments(model: Element) -> list[Element]:
         if len(inner) != 1:
             break
         model = inner[0]
-    raise UnsupportedModelError("of a MiningModel segments that are trees are read, got others. Export a single tree.")
+    raise UnsupportedModelError(
+        "of a MiningModel segments that are trees are read, got others.", remedy="Export a single tree."
+    )
 
 
 def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Domain | None) -> tuple[Scalar, ...]:
     """Return the classes that the data dictionary or any tree names, in the order of their first mention."""
     schema = fields_of(root, top, domain)
-    known: tuple[Scalar, ...] = schema.labels
+    labels: tuple[Scalar, ...] = schema.labels
     for element in trees:
         if element.attributes.get("functionName") == "classification":
-            known = tuple(_Reader(root, element, domain, known=known, kind=schema.target_type).all_classes())
-    return known
+            labels = tuple(_Reader(root, element, domain, classes=labels, kind=schema.target_type).all_classes())
+    return labels
 
 
 def _member(
@@ -143,11 +147,11 @@ def _member(
     trees: Sequence[Element],
     place: int,
     domain: Domain | None,
-    known: tuple[Scalar, ...],
+    classes: tuple[Scalar, ...],
 ) -> DecisionTree:
     """Return one tree of several, over the fields and classes of them all."""
     schema = fields_of(root, top, domain)
-    read = _Reader(root, trees[place], domain, known=known, kind=schema.target_type).tree()
+    read = _Reader(root, trees[place], domain, classes=classes, kind=schema.target_type).tree()
     names = read.attributes if domain is not None else tuple(dict.fromkeys((*schema.active, *read.attributes)))
     source = source_of("PMML", place, len(trees))
     return without_sizes(dataclasses.replace(read, attributes=names, source=source))
@@ -170,20 +174,20 @@ class _Reader:
         model: Element,
         domain: Domain | None,
         *,
-        known: tuple[Scalar, ...] = (),
+        classes: tuple[Scalar, ...] = (),
         kind: str | None = None,
     ) -> None:
         self.model, self.domain = model, domain
         self.fields: Fields = fields_of(root, model, domain)
         if kind is not None:  # the target stands in the schema of the model around
-            self.fields = dataclasses.replace(self.fields, labels=known, target_type=kind)
-        given = model.attributes
-        purpose = given.get("functionName")
+            self.fields = dataclasses.replace(self.fields, labels=classes, target_type=kind)
+        attributes = model.attributes
+        purpose = attributes.get("functionName")
         if purpose not in ("classification", "regression"):
             raise UnsupportedModelError(f"a TreeModel is for classification or regression, got {purpose!r:.40}.")
         self.regression = purpose == "regression"
-        self.strategy = given.get("missingValueStrategy", "none")
-        self.keeps_last = given.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
+        self.strategy = attributes.get("missingValueStrategy", "none")
+        self.keeps_last = attributes.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
         if self.regression and model.first("Targets") is not None:
             raise UnsupportedModelError("the TreeModel rescales its predictions in Targets, which is not read.")
         self.classes: list[Scalar] = list(self.fields.labels)
@@ -194,18 +198,18 @@ class _Reader:
         """Return the tree."""
         start = self.model.first("Node")
         if start is None:
-            raise InvalidModelError("the TreeModel has no Node. Export it anew.")
+            raise InvalidModelError("the TreeModel has no Node.", remedy="Export it anew.")
         if _predicate(start).tag != "True":
             raise UnsupportedModelError("the root of the TreeModel has a condition; only True is read.")
-        stack, found = [_Place(0, start)], []
+        stack, nodes = [_Place(0, start)], []
         while stack:
             place = stack.pop()
-            found.append(place)
+            nodes.append(place)
             below = [child for child in place.element.children if child.tag == "Node"]
             stack += [_Place(self._key(), child) for child in below]
-        self._collect_classes([place.element for place in found])
-        by_element = {id(place.element): place.key for place in found}
-        for place in found:
+        self._collect_classes([place.element for place in nodes])
+        by_element = {id(place.element): place.key for place in nodes}
+        for place in nodes:
             self._read(place, by_element)
         classes = None if self.regression else tuple(self.classes)
         if classes == ():
@@ -214,11 +218,11 @@ class _Reader:
 
     def all_classes(self) -> list[Scalar]:
         """Return the classes that are known, and those that nodes name."""
-        found, stack = [], [node for node in self.model.children if node.tag == "Node"]
+        labels, stack = [], [node for node in self.model.children if node.tag == "Node"]
         while stack:
-            found.append(stack.pop())
-            stack += [child for child in reversed(found[-1].children) if child.tag == "Node"]
-        self._collect_classes(found)
+            labels.append(stack.pop())
+            stack += [child for child in reversed(labels[-1].children) if child.tag == "Node"]
+        self._collect_classes(labels)
         return self.classes
 
     def _key(self) -> int:
@@ -250,7 +254,9 @@ class _Reader:
         branches = [(None if keys[id(c)] in never else self._literal(c), keys[id(c)]) for c in below]
         name = next((lit.attribute for lit, _ in branches if lit is not None), self.fields.first)
         if name is None or (self.domain is not None and name not in self.domain):
-            raise UnsupportedModelError("a Node has children that test no field of the model. Export it anew.")
+            raise UnsupportedModelError(
+                "a Node has children that test no field of the model.", remedy="Export it anew."
+            )
         full = [
             (OneOf(name, ()) if key in never else anything(name, self.fields) if lit is None else lit, key)
             for lit, key in branches
@@ -267,7 +273,7 @@ class _Reader:
                 full.append((other if missing else with_missing(other, False), rest))
             elif len(full) == 1:
                 raise UnsupportedModelError(
-                    "a Node has one child and predicts nothing for other records. Export it anew."
+                    "a Node has one child and predicts nothing for other records.", remedy="Export it anew."
                 )
         self.builder.split(place.key, [lit for lit, _ in full], [key for _, key in full], evidence)
 
@@ -280,14 +286,17 @@ class _Reader:
         if self.strategy not in STRATEGIES or (self.strategy == "none" and self.keeps_last):
             raise UnsupportedModelError(
                 f"{branches[0][0].attribute!r} can be missing, and the strategy {self.strategy!r:.40} for missing "
-                "values is not read. Export the tree with missingValueStrategy='defaultChild'."
+                "values is not read.",
+                remedy="Export the tree with missingValueStrategy='defaultChild'.",
             )
         if self.strategy != "defaultChild" or any(lit.missing for lit, _ in branches):
             return branches
         wanted = element.attributes.get("defaultChild")
         ids = [child.attributes.get("id") for child in element.children if child.tag == "Node"]
         if wanted is None or ids.count(wanted) != 1:
-            raise InvalidModelError("a Node of the TreeModel names no child of its own as its default. Export it anew.")
+            raise InvalidModelError(
+                "a Node of the TreeModel names no child of its own as its default.", remedy="Export it anew."
+            )
         place = ids.index(wanted)
         return [(with_missing(lit, i == place), key) for i, (lit, key) in enumerate(branches)]
 
@@ -307,8 +316,8 @@ class _Reader:
         if len(literals) == 2 and self._opposite(*literals):
             return True
         listed = {value for lit in literals if not isinstance(lit, Between) and not lit.negated for value in lit.values}
-        known = self.fields.values.get(name, ())
-        return bool(known) and set(known) <= listed
+        values = self.fields.values.get(name, ())
+        return bool(values) and set(values) <= listed
 
     @staticmethod
     def _opposite(left: Literal, right: Literal) -> bool:
@@ -344,9 +353,9 @@ class _Reader:
             return Evidence(total=total, label=label)
         texts = [listed[name].attributes.get("recordCount") if name in listed else "0" for name in self.classes]
         counts = [_whole(text) for text in texts]
-        known = [count for count in counts if count is not None]
-        if len(known) == len(counts) and total in (None, sum(known)):
-            return Evidence(counts=tuple(known), label=label)
+        stated = [count for count in counts if count is not None]
+        if len(stated) == len(counts) and total in (None, sum(stated)):
+            return Evidence(counts=tuple(stated), label=label)
         numbers = [0.0 if text is None else _number(text, "a recordCount") for text in texts]
         whole = sum(numbers)
         if label is not None and whole > 0 and all(number >= 0 for number in numbers) and None not in texts:
@@ -363,10 +372,10 @@ def _is_presence(literal: Literal) -> bool:
 
 def _predicate(node: Element) -> Element:
     """Return the one predicate of a node."""
-    found = [child for child in node.children if child.tag in PREDICATES]
-    if len(found) != 1:
-        raise InvalidModelError(f"a Node of the TreeModel has {len(found)} predicates; it needs one.")
-    return found[0]
+    predicates = [child for child in node.children if child.tag in PREDICATES]
+    if len(predicates) != 1:
+        raise InvalidModelError(f"a Node of the TreeModel has {len(predicates)} predicates; it needs one.")
+    return predicates[0]
 
 
 def _number(text: str, what: str) -> float:

@@ -59,7 +59,8 @@ def parsed_xml(data: bytes) -> Element:
 
     def refuse(*_: object) -> None:
         raise UnsupportedModelError(
-            "the XML file declares a document type, in which entities can hide. Remove the line '<!DOCTYPE ...>'."
+            "the XML file declares a document type, in which entities can hide.",
+            remedy="Remove the line '<!DOCTYPE ...>'.",
         )
 
     def opened(name: str, attributes: dict[str, str]) -> None:
@@ -95,7 +96,9 @@ def parsed_xml(data: bytes) -> Element:
     except UnsupportedModelError:
         raise
     except (expat.ExpatError, ValueError, LookupError) as error:
-        raise UnsupportedModelError(f"the file is not well-formed XML: {str(error)[:100]}. Export it anew.") from None
+        raise UnsupportedModelError(
+            f"the file is not well-formed XML: {str(error)[:100]}.", remedy="Export it anew."
+        ) from None
     return top.children[0]
 
 
@@ -142,7 +145,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
     """Return the fields that the data dictionary and the mining schema declare."""
     dictionary, schema = root.first("DataDictionary"), model.first("MiningSchema")
     if dictionary is None or schema is None:
-        raise InvalidModelError("the PMML file lacks its DataDictionary or its MiningSchema. Export it anew.")
+        raise InvalidModelError("the PMML file lacks its DataDictionary or its MiningSchema.", remedy="Export it anew.")
     types: dict[str, str] = {}
     values: dict[str, tuple[Scalar, ...]] = {}
     for entry in dictionary.children:
@@ -170,7 +173,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
             if odd or entry.attributes.get("outliers", "asIs") != "asIs":
                 changed.add(name)
     if len(set(active)) < len(active):
-        raise InvalidModelError("the MiningSchema names a field twice. Export it anew.")
+        raise InvalidModelError("the MiningSchema names a field twice.", remedy="Export it anew.")
     kind = types.get(target or "", "string")
     labels = values.get(target, ()) if target is not None else ()
     if domain is not None and target in domain:
@@ -192,17 +195,17 @@ def typed(text: str, kind: str) -> Scalar:
 def _value(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
     """Return a value of a field as the domain spells it."""
     attribute = domain[name] if domain is not None and name in domain else None
-    found = typed(text, kind)
+    number = typed(text, kind)
     if not isinstance(attribute, Category | Binary):
-        return found
-    known: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
-    truth = {"true": 1, "false": 0}.get(text.lower(), found) if isinstance(attribute, Binary) else found
-    for value in known:
+        return number
+    declared: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    truth = {"true": 1, "false": 0}.get(text.lower(), number) if isinstance(attribute, Binary) else number
+    for value in declared:
         if str(value) == text or (isinstance(value, str) == isinstance(truth, str) and value == truth):
             return value
-    if not isinstance(found, str) and not any(isinstance(value, str) for value in known):
-        return found
-    raise InvalidModelError(f"{text!r:.40} is not a value of {name!r}.{near(text, map(str, known))}")
+    if not isinstance(number, str) and not any(isinstance(value, str) for value in declared):
+        return number
+    raise InvalidModelError(f"{text!r:.40} is not a value of {name!r}.{near(text, map(str, declared))}")
 
 
 def anything(name: str, fields: Fields) -> Literal:
@@ -240,8 +243,8 @@ def _field(predicate: Element, fields: Fields, domain: Domain | None) -> str:
     require(name, domain, "the PMML tree tests")
     if name in fields.changed and can_be_missing(name, domain, True):
         raise UnsupportedModelError(
-            f"the model replaces some values of {name!r:.60} before it tests them, which is not read. "
-            "Give a domain in which it cannot be missing, if these are missing ones only."
+            f"the model replaces some values of {name!r:.60} before it tests them, which is not read.",
+            remedy="Give a domain in which it cannot be missing, if these are missing ones only.",
         )
     return name
 
@@ -271,7 +274,7 @@ def _listed(predicate: Element, fields: Fields, domain: Domain | None) -> Litera
     array = predicate.first("Array")
     if operator not in ("isIn", "isNotIn") or array is None:
         raise UnsupportedModelError(f"a SimpleSetPredicate on {name!r:.60} is not isIn or isNotIn of an Array.")
-    texts = [_unquoted(found[1]) if found[1] is not None else found[2] for found in ARRAY.finditer(array.text)]
+    texts = [_unquoted(match[1]) if match[1] is not None else match[2] for match in ARRAY.finditer(array.text)]
     count = array.attributes.get("n")
     if count is not None and count != str(len(texts)):
         raise InvalidModelError(
@@ -295,7 +298,8 @@ def _compound(predicate: Element, fields: Fields, domain: Domain | None, level: 
         if can_be_missing(first.attribute, domain, False):
             raise UnsupportedModelError(
                 f"{first.attribute!r} can be missing, and surrogates on other fields stand in for it, which are not "
-                "read. Export the tree without them."
+                "read.",
+                remedy="Export the tree without them.",
             )
         return first
     if operator not in ("and", "or") or len(inner) != 2:

@@ -58,7 +58,9 @@ def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
     """
     check_model(model)
     if not isinstance(model, DecisionTree):
-        raise UnsupportedModelError("PMML is written of decision trees, got a rule list. Write SQL or Python instead.")
+        raise UnsupportedModelError(
+            "PMML is written of decision trees, got a rule list.", remedy="Write SQL or Python instead."
+        )
     check_domain(model, domain)
     target = TARGET
     while target in model.attributes:
@@ -99,7 +101,9 @@ def _quoted(text: str) -> str:
         (c for c in text if (c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff"), None
     )
     if odd is not None:
-        raise UnsupportedModelError(f"the text {text!r:.60} holds the character {odd!r}, which XML has not. Rename it.")
+        raise UnsupportedModelError(
+            f"the text {text!r:.60} holds the character {odd!r}, which XML has not.", remedy="Rename it."
+        )
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
@@ -114,7 +118,7 @@ def _type(values: Sequence[Scalar], what: str) -> str:
         return "boolean"
     if kinds <= {int, float}:
         return "integer" if kinds == {int} else "double"
-    raise UnsupportedModelError(f"{what} of several types, which a field of PMML is not. Recode them.")
+    raise UnsupportedModelError(f"{what} of several types, which a field of PMML is not.", remedy="Recode them.")
 
 
 def _field(name: str, model: DecisionTree, domain: Domain | None) -> str:
@@ -178,14 +182,16 @@ def _predicate(branch: Branch) -> str:
     name = _quoted(literal.attribute)
     gap = f'<SimplePredicate field={name} operator="isMissing"/>'
     present = f'<SimplePredicate field={name} operator="isNotMissing"/>'
-    known = _known(literal, name)
-    if known is None:  # it speaks of missing values alone
-        held = not literal.negated if isinstance(literal, Between) else literal.negated
-        known = present if held else "<False/>"
+    presence = _known(literal, name)
+    if presence is None:  # it speaks of missing values alone
+        holds = not literal.negated if isinstance(literal, Between) else literal.negated
+        presence = present if holds else "<False/>"
         if literal.missing:
-            return "<True/>" if held else gap
-        return known
-    return f'<CompoundPredicate booleanOperator="or">{known}{gap}</CompoundPredicate>' if literal.missing else known
+            return "<True/>" if holds else gap
+        return presence
+    return (
+        f'<CompoundPredicate booleanOperator="or">{presence}{gap}</CompoundPredicate>' if literal.missing else presence
+    )
 
 
 def _known(literal: Literal, name: str) -> str | None:

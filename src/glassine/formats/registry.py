@@ -112,8 +112,8 @@ def formats() -> tuple[Format, ...]:
     package = importlib.import_module("glassine.formats")
     out: list[Format] = []
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        held = importlib.import_module(module.name)
-        own = getattr(held, "FORMATS", getattr(held, "FORMAT", ()))
+        imported = importlib.import_module(module.name)
+        own = getattr(imported, "FORMATS", getattr(imported, "FORMAT", ()))
         out += [own] if isinstance(own, Format) else own
     return tuple(sorted(out, key=lambda format: (format.rank, format.name)))
 
@@ -142,11 +142,13 @@ def writer(to: str, model: PublishedModel) -> Format:
     written = {one.to: one for one in formats() if one.to}
     if to not in written:
         raise InvalidParameterError(f"a model is written as one of {', '.join(written)}, got {to!r}.")
-    chosen, given = written[to], type(model)
-    if given not in (DecisionTree, RuleList, AdditiveModel):
-        raise UnsupportedModelError(f"got {given.__name__}, not a model. Write as_model(...) of it.")
-    if given not in chosen.kinds:
-        noun = {DecisionTree: "a decision tree", RuleList: "a rule list"}.get(given, "an additive model")
-        others = ", ".join(name for name, one in written.items() if given in one.kinds)
-        raise UnsupportedModelError(f"{noun} cannot be written as {chosen.name}. Write it as one of {others}.")
+    chosen, kind = written[to], type(model)
+    if kind not in (DecisionTree, RuleList, AdditiveModel):
+        raise UnsupportedModelError(f"got {kind.__name__}, not a model.", remedy="Write as_model(...) of it.")
+    if kind not in chosen.kinds:
+        noun = {DecisionTree: "a decision tree", RuleList: "a rule list"}.get(kind, "an additive model")
+        others = ", ".join(name for name, one in written.items() if kind in one.kinds)
+        raise UnsupportedModelError(
+            f"{noun} cannot be written as {chosen.name}.", remedy=f"Write it as one of {others}."
+        )
     return chosen

@@ -24,7 +24,7 @@ MAX_OBJECTS = 200_000
 PIECE = 1 << 20
 
 
-def _nodes(value: Any) -> list[dict[str, Any]]:
+def _nodes(value: object) -> list[dict[str, Any]]:
     """Return every object of a schema, however deep."""
     out, stack = [], [value]
     while stack:
@@ -109,7 +109,8 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
             return data
         if not packings <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise UnreadableFileError(
-                f"{os.fspath(path)} is packed by a method that is not read. Write it with compression=ZIP_DEFLATED.",
+                f"{os.fspath(path)} is packed by a method that is not read.",
+                remedy="Write it with compression=ZIP_DEFLATED.",
                 path=path,
             )
         out = io.BytesIO()
@@ -147,7 +148,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
         import skops.io
     except ImportError:
         raise UnsupportedModelError(
-            "reading skops files needs the package skops. Install it with pip install 'glassine[formats]'."
+            "reading skops files needs the package skops.", remedy="Install it with pip install 'glassine[formats]'."
         ) from None
     try:
         data = unpacked(data, path)
@@ -159,8 +160,8 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
         foreign = sorted(set(skops.io.get_untrusted_types(data=data)) - {TREE})
         if foreign:
             raise UnsupportedModelError(
-                f"{os.fspath(path)} holds the type {foreign[0]}, which is not trusted. "
-                "Save a pipeline of scikit-learn's own steps, or its tree."
+                f"{os.fspath(path)} holds the type {foreign[0]}, which is not trusted.",
+                remedy="Save a pipeline of scikit-learn's own steps, or its tree.",
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

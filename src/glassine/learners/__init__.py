@@ -1,1 +1,7 @@
 """Learners: scikit-learn estimators that return published models, private ones with a certificate."""
+
+from __future__ import annotations
+
+from glassine.exports import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

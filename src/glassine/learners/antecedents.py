@@ -13,7 +13,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.grid import public_grid
 from glassine.domain.literals import complement
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.intake import Intake
 from glassine.privacy.accounting import Event
 from glassine.privacy.quantiles import private_quantiles_of_attributes
@@ -144,7 +144,7 @@ class LiteralPlan:
         Numbers whose thresholds are to be quantiles.
     n_quantiles : int
         Quantiles of each.
-    given : bool
+    listed : bool
         Whether the user listed the literals.
     """
 
@@ -152,7 +152,7 @@ class LiteralPlan:
     public: tuple[Literal, ...]
     quantiled: tuple[str, ...]
     n_quantiles: int
-    given: bool
+    listed: bool
 
     @classmethod
     def of(cls, domain: Domain, literals: object, n_quantiles: object) -> LiteralPlan:
@@ -162,7 +162,8 @@ class LiteralPlan:
         if isinstance(literals, str):
             if literals not in ("auto", "thresholds", "quantiles"):
                 raise InvalidParameterError(
-                    f"literals must be 'auto', 'thresholds', 'quantiles' or a sequence of literals, got {literals!r}."
+                    f"{parameter('literals')} must be 'auto', 'thresholds', 'quantiles' or a sequence of literals, "
+                    f"got {literals!r}."
                 )
             quantiled: list[str] = []
             if literals != "thresholds":
@@ -173,11 +174,13 @@ class LiteralPlan:
                 public=tuple(public),
                 quantiled=tuple(quantiled),
                 n_quantiles=number,
-                given=False,
+                listed=False,
             )
         if not isinstance(literals, Sequence):
-            raise InvalidParameterError(f"literals must be a sequence of literals, got {type(literals).__name__}.")
-        return cls(domain=domain, public=check_literals(literals), quantiled=(), n_quantiles=number, given=True)
+            raise InvalidParameterError(
+                f"{parameter('literals')} must be a sequence of literals, got {type(literals).__name__}."
+            )
+        return cls(domain=domain, public=check_literals(literals), quantiled=(), n_quantiles=number, listed=True)
 
     def widest(self) -> list[Literal]:
         """Return literals that stand for the largest class that the plan can lead to."""
@@ -200,7 +203,7 @@ class LiteralPlan:
 
     def text(self) -> str:
         """Return where the literals come from, in words."""
-        if self.given:
+        if self.listed:
             return f"{len(self.public)} literals given"
         text = f"{len(self.public)} literals of the domain"
         if self.quantiled:
@@ -253,8 +256,8 @@ def check_literals(literals: Sequence[object]) -> tuple[Literal, ...]:
     for literal in literals:
         if not isinstance(literal, Between | OneOf):
             raise InvalidParameterError(
-                f"literals must hold Between and OneOf literals, got {type(literal).__name__}. "
-                "Build them, or pass 'thresholds' to take those of the domain."
+                f"{parameter('literals')} must hold Between and OneOf literals, got {type(literal).__name__}.",
+                remedy="Build them, or pass 'thresholds' to take those of the domain.",
             )
         out.append(literal)
     return tuple(out)
@@ -263,7 +266,7 @@ def check_literals(literals: Sequence[object]) -> tuple[Literal, ...]:
 def check_whole(value: object, name: str, low: int, high: int) -> int:
     """Return a parameter that must be a whole number in a range, or raise InvalidParameterError."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
-        raise InvalidParameterError(f"{name} must be a whole number in [{low}, {high}], got {value!r}.")
+        raise InvalidParameterError(f"{parameter(name)} must be a whole number in [{low}, {high}], got {value!r}.")
     return int(value)
 
 
@@ -282,14 +285,14 @@ class PoolPlan:
     literals : LiteralPlan
         Where the literals come from.
     kind : str
-        "literals", "pairs" or "given".
-    given : tuple of tuple of Literal
+        "literals", "pairs" or "listed".
+    rules : tuple of tuple of Literal
         The antecedents that the user listed.
     """
 
     literals: LiteralPlan
     kind: str
-    given: tuple[Antecedent, ...]
+    rules: tuple[Antecedent, ...]
 
     @classmethod
     def of(cls, domain: Domain, pool: object, literals: object, n_quantiles: object) -> PoolPlan:
@@ -297,17 +300,18 @@ class PoolPlan:
         if isinstance(pool, str):
             if pool not in ("literals", "pairs"):
                 raise InvalidParameterError(
-                    f"pool must be 'literals', 'pairs' or a sequence of antecedents, got {pool!r}."
+                    f"{parameter('pool')} must be 'literals', 'pairs' or a sequence of antecedents, got {pool!r}."
                 )
-            return cls(literals=LiteralPlan.of(domain, literals, n_quantiles), kind=pool, given=())
+            return cls(literals=LiteralPlan.of(domain, literals, n_quantiles), kind=pool, rules=())
         if not isinstance(pool, Sequence) or not all(isinstance(antecedent, Sequence) for antecedent in pool):
             raise InvalidParameterError(
-                "pool must be a sequence of antecedents, each a sequence of literals. Put a single literal in a tuple."
+                f"{parameter('pool')} must be a sequence of antecedents, each a sequence of literals.",
+                remedy="Put a single literal in a tuple.",
             )
-        given = tuple(check_literals(antecedent) for antecedent in pool)
-        if not all(given):
-            raise InvalidParameterError("an antecedent needs at least one literal. Leave the empty one out.")
-        return cls(literals=LiteralPlan.of(domain, (), n_quantiles), kind="given", given=given)
+        rules = tuple(check_literals(antecedent) for antecedent in pool)
+        if not all(rules):
+            raise InvalidParameterError("an antecedent needs at least one literal.", remedy="Leave the empty one out.")
+        return cls(literals=LiteralPlan.of(domain, (), n_quantiles), kind="listed", rules=rules)
 
     @property
     def quantiled(self) -> tuple[str, ...]:
@@ -331,15 +335,15 @@ class PoolPlan:
 
     def pool(self, literals: Sequence[Literal]) -> list[Antecedent]:
         """Return the antecedents over some literals."""
-        if self.kind == "given":
-            return list(self.given)
+        if self.kind == "listed":
+            return list(self.rules)
         make = both_signs if self.kind == "literals" else pairs
         return make(self.literals.domain, literals)
 
     def text(self) -> str:
         """Return what the pool is, in words."""
-        if self.kind == "given":
-            return f"{len(self.given)} antecedents given"
+        if self.kind == "listed":
+            return f"{len(self.rules)} antecedents given"
         return "each literal and its negation" + (", and all pairs of them" if self.kind == "pairs" else "")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.accounting import Event, Selection
@@ -86,8 +86,8 @@ class Budget:
         total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
         if not total / unit.most_records > LEAST_PER_RECORD:
             raise InvalidParameterError(
-                f"epsilon={float(total):g} is too small to be drawn at{_spread_over(unit)}. Use at least 1e-6"
-                f"{' per record' if unit.is_person else ''}."
+                f"{parameter('epsilon=')}{float(total):g} is too small to be drawn at{_spread_over(unit)}.",
+                remedy=f"Use at least 1e-6{' per record' if unit.is_person else ''}.",
             )
         counts = decimal(check_number(counts_share, "leaf_counts_share", low=0.0, high=1.0), "leaf_counts_share")
         share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
@@ -95,12 +95,14 @@ class Budget:
         if not literals + counts < 1:
             raise InvalidParameterError(
                 f"the shares of epsilon for thresholds ({float(literals):g}) and counts ({float(counts):g}) must leave "
-                "some for the model. Lower one of them."
+                "some for the model.",
+                remedy="Lower one of them.",
             )
         if counts and not total * counts * LARGEST_SCALE >= unit.most_records:
             raise InvalidParameterError(
-                f"leaf_counts_share={float(counts):g} of epsilon={float(total):g} means noise beyond any count. "
-                "Give the counts a larger share, or 0 to publish none."
+                f"{parameter('leaf_counts_share=')}{float(counts):g} of {parameter('epsilon=')}{float(total):g} means "
+                "noise beyond any count.",
+                remedy="Give the counts a larger share, or 0 to publish none.",
             )
         return cls(total=total, literals=total * literals, counts=total * counts, unit=unit)
 
@@ -120,7 +122,8 @@ class Budget:
         # What rounding can cost must be small beside what is drawn with.
         if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > LEAST_PER_RECORD:
             raise InvalidParameterError(
-                f"epsilon={float(self.total):g} is too small: rounding alone may cost {slack:.1e}. Use at least 1e-6."
+                f"{parameter('epsilon=')}{float(self.total):g} is too small: rounding alone may cost {slack:.1e}.",
+                remedy="Use at least 1e-6.",
             )
         return left
 
@@ -137,7 +140,7 @@ def check_number(value: object, name: str, *, low: float, high: float = float("i
     if not (low < number if low_open else low <= number) or not number <= high or number == float("inf"):
         bracket = "(" if low_open else "["
         end = f"{high:g}]" if high != float("inf") else "infinity)"
-        raise InvalidParameterError(f"{name} must be a number in {bracket}{low:g}, {end}, got {value!r}.")
+        raise InvalidParameterError(f"{parameter(name)} must be a number in {bracket}{low:g}, {end}, got {value!r}.")
     return number
 
 

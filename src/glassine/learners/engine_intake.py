@@ -84,8 +84,8 @@ class EngineIntake:
             ends = cell_cuts(attribute, cuts)
             counts = fine_counts(self.table.frame, name, attribute, ends[:-1], outside=self.table.outside)
             self.check_number(int(counts.sum()))
-            found = counts[:-1] > 0
-            return ends[found], counts[:-1][found]
+            filled = counts[:-1] > 0
+            return ends[filled], counts[:-1][filled]
         groups = replace(self.table, keep=None).group({name: attribute})
         values = groups.columns.numbers[name]
         present = ~np.isnan(values)
@@ -117,7 +117,8 @@ class EngineIntake:
         """Raise InvalidDataError if a query counted another number of records than the first did."""
         if counted != self.n_records:
             raise InvalidDataError(
-                "the lazy frame gave another number of records when it was read again. Persist or collect it before."
+                "the lazy frame gave another number of records when it was read again.",
+                remedy="Persist or collect it before.",
             )
 
     def _records(self) -> Groups:

@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.conform import Columns
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.persons import Persons, take_persons, unit_of
-from glassine.learners.publishing import decision_path, probabilities, route
+from glassine.learners.publishing import decision_path, probabilities
 from glassine.models import DecisionTree, RuleList
+from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Planned, release
 
@@ -27,7 +28,6 @@ __all__ = [
     "Parameters",
     "PrivateLearner",
     "TransparentClassifier",
-    "class_array",
     "fitted",
     "keep",
     "tags_of_domain",
@@ -83,18 +83,16 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        records = self._records(X)
-        labels = np.array([cell.evidence.prediction for cell in self.model_.cells])
-        return np.asarray(self.classes_[labels[route(self.model_, records)]])
+        return self.model_.predict(self._records(X))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the class probabilities of each record, shape (n, c), from the published counts."""
         records = self._records(X)
-        return np.asarray(probabilities(self.model_)[route(self.model_, records)])
+        return np.asarray(probabilities(self.model_)[self.model_.apply(records)])
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
-        return route(self.model_, self._records(X))
+        return self.model_.apply(self._records(X))
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Return which nodes, or rules, each record is tested by, as a sparse matrix of zeros and ones.
@@ -130,8 +128,8 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
             domain, classes = self.domain_, self.classes_
         if not isinstance(domain, Domain) or classes is None:
             raise InvalidParameterError(
-                f"the {what} of a class needs the domain of the attributes and the classes. Pass domain= and "
-                "classes=, or fit first."
+                f"the {what} of a class needs the domain of the attributes and the classes.",
+                remedy=f"Pass {parameter('domain=')} and {parameter('classes=')}, or fit first.",
             )
         return domain, len(classes)
 
@@ -157,6 +155,7 @@ def fitted(intake: Intake, model: DecisionTree | RuleList, certificate: Certific
 def keep(estimator: Any, attributes: Mapping[str, Any]) -> None:
     """Set fitted attributes, all at once, and forget those that an earlier fit had besides."""
     vars(estimator).update(attributes)
+    # A second fit must not leave a certificate of the first beside its own model.
     for name in estimator.released - OF_THE_INTAKE - set(attributes):
         vars(estimator).pop(name, None)
 
@@ -166,16 +165,6 @@ def tags_of_domain(tags: Any, domain: object) -> Any:
     tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
     tags.input_tags.categorical = True
     return tags
-
-
-def class_array(classes: tuple[Any, ...]) -> npt.NDArray[Any]:
-    """Return classes as an array of one type; of objects where they are mixed."""
-    kinds = {type(value) for value in classes}
-    if len(kinds) > 1:
-        out = np.empty(len(classes), dtype=object)
-        out[:] = classes
-        return out
-    return np.array(classes)
 
 
 class PrivateLearner(ABC):
@@ -238,6 +227,7 @@ class PrivateLearner(ABC):
         if unit.is_person:
             domain = getattr(self, "domain", None)
             X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=domain)
+        # All that may be refused is refused here, before release() charges: the order is part of the guarantee.
         planned = self._plan(X, y, whose)
         _check_progress(self.progress)
         released = release(planned, ledger=self.ledger, dataset=self.dataset, random_state=self.random_state)
@@ -264,4 +254,4 @@ def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:
 def _check_progress(progress: object) -> None:
     """Raise InvalidParameterError if progress cannot be called."""
     if progress is not None and not callable(progress):
-        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
+        raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")

@@ -56,7 +56,7 @@ __all__ = [
     "Intake",
     "pack",
     "read_records",
-    "take_in",
+    "read_training",
 ]
 
 
@@ -152,15 +152,14 @@ class HeldIntake:
         return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
 
 
-def take_in(
+def read_training(
     estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
-    sample_weight: Any = None,
-    persons: Persons | None = None,
+    times: Persons | npt.ArrayLike | None = None,
     private: bool,
     keep_undeclared: bool = False,
 ) -> Intake:
@@ -184,10 +183,9 @@ def take_in(
         The public domain; it may declare the target. None infers it from the data, which must be in memory then.
     classes : sequence of scalars or None
         The public classes. None takes them from the domain's attribute of the target's name, or from the data.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers: how many records each row stands for.
-    persons : Persons, optional
-        Whose records they are; then some are left out or repeated. Not with ``sample_weight``, nor with a table.
+    times : array-like of shape (n,), or Persons, optional
+        How often each row counts: whole numbers, or whose records they are; some are then left out or repeated.
+        Persons not with a table.
     private : bool
         Whether the fit is private: it warns of what is taken from the data.
     keep_undeclared : bool, default=False
@@ -201,6 +199,8 @@ def take_in(
         public domain, if a value or a class is missing or not declared.
     """
     check_domain(domain)
+    persons = times if isinstance(times, Persons) else None
+    sample_weight = None if isinstance(times, Persons) else times
     keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
     target = y if isinstance(y, str) else getattr(y, "name", None)
     multiplicities = None
@@ -208,6 +208,7 @@ def take_in(
         X, y, multiplicities, domain = open_table(X, y)
     elif isinstance(y, str):
         if domain is not None and sample_weight is None and is_lazy(X):
+            # The engine counts: no record comes into memory.
             return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, keep=keep)
         X, y = pop_target(X, y, domain)
     check_target(estimator, y)
@@ -215,12 +216,14 @@ def take_in(
         domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True, target=target)
     outside = _outside(domain, private=private) | keep
-    known, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
+    class_values, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
     check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
     if outside.refuses or CLASSES_FROM_DATA in caveats:
-        refuse_undeclared(labels, known)
+        # Where classes are the data's own, or values may be refused, a label outside is an error of the caller.
+        refuse_undeclared(labels, class_values)
     else:
+        # A refusal would tell that such a record is there: it is left out, and its number is nowhere kept.
         rows = labels >= 0
     if sample_weight is not None:
         multiplicities = multiplicities_of(sample_weight, len(labels))
@@ -228,8 +231,11 @@ def take_in(
         rows &= multiplicities > 0
         multiplicities = multiplicities[rows]
     if not rows.any():
-        raise InvalidDataError(f"no record has one of the declared classes {list(known)}. Check the target.")
+        raise InvalidDataError(
+            f"no record has one of the declared classes {list(class_values)}.", remedy="Check the target."
+        )
     records, labels = take_rows(records, rows), labels[rows]
+    # From the records that are left, so that a record that is left out has no part in the domain either.
     whole = infer_domain(as_frame(names, records)) if domain is None else without_target(domain, names, target)
     if whole.inferred:
         caveats.append(DOMAIN_FROM_DATA)
@@ -241,7 +247,7 @@ def take_in(
         labels=labels,
         multiplicities=multiplicities,
         domain=whole,
-        classes=known,
+        classes=class_values,
         caveats=tuple(caveats),
     )
     return intake if persons is None else _of_persons(intake, persons.take(rows))
@@ -252,7 +258,9 @@ def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
     times = persons.times(intake.columns, intake.labels)
     kept = times > 0
     if not kept.any():
-        raise InvalidDataError("no record has an identifier and a declared class. Check persons and the target.")
+        raise InvalidDataError(
+            "no record has an identifier and a declared class.", remedy="Check persons and the target."
+        )
     return replace(
         intake,
         columns=intake.columns.take(kept),
@@ -276,27 +284,32 @@ def _left_in_place(
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
     columns = nw.from_native(X).collect_schema().names()
     if target not in columns:
-        raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Add or rename it.")
     names = tuple(name for name in columns if name != target)
     if any(not isinstance(name, str) for name in names):
-        raise InvalidDataError("columns must be named by strings. Rename them.")
+        raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
     if not names:
-        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
+        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
     name_features(estimator, names)
     attributes = without_target(domain, names, target)
     outside = _outside(domain, private=private) | keep
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
     if declared is not None and not outside.refuses:
+        # As in memory: records without a declared class are left out where a refusal would tell of them.
         X = _with_declared_target(X, target, declared)
     table = LazyTable(frame=X, outside=outside, keep=target)
     values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum():
-        raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
+        raise InvalidDataError(
+            "Found array with 0 sample(s) while a minimum of 1 is required.", remedy="Check the data."
+        )
     # scikit-learn looks at how often classes occur, but not beyond that they recur.
     recurring = np.repeat(values, np.minimum(counts, 3))
-    known, labels, caveats = _read_target(recurring, domain=domain, target=target, classes=classes, declared=declared)
-    refuse_undeclared(labels, known)
+    class_values, labels, caveats = _read_target(
+        recurring, domain=domain, target=target, classes=classes, declared=declared
+    )
+    refuse_undeclared(labels, class_values)
     if attributes.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     if private:
@@ -305,7 +318,7 @@ def _left_in_place(
         table=table,
         n_records=int(counts.sum()),
         domain=attributes,
-        classes=known,
+        classes=class_values,
         caveats=tuple(caveats),
     )
 
@@ -326,15 +339,15 @@ def _read_target(
     declared: tuple[Scalar, ...] | None = None,
 ) -> tuple[tuple[Scalar, ...], npt.NDArray[np.int64], list[str]]:
     """Return the classes, the code of each label among them, and a caveat where the classes come from the data."""
-    known = declared or declared_classes(domain, target, classes, booleans=holds_booleans(y))
-    if known is None:
+    class_values = declared or declared_classes(domain, target, classes, booleans=holds_booleans(y))
+    if class_values is None:
         labels = one_type(column_or_1d(y, warn=True))
         refuse_gaps(labels)
-        known = classes_of(labels)
-        return known, class_codes(labels, known), [CLASSES_FROM_DATA]
+        class_values = classes_of(labels)
+        return class_values, class_codes(labels, class_values), [CLASSES_FROM_DATA]
     named_in_domain = domain is not None and isinstance(target, str) and target in domain
     inferred = named_in_domain and domain is not None and domain[str(target)].inferred and classes is None
-    return known, class_codes(y, known), [CLASSES_FROM_DATA] if inferred else []
+    return class_values, class_codes(y, class_values), [CLASSES_FROM_DATA] if inferred else []
 
 
 def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
@@ -343,7 +356,7 @@ def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
 
 
 def read_records(estimator: Any, X: Any, domain: Domain, *, keep_undeclared: bool = False) -> Columns:
-    """Read the argument of ``predict``, value by value as in the fit; ``keep_undeclared`` as for :func:`take_in`."""
+    """Read the argument of ``predict``, value by value, with ``keep_undeclared``, as in the fit."""
     if isinstance(X, CountTable):
         return X.columns
     _, records = named(estimator, X, reset=False, domain=domain)

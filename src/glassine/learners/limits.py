@@ -6,7 +6,7 @@ from math import comb, isfinite, log, log10
 
 import numpy as np
 
-from glassine.errors import ClassTooLargeError, InvalidParameterError
+from glassine.errors import ClassTooLargeError, InvalidParameterError, parameter
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.exhaustive.gibbs import LOG_RANGE
@@ -44,9 +44,9 @@ def check_size(
     Both follow from public quantities alone, so that the refusal tells nothing about the records.
     """
     for name, limit in (("memory_limit", memory_limit), ("time_limit", time_limit)):
-        given: object = limit
-        if isinstance(given, bool) or not isinstance(given, int | float | np.number):
-            raise InvalidParameterError(f"{name} must be a number, got {given!r}.")
+        bound: object = limit
+        if isinstance(bound, bool) or not isinstance(bound, int | float | np.number):
+            raise InvalidParameterError(f"{parameter(name)} must be a number, got {bound!r}.")
     seconds = steps * SECONDS_PER_STEP
     if not log_range <= LOG_RANGE:
         raise ClassTooLargeError(
@@ -60,7 +60,8 @@ def check_size(
     time = f"{seconds:.0f} s" if seconds < 1e6 else f"10^{log10(seconds):.0f} s"
     raise ClassTooLargeError(
         f"{what}: summing this class needs {human_bytes(table_bytes)} and about {time} on one core, the limits are "
-        f"memory_limit={human_bytes(memory_limit)} and time_limit={time_limit:g} s. {ways_out}",
+        f"{parameter('memory_limit=')}{human_bytes(memory_limit)} and {parameter('time_limit=')}{time_limit:g} s. "
+        f"{ways_out}",
         bytes_needed=table_bytes,
         seconds_needed=seconds,
     )

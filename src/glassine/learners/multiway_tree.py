@@ -16,7 +16,7 @@ from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, fitted, keep
 from glassine.learners.greedy.impurity import Criterion, check_criterion, impurity, split_information
-from glassine.learners.intake import Intake, take_in
+from glassine.learners.intake import Intake, read_training
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.certificate import Certificate
 
@@ -127,9 +127,7 @@ class MultiwayTreeClassifier(TransparentClassifier):
             deepest=DEEPEST if self.max_depth is None else check_whole(self.max_depth, "max_depth", 1, DEEPEST),
             gain=check_number(self.min_impurity_decrease, "min_impurity_decrease", low=0.0, high=1.0),
         )
-        intake = take_in(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         model = DecisionTree(
             tuple(_Growth(intake, rules).nodes()),
             attributes=intake.domain.names,
@@ -141,8 +139,8 @@ class MultiwayTreeClassifier(TransparentClassifier):
 
     def _widest(self, domain: Domain, n_classes: int) -> NoReturn:
         raise InvalidParameterError(
-            "a tree that is grown greedily is not chosen from a class of models, so there is no size to tell. "
-            "Use OptimalTreeClassifier for a choice among all trees of a depth."
+            "a tree that is grown greedily is not chosen from a class of models, so there is no size to tell.",
+            remedy="Use OptimalTreeClassifier for a choice among all trees of a depth.",
         )
 
 

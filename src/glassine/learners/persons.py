@@ -17,7 +17,7 @@ from glassine.data.lazy import held
 from glassine.data.persons import identifier, listed
 from glassine.data.table import Table, frame_of
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["WEIGHTS", "Persons", "take_persons", "unit_of"]
@@ -72,7 +72,8 @@ class Persons:
         """
         if len(self.identifiers) != len(rows):
             raise InvalidDataError(
-                "persons must hold one identifier for each record, and holds more or fewer. Pass as many."
+                f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer.",
+                remedy="Pass as many.",
             )
         return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
 
@@ -96,6 +97,7 @@ class Persons:
         out = np.zeros(len(person), dtype=np.int64)
         there = np.flatnonzero(person >= 0)
         whose, most = person[there], self.unit.most_records
+        # number: (n,), how many records the person of each record has.
         number = np.bincount(whose, minlength=len(places))[whose]
         # Of k records each counts m // k times, and the first m % k of them once more.
         whole, more = np.divmod(most, number)
@@ -105,6 +107,8 @@ class Persons:
         some = more > 0
         if some.any():
             rows = there[some]
+            # Which records count once more depends on the data of the person alone, through hashes: not on the order
+            # of the records, nor on other persons.
             keys = np.array([_hash(key) for key in places], dtype=np.uint64)
             rank = _ranks(whose[some], keys[whose[some]], _contents(columns, labels, rows))
             out[rows] += rank < more[some]
@@ -123,12 +127,14 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
         return RECORD
     if records_per_person is None:
         raise InvalidParameterError(
-            "persons needs records_per_person: how many records of one person may count, such as 1. Choose it without "
-            "looking at the records."
+            f"{parameter('persons')} needs {parameter('records_per_person')}: how many records of one person may "
+            "count, such as 1.",
+            remedy="Choose it without looking at the records.",
         )
     if persons is None:
         raise InvalidParameterError(
-            f"records_per_person={records_per_person!r} needs persons: pass fit(X, y, persons=...) one identifier for "
+            f"{parameter('records_per_person=')}{records_per_person!r} needs persons: pass fit(X, y, persons=...) one "
+            "identifier for "
             "each record, or the name of the column that holds them."
         )
     number = int(records_per_person) if isinstance(records_per_person, np.integer) else records_per_person
@@ -163,22 +169,27 @@ def take_persons(
         If the identifiers are no column, or ``X`` is a table of counts.
     """
     if not isinstance(person_weights, str) or person_weights not in WEIGHTS:
-        raise InvalidParameterError(f"person_weights must be 'equal' or 'records', got {person_weights!r}.")
+        raise InvalidParameterError(
+            f"{parameter('person_weights')} must be 'equal' or 'records', got {person_weights!r}."
+        )
     if isinstance(X, CountTable):
-        raise InvalidDataError("a CountTable does not say whose its records are. Pass the records, with persons=.")
+        raise InvalidDataError(
+            "a CountTable does not say whose its records are.",
+            remedy=f"Pass the records, with {parameter('persons=')}.",
+        )
     name = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str):
         if persons == (y if isinstance(y, str) else getattr(y, "name", None)):
             raise InvalidDataError(
-                f"the column {persons!r} is the target, and cannot hold the persons too. Name another."
+                f"the column {persons!r} is the target, and cannot hold the persons too.", remedy="Name another."
             )
         X = as_columns(X, _names(persons, y, domain))
     frame = _frame(X)
     if isinstance(persons, str):
         if frame is None or persons not in frame.columns:
             raise InvalidDataError(
-                f"persons names the column {persons!r}, which X lacks. Pass a data frame that has it, or one "
-                "identifier for each record."
+                f"{parameter('persons')} names the column {persons!r}, which X lacks.",
+                remedy="Pass a data frame that has it, or one identifier for each record.",
             )
         values = frame[persons].to_list()
     else:

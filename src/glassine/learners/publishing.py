@@ -10,7 +10,7 @@ from scipy import sparse
 
 from glassine.data.conform import Columns
 from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
-from glassine.models.tree import Holds
+from glassine.models.records import read_records
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
@@ -20,7 +20,6 @@ __all__ = [
     "evidence",
     "noisy_histogram",
     "probabilities",
-    "route",
 ]
 
 # Class counts of leaves or rules as one noisy histogram, and the probabilities that follow from it.
@@ -74,48 +73,19 @@ def probabilities(model: DecisionTree | RuleList) -> npt.NDArray[np.float64]:
     """Return the class probabilities of each cell of a published model, shape (k, c); labels alone count as certain."""
     n_classes = len(model.classes or ())
     rows = []
-    for cell, known in zip(model.cells, cell_probabilities(model), strict=True):
+    for cell, shares in zip(model.cells, cell_probabilities(model), strict=True):
         certain = tuple(float(i == cell.evidence.prediction) for i in range(n_classes))
-        rows.append(known or certain)
+        rows.append(shares or certain)
     return np.array(rows)
-
-
-# Which leaf or rule captures each conforming record.
-
-
-def route(model: DecisionTree | RuleList, records: Columns) -> npt.NDArray[np.intp]:
-    """Return for each record the index of its cell in the model, shape (n,)."""
-    if isinstance(model, RuleList):
-        return _first_rule(model, records)
-    # A value that is not declared satisfies neither a literal nor its complement: it takes the last branch.
-    return model.cells_of(records.n_records, _holds(model, records), "last branch")
-
-
-def _first_rule(model: RuleList, records: Columns) -> npt.NDArray[np.intp]:
-    out = np.full(records.n_records, len(model.rules) - 1, dtype=np.intp)
-    free = np.ones(records.n_records, dtype=bool)
-    for i, rule in enumerate(model.rules[:-1]):
-        captured = free.copy()
-        for literal in rule.antecedent:
-            captured &= records.holds(literal)
-        out[captured] = i
-        free &= ~captured
-    return out
-
-
-def _holds(model: DecisionTree, records: Columns) -> Holds:
-    """Return what decides a tree's literals, each for all records at once: many nodes test the same one."""
-    truths = {literal: records.holds(literal) for literal in model.literals}
-    return lambda literal, rows: truths[literal][rows]
 
 
 def decision_path(model: DecisionTree | RuleList, records: Columns) -> sparse.csr_matrix:
     """Return which nodes or rules test each record, shape (n, nodes or rules)."""
     if isinstance(model, RuleList):
-        captured = _first_rule(model, records)
-        tested = np.arange(len(model.rules))[None, :] <= captured[:, None]
+        tested = np.arange(len(model.rules))[None, :] <= model.apply(records)[:, None]
         return sparse.csr_matrix(tested.astype(np.int64))
-    visits = list(model.walk(records.n_records, _holds(model, records), "last branch"))
+    asked = read_records(records, model.attributes, model.literals)
+    visits = list(model.walk(asked.n_records, asked.holds, "last branch"))
     columns = np.concatenate([np.full(len(visit.rows), visit.node) for visit in visits])
     rows = np.concatenate([visit.rows for visit in visits])
     shape = (records.n_records, len(model.nodes))

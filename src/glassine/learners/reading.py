@@ -17,7 +17,7 @@ from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
 from glassine.data.table import Table
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
 __all__ = [
     "as_frame",
@@ -37,7 +37,9 @@ __all__ = [
 def check_domain(domain: object) -> None:
     """Raise InvalidParameterError if a domain is none."""
     if domain is not None and not isinstance(domain, Domain):
-        raise InvalidParameterError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+        raise InvalidParameterError(
+            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
+        )
 
 
 def check_target(estimator: object, y: object) -> None:
@@ -51,10 +53,12 @@ def check_target(estimator: object, y: object) -> None:
 def open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64], Domain]:
     """Return the distinct records of a table, their targets, how many records each stands for, and the domain."""
     if not isinstance(y, str):
-        raise InvalidDataError("with a CountTable, y must be the name of its target attribute. Count the target too.")
+        raise InvalidDataError(
+            "with a CountTable, y must be the name of its target attribute.", remedy="Count the target too."
+        )
     others = [name for name in table.domain if name != y]
     if y not in table.domain or not others:
-        raise InvalidDataError(f"the count table lacks the target {y!r} or any other attribute. Count both.")
+        raise InvalidDataError(f"the count table lacks the target {y!r} or any other attribute.", remedy="Count both.")
     return table.columns.restrict(others), table.columns.values(y), table.multiplicities, table.domain
 
 
@@ -64,9 +68,11 @@ def pop_target(X: Any, target: str, domain: Domain | None) -> tuple[Any, Any]:
     try:
         table = X if isinstance(X, Table) else Table(held(nw.from_native(X)))
     except TypeError:
-        raise InvalidDataError("y names a column, so X must be a data frame. Pass the classes as an array.") from None
+        raise InvalidDataError(
+            f"{parameter('y')} names a column, so X must be a data frame.", remedy="Pass the classes as an array."
+        ) from None
     if target not in table.names:
-        raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Add or rename it.")
     return table.restrict(name for name in table.names if name != target), table.frame[target].to_native()
 
 
@@ -86,7 +92,7 @@ def named(
         try:
             frame = nw.from_native(X)
         except nw.exceptions.DuplicateError:
-            raise InvalidDataError("the columns of X must have different names. Rename one.") from None
+            raise InvalidDataError("the columns of X must have different names.", remedy="Rename one.") from None
         except (TypeError, nw.exceptions.NarwhalsError):
             frame = None
     if frame is None or not any(isinstance(name, str) for name in frame.columns):
@@ -101,14 +107,16 @@ def named(
         return names, {name: array[:, i] for i, name in enumerate(names)}
     table = X if isinstance(X, Table) else Table(held(frame))
     if any(not isinstance(name, str) for name in table.names):
-        raise InvalidDataError("columns must be named by strings. Rename them.")
+        raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
     names = table.names
     if not reset:
         return _columns_for_predict(estimator, table)
     if not len(table):
-        raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
+        raise InvalidDataError(
+            "Found array with 0 sample(s) while a minimum of 1 is required.", remedy="Check the data."
+        )
     if not names:
-        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
+        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
     name_features(estimator, names)
     return names, table
 
@@ -117,15 +125,15 @@ def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) 
     """Return an array of numbers, or of Python objects where a domain says what they are."""
     sequence = isinstance(X, list | tuple)
     if declared and are_rows(X):
-        given: Any = rows_as_objects(X)
+        cells: Any = rows_as_objects(X)
     else:
-        given = np.asarray(X) if isinstance(X, np.ndarray) or sequence else X
-    objects = texts and isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "OU"
+        cells = np.asarray(X) if isinstance(X, np.ndarray) or sequence else X
+    objects = texts and isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind in "OU"
     try:
         return np.asarray(
             validate_data(
                 estimator,
-                given if objects else X,
+                cells if objects else X,
                 reset=reset,
                 dtype=None if objects else "numeric",
                 ensure_all_finite=False,
@@ -136,7 +144,9 @@ def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) 
         if "could not convert" not in str(error):
             raise
         # The value must not be told: it is one record's.
-        raise InvalidDataError("X holds text where numbers are needed. Pass a data frame and a domain.") from None
+        raise InvalidDataError(
+            "X holds text where numbers are needed.", remedy="Pass a data frame and a domain."
+        ) from None
 
 
 def _columns_for_predict(estimator: Any, table: Table) -> tuple[Any, Any]:
@@ -145,16 +155,17 @@ def _columns_for_predict(estimator: Any, table: Table) -> tuple[Any, Any]:
     if fitted is None:
         if len(names) != estimator.n_features_in_:
             raise InvalidDataError(
-                f"X has {len(names)} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input. Pass the columns of the fit."
+                f"{parameter('X')} has {len(names)} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input.",
+                remedy="Pass the columns of the fit.",
             )
         if set(names) == set(estimator.domain_):
             return names, table
         if isinstance(estimator.domain, Domain):
             odd = next(name for name in (*names, *estimator.domain_) if (name in names) != (name in estimator.domain_))
             raise InvalidDataError(
-                f"the columns of X are not the attributes of the domain: {odd!r} is in one of them only. "
-                "Rename or drop it, or pass an array."
+                f"the columns of X are not the attributes of the domain: {odd!r} is in one of them only.",
+                remedy="Rename or drop it, or pass an array.",
             )
         kind = type(estimator).__name__
         warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, stacklevel=4)
@@ -174,8 +185,8 @@ def _array_names(estimator: Any, width: int) -> tuple[str, ...]:
     if isinstance(domain, Domain):
         if len(domain) != width:
             raise InvalidDataError(
-                f"X has {width} columns without names, but the domain has {len(domain)} attributes. "
-                "Pass a data frame, or one column per attribute in order."
+                f"{parameter('X')} has {width} columns without names, but the domain has {len(domain)} attributes.",
+                remedy="Pass a data frame, or one column per attribute in order.",
             )
         return domain.names
     return tuple(f"x{i}" for i in range(width))
@@ -198,8 +209,8 @@ def as_frame(names: Sequence[str], records: Any) -> Any:
         for name in names:
             if not np.isfinite(np.asarray(records[name], dtype=float)).all():
                 raise InvalidDataError(
-                    f"Input X contains NaN or infinity in column {name!r}. Replace these values, or declare a domain "
-                    "in which the attribute may be missing."
+                    f"Input X contains NaN or infinity in column {name!r}.",
+                    remedy="Replace these values, or declare a domain in which the attribute may be missing.",
                 )
         return pl.DataFrame({name: np.ascontiguousarray(records[name]) for name in names})
     return records
@@ -209,10 +220,14 @@ def without_target(domain: Domain, names: Sequence[str], target: object) -> Doma
     """Return the domain of the columns; every attribute but the target must be a column, and the other way round."""
     for name in names:
         if name not in domain:
-            raise InvalidDataError(f"column {name!r} is not an attribute of the domain. Declare it, or drop it.")
+            raise InvalidDataError(
+                f"column {name!r} is not an attribute of the domain.", remedy="Declare it, or drop it."
+            )
     for name in domain:
         if name not in names and name != target:
-            raise InvalidDataError(f"data lack the column {name!r} of the domain. Add it, or drop the attribute.")
+            raise InvalidDataError(
+                f"data lack the column {name!r} of the domain.", remedy="Add it, or drop the attribute."
+            )
     return domain if len(names) == len(domain) else domain.restrict([name for name in domain if name in names])
 
 
@@ -220,16 +235,23 @@ def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:
     """Return how many records each row stands for; what is not that is refused."""
     weights = np.full(n, sample_weight) if isinstance(sample_weight, int | float) else np.asarray(sample_weight)
     if weights.shape != (n,):
-        raise InvalidDataError(f"sample_weight must have shape ({n},), got {weights.shape}. Give one per record.")
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must have shape ({n},), got {weights.shape}.", remedy="Give one per record."
+        )
     if not np.issubdtype(weights.dtype, np.number) or not (np.asarray(weights, dtype=float) >= 0).all():
-        raise InvalidDataError("sample_weight must hold numbers of at least 0. Drop the records instead.")
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must hold numbers of at least 0.", remedy="Drop the records instead."
+        )
     whole = np.asarray(weights, dtype=float)
     if not (whole == np.floor(whole)).all() or not (whole < 2**53).all():
         raise InvalidDataError(
-            "sample_weight must hold whole numbers: how many records a row stands for. Scale and round them."
+            f"{parameter('sample_weight')} must hold whole numbers: how many records a row stands for.",
+            remedy="Scale and round them.",
         )
     if not whole.any():
-        raise InvalidDataError("sample_weight must not be zero for every record. Give some record a weight.")
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must not be zero for every record.", remedy="Give some record a weight."
+        )
     return whole.astype(np.int64)
 
 

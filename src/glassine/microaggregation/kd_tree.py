@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.microaggregation.scan import push, replace_top
 from glassine.microaggregation.sums import add, means
 
@@ -67,7 +67,7 @@ def build(rows: npt.NDArray[np.float64], factors: npt.NDArray[np.float64], bits:
 
 
 @compiled
-def _grow(tree: Any, rows: Any) -> None:
+def _grow(tree: Tree, rows: AnyArray) -> None:
     """Cut the records into leaves, level by level, and bound all nodes."""
     n, p = rows.shape
     leaves = len(tree.filled)
@@ -98,7 +98,7 @@ def _grow(tree: Any, rows: Any) -> None:
 
 
 @compiled
-def _widest(rows: Any, order: Any, start: int, end: int) -> int:
+def _widest(rows: AnyArray, order: AnyArray, start: int, end: int) -> int:
     """Return the attribute in which some records reach furthest."""
     p = rows.shape[1]
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
@@ -110,7 +110,7 @@ def _widest(rows: Any, order: Any, start: int, end: int) -> int:
 
 
 @compiled
-def _split(keys: Any, order: Any, start: int, last: int, middle: int) -> None:
+def _split(keys: AnyArray, order: AnyArray, start: int, last: int, middle: int) -> None:
     """Order keys so that none before the middle is larger than it, and none after it smaller."""
     while start < last:
         a, b, c = keys[start], keys[(start + last) // 2], keys[last]
@@ -135,7 +135,7 @@ def _split(keys: Any, order: Any, start: int, last: int, middle: int) -> None:
 
 
 @compiled
-def _bound_leaf(tree: Any, leaf: int) -> bool:
+def _bound_leaf(tree: Tree, leaf: int) -> bool:
     """Shrink a leaf to what remains in it; return whether anything changed."""
     node, size, p = len(tree.filled) - 1 + leaf, tree.filled[leaf], tree.low.shape[1]
     first, reach = len(tree.labels), 0.0
@@ -158,7 +158,7 @@ def _bound_leaf(tree: Any, leaf: int) -> bool:
 
 
 @compiled
-def _bound_node(tree: Any, node: int) -> bool:
+def _bound_node(tree: Tree, node: int) -> bool:
     """Shrink a node to its children; return whether anything changed."""
     left, right = 2 * node + 1, 2 * node + 2
     first, reach = min(tree.first[left], tree.first[right]), max(tree.reach[left], tree.reach[right])
@@ -174,7 +174,7 @@ def _bound_node(tree: Any, node: int) -> bool:
 
 
 @compiled
-def distances_in(tree: Any, leaf: int, point: Any, out: Any) -> None:
+def distances_in(tree: Tree, leaf: int, point: AnyArray, out: AnyArray) -> None:
     """Write the squared distances of a leaf's records to a point, attribute by attribute, as the scan does."""
     size = tree.filled[leaf]
     for t in range(size):
@@ -187,7 +187,7 @@ def distances_in(tree: Any, leaf: int, point: Any, out: Any) -> None:
 
 
 @compiled
-def take_out(tree: Any, places: Any, group: int) -> None:
+def take_out(tree: Tree, places: AnyArray, group: int) -> None:
     """Put the records of some places, in increasing order, into a group, and shrink the boxes that held them."""
     slots, inner = tree.numbers.shape[1], len(tree.filled) - 1
     i = len(places) - 1
@@ -221,7 +221,7 @@ DEEPEST = 128
 
 
 @compiled
-def _least(tree: Any, node: int, point: Any) -> float:
+def _least(tree: Tree, node: int, point: AnyArray) -> float:
     """Return a bound from below of the squared distances in a node; infinite for an empty one."""
     total = 0.0
     if tree.first[node] == len(tree.labels):
@@ -234,7 +234,7 @@ def _least(tree: Any, node: int, point: Any) -> float:
 
 
 @compiled
-def _largest(tree: Any, node: int, point: Any, norm: float) -> float:
+def _largest(tree: Tree, node: int, point: AnyArray, norm: float) -> float:
     """Return a bound from above of the squared distances in a node; -1 for an empty one.
 
     Either the far corner of the box, or |x|² + |c|² - 2xc with the largest norm and the least product on their own.
@@ -255,7 +255,7 @@ def _largest(tree: Any, node: int, point: Any, norm: float) -> float:
 
 
 @compiled
-def _farthest(tree: Any, point: Any, stack: Any, bounds: Any, found: Any) -> int:
+def _farthest(tree: Tree, point: AnyArray, stack: AnyArray, bounds: AnyArray, distances: AnyArray) -> int:
     """Return the place of the remaining record that is farthest from a point, the lowest of equal ones."""
     inner, slots = len(tree.filled) - 1, tree.numbers.shape[1]
     most, number, place = -1.0, np.int64(-1), np.int64(-1)
@@ -270,10 +270,10 @@ def _farthest(tree: Any, point: Any, stack: Any, bounds: Any, found: Any) -> int
             continue
         if node >= inner:
             leaf = node - inner
-            distances_in(tree, leaf, point, found)
+            distances_in(tree, leaf, point, distances)
             for t in range(tree.filled[leaf]):
-                if found[t] >= most and (found[t] > most or tree.numbers[leaf, t] < number):
-                    most, number, place = found[t], tree.numbers[leaf, t], leaf * slots + t
+                if distances[t] >= most and (distances[t] > most or tree.numbers[leaf, t] < number):
+                    most, number, place = distances[t], tree.numbers[leaf, t], leaf * slots + t
             continue
         a, b = 2 * node + 1, 2 * node + 2
         of_a, of_b = _largest(tree, a, point, norm), _largest(tree, b, point, norm)
@@ -288,7 +288,7 @@ def _farthest(tree: Any, point: Any, stack: Any, bounds: Any, found: Any) -> int
 
 
 @compiled
-def _nearest(tree: Any, point: Any, count: int, stack: Any, bounds: Any, found: Any) -> Any:
+def _nearest(tree: Tree, point: AnyArray, count: int, stack: AnyArray, bounds: AnyArray, distances: AnyArray) -> Any:
     """Return the places of the remaining records that are nearest to a point, in increasing order."""
     inner, slots = len(tree.filled) - 1, tree.numbers.shape[1]
     heap, numbers, places = np.empty(count), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
@@ -303,14 +303,14 @@ def _nearest(tree: Any, point: Any, count: int, stack: Any, bounds: Any, found: 
             continue
         if node >= inner:
             leaf = node - inner
-            distances_in(tree, leaf, point, found)
+            distances_in(tree, leaf, point, distances)
             for t in range(tree.filled[leaf]):
                 number = tree.numbers[leaf, t]
                 if size < count:
-                    push(heap, numbers, places, size, found[t], number, leaf * slots + t)
+                    push(heap, numbers, places, size, distances[t], number, leaf * slots + t)
                     size += 1
-                elif found[t] <= heap[0] and (found[t] < heap[0] or number < numbers[0]):
-                    replace_top(heap, numbers, places, count, found[t], number, leaf * slots + t)
+                elif distances[t] <= heap[0] and (distances[t] < heap[0] or number < numbers[0]):
+                    replace_top(heap, numbers, places, count, distances[t], number, leaf * slots + t)
             worst = heap[0] if size == count else np.inf
             continue
         a, b = 2 * node + 1, 2 * node + 2
@@ -326,19 +326,19 @@ def _nearest(tree: Any, point: Any, count: int, stack: Any, bounds: Any, found: 
 
 
 @compiled
-def advance(tree: Any, k: int, steps: int, stop: int) -> bool:
+def advance(tree: Tree, k: int, steps: int, stop: int) -> bool:
     """Form two groups a step; return False once fewer than 3k records, or no more than ``stop``, remain."""
     slots = tree.numbers.shape[1]
-    stack, bounds, found = np.empty(DEEPEST, dtype=np.int64), np.empty(DEEPEST), np.empty(slots)
+    stack, bounds, distances = np.empty(DEEPEST, dtype=np.int64), np.empty(DEEPEST), np.empty(slots)
     point, seed = np.empty(tree.low.shape[1]), np.empty(1, dtype=np.int64)
     for _ in range(steps):
         if tree.cursor[0] < 3 * k or tree.cursor[0] <= stop:
             return False
         means(tree.sums[0], tree.sums[1], tree.factors, tree.bits, tree.cursor[0], point)
         for _ in range(2):
-            seed[0] = _farthest(tree, point, stack, bounds, found)
+            seed[0] = _farthest(tree, point, stack, bounds, distances)
             point[:] = tree.blocks[seed[0] // slots, :, seed[0] % slots]
             take_out(tree, seed, tree.cursor[1])
-            take_out(tree, _nearest(tree, point, k - 1, stack, bounds, found), tree.cursor[1])
+            take_out(tree, _nearest(tree, point, k - 1, stack, bounds, distances), tree.cursor[1])
             tree.cursor[1] += 1
     return True

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress
 from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan
 from glassine.microaggregation.kd_tree import build
 from glassine.microaggregation.metric import Metric
 from glassine.microaggregation.reading import Unscaled
-from glassine.microaggregation.scan import farthest, fill, form_group, measure, push, remove, replace_top
+from glassine.microaggregation.scan import Remaining, farthest, fill, form_group, measure, push, remove, replace_top
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
 __all__ = ["Points", "advance", "central_codes", "closest", "join_rest", "search_method"]
@@ -23,9 +23,17 @@ __all__ = ["Points", "advance", "central_codes", "closest", "join_rest", "search
 # V-MDAV: groups that take further records in, up to 2k - 1, as long as these are closer to them than to others.
 
 
+class Mixed(NamedTuple):
+    """Records, one point or many centers: scaled numbers and codes of categories."""
+
+    numbers: AnyArray
+    codes: AnyArray
+
+
 @compiled
-def _lowest(distances: Any, numbers: Any, n: int) -> int:
+def _lowest(distances: AnyArray, numbers: AnyArray, n: int) -> int:
     """Return the place of the smallest distance, the lowest record of equal ones."""
+    # distances, numbers: (n,), of the places that remain.
     place = 0
     for i in range(1, n):
         if distances[i] <= distances[place] and (distances[i] < distances[place] or numbers[i] < numbers[place]):
@@ -34,8 +42,11 @@ def _lowest(distances: Any, numbers: Any, n: int) -> int:
 
 
 @compiled
-def _extend(state: Any, rows: Any, kinds: Any, members: Any, k: int, factor: float, gaps: Any) -> None:
+def _extend(state: Remaining, records: Mixed, members: AnyArray, k: int, factor: float, gaps: AnyArray) -> None:
     """Take the record nearest to any of the group in, while it is ``factor`` times closer to it than to the others."""
+    # records: (n, p) and (n, q); gaps: room of shape (n,), the distance of each remaining place to the nearest member.
+    # Members k and later are compared with the whole group, those that joined included.
+    rows, kinds = records
     group, n = state.labels[members[0]], state.cursor[0]
     gaps[:n] = np.inf
     for i in range(k):
@@ -53,6 +64,7 @@ def _extend(state: Any, rows: Any, kinds: Any, members: Any, k: int, factor: flo
         for t in range(n):
             if t != place:
                 others = min(others, state.distances[t])
+        # The last one that remains has no others to be closer to, and joins.
         if n > 1 and not gaps[place] < factor * others:
             return
         for t in range(n):
@@ -62,35 +74,37 @@ def _extend(state: Any, rows: Any, kinds: Any, members: Any, k: int, factor: flo
 
 
 @compiled
-def advance(
-    state: Any, rows: Any, kinds: Any, middle: Any, middle_kinds: Any, k: int, factor: float, gaps: Any, steps: int
-) -> bool:
+def advance(state: Remaining, records: Mixed, middle: Mixed, k: int, factor: float, gaps: AnyArray, steps: int) -> bool:
     """Form a group a step around the record farthest from the middle; return False once fewer than k remain."""
+    # middle: (p,) and (q,), the center of all records, which V-MDAV never computes anew.
     for _ in range(steps):
         if state.cursor[0] < k:
             return False
-        measure(state, middle, middle_kinds)
+        measure(state, middle.numbers, middle.codes)
         members = form_group(state, farthest(state.distances, state.numbers, state.cursor[0]), k)
-        _extend(state, rows, kinds, members, k, factor, gaps)
+        _extend(state, records, members, k, factor, gaps)
     return True
 
 
 @compiled
 def join_rest(
-    rows: Any, kinds: Any, centers: Any, center_kinds: Any, tables: Any, squared: bool, k: int, sizes: Any, labels: Any
+    records: Mixed, centers: Mixed, tables: AnyArray, squared: bool, k: int, sizes: AnyArray, labels: AnyArray
 ) -> None:
     """Put each record without a group into the closest one of fewer than 2k - 1, or the closest one if all are full."""
-    n_groups = centers.shape[1]
-    found = np.empty(n_groups)
+    # centers: (p, g) and (q, g); sizes: (g,), and labels: (n,), are changed in place, record by record in their order:
+    # a group that fills up is closed to those that follow.
+    n_groups = centers.numbers.shape[1]
+    distances = np.empty(n_groups)
     for record in range(len(labels)):
         if labels[record] >= 0:
             continue
-        fill(centers, center_kinds, tables, squared, n_groups, rows[record], kinds[record], found)
+        point, kinds = records.numbers[record], records.codes[record]
+        fill(centers.numbers, centers.codes, tables, squared, n_groups, point, kinds, distances)
         chosen, roomy = -1, -1
         for g in range(n_groups):
-            if chosen < 0 or found[g] < found[chosen]:
+            if chosen < 0 or distances[g] < distances[chosen]:
                 chosen = g
-            if sizes[g] < 2 * k - 1 and (roomy < 0 or found[g] < found[roomy]):
+            if sizes[g] < 2 * k - 1 and (roomy < 0 or distances[g] < distances[roomy]):
                 roomy = g
         labels[record] = roomy if roomy >= 0 else chosen
         sizes[labels[record]] += 1
@@ -103,14 +117,12 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
-def closest(
-    metric: Metric, table: Unscaled, centers: tuple[FloatArray, npt.NDArray[np.int32]], count: int
-) -> tuple[IntArray, FloatArray]:
+def closest(metric: Metric, table: Unscaled, centers: Mixed, count: int) -> tuple[IntArray, FloatArray]:
     """Return the closest groups of each record, the closest first, and their distances."""
     numbers = metric.scaled(table.numbers)
     out = np.empty((len(numbers), count), dtype=np.int64)
     distances = np.empty((len(numbers), count))
-    _closest(numbers, table.codes, *centers, metric.tables, metric.squared, out, distances)
+    _closest(numbers, table.codes, centers, metric.tables, metric.squared, out, distances)
     if metric.squared:
         return out, np.sqrt(distances) * metric.unit
     return out, distances / len(metric.names)
@@ -118,27 +130,37 @@ def closest(
 
 @compiled
 def _closest(
-    numbers: Any, codes: Any, centers: Any, center_codes: Any, tables: Any, squared: bool, out: Any, distances: Any
+    numbers: AnyArray,
+    codes: AnyArray,
+    centers: Mixed,
+    tables: AnyArray,
+    squared: bool,
+    out: AnyArray,
+    distances: AnyArray,
 ) -> None:
-    count, n = out.shape[1], centers.shape[1]
-    found, places = np.empty(n), np.empty(count, dtype=np.int64)
+    # out, distances: (n, count), the closest group first. A heap of the closest so far, its top the farthest of them,
+    # is emptied from the last place on.
+    count, n = out.shape[1], centers.numbers.shape[1]
+    gaps, places = np.empty(n), np.empty(count, dtype=np.int64)
     for i in range(len(numbers)):
-        fill(centers, center_codes, tables, squared, n, numbers[i], codes[i], found)
+        fill(centers.numbers, centers.codes, tables, squared, n, numbers[i], codes[i], gaps)
         heap = np.empty(count)
         numbered = np.empty(count, dtype=np.int64)
         for g in range(count):
-            push(heap, numbered, places, g, found[g], g, g)
+            push(heap, numbered, places, g, gaps[g], g, g)
         for g in range(count, n):
-            if found[g] < heap[0]:
-                replace_top(heap, numbered, places, count, found[g], g, g)
+            if gaps[g] < heap[0]:
+                replace_top(heap, numbered, places, count, gaps[g], g, g)
         for last in range(count - 1, -1, -1):
             out[i, last], distances[i, last] = numbered[0], heap[0]
             replace_top(heap, numbered, places, last, heap[last], numbered[last], places[last])
 
 
 @compiled
-def central_codes(codes: Any, order: Any, ends: Any, table: Any, out: Any) -> None:
+def central_codes(codes: AnyArray, order: AnyArray, ends: AnyArray, table: AnyArray, out: AnyArray) -> None:
     """Write for each group the value with the least sum of squared dissimilarities, the first of equal ones."""
+    # codes: (n,); order, ends: as of groups; table: (c, c); out: (g,). Counts are cleared value by value, so that a
+    # group costs no more than the values that it holds.
     size = len(table)
     counts = np.zeros(size, dtype=np.int64)
     present = np.empty(size, dtype=np.int64)
@@ -223,8 +245,9 @@ class Points:
         rows, factors = on_grid(metric.scaled(numbers), bits)
         return cls(rows=rows, codes=np.ascontiguousarray(codes), metric=metric, factors=factors, bits=bits)
 
-    def centers(self, labels: IntArray) -> tuple[FloatArray, CodeArray]:
+    def centers(self, labels: IntArray) -> Mixed:
         """Return the means (p, g) and central categories (q, g) of groups; a label below 0 is no group."""
+        # Stable, so that within a group the records keep their order.
         order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
         ends = np.cumsum(np.bincount(labels[labels >= 0]))
         means = np.empty((len(ends), self.rows.shape[1]))
@@ -232,7 +255,7 @@ class Points:
         codes = np.zeros((self.codes.shape[1], len(ends)), dtype=np.int32)
         for j in range(len(codes)):
             central_codes(np.ascontiguousarray(self.codes[:, j]), order, ends, self.metric.tables[j], codes[j])
-        return np.ascontiguousarray(means.T), codes
+        return Mixed(np.ascontiguousarray(means.T), codes)
 
     def mdav(self, k: int, progress: Progress | None, method: str | None = None) -> IntArray:
         """Return the group of each record by MDAV; a search that is named is kept to the end."""
@@ -241,6 +264,7 @@ class Points:
         if self.metric.squared and (method or search_method(n, k, p)) == "kd-tree":
             stop = 0 if method else int(_fewest_in_tree(k, p))
             labels, groups = self._in_tree(k, stop, progress)
+        # The scan goes on where the tree stopped; both give the same groups.
         left = np.flatnonzero(labels < 0)
         state = self._remaining(left)
         steps = self._steps(len(left), 3)
@@ -255,16 +279,18 @@ class Points:
         n, metric = len(self.rows), self.metric
         state = self._remaining(np.arange(n))
         middle, kinds = self.centers(np.zeros(n, dtype=np.int64))
+        # Squared distances are compared with a squared factor: no roots are drawn.
         factor = gamma * gamma if metric.squared else gamma
         gaps, steps, more = np.empty(n), self._steps(n, k + 2), True
-        arrays = (self.rows, self.codes, np.ascontiguousarray(middle[:, 0]), np.ascontiguousarray(kinds[:, 0]))
+        records = Mixed(self.rows, self.codes)
+        center = Mixed(np.ascontiguousarray(middle[:, 0]), np.ascontiguousarray(kinds[:, 0]))
         while more:
-            more = advance(state, *arrays, k, factor, gaps, steps)
+            more = advance(state, records, center, k, factor, gaps, steps)
             _report(progress, n - int(state.cursor[0]), n)
         labels = state.labels
         if (labels < 0).any():
             sizes = np.bincount(labels[labels >= 0])
-            join_rest(self.rows, self.codes, *self.centers(labels), metric.tables, metric.squared, k, sizes, labels)
+            join_rest(records, self.centers(labels), metric.tables, metric.squared, k, sizes, labels)
             _report(progress, n, n)
         return labels
 
@@ -278,7 +304,7 @@ class Points:
             _report(progress, n - int(tree.cursor[0]), n)
         return tree.labels, int(tree.cursor[1])
 
-    def _remaining(self, left: IntArray) -> scan.Remaining:
+    def _remaining(self, left: IntArray) -> Remaining:
         return scan.remaining(
             np.ascontiguousarray(self.rows[left].T),
             np.ascontiguousarray(self.codes[left].T),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation.reading import Unscaled, read_unscaled
 
 __all__ = ["ANY", "Metric", "SemanticDistance", "Taxonomy", "metric_of", "read_records"]
@@ -63,7 +63,7 @@ class Taxonomy:
             value, below, parent = pending.pop()
             if value in seen:
                 raise InvalidParameterError(
-                    f"the taxonomy of {name!r} must hold each value once, got {value!r} twice. Rename one."
+                    f"the taxonomy of {name!r} must hold each value once, got {value!r} twice.", remedy="Rename one."
                 )
             seen.add(value)
             values.append(value)
@@ -95,16 +95,18 @@ def _children(tree: Any, name: str, *, empty: bool = False) -> list[tuple[Scalar
         pairs = [(value, None) for value in tree]
     else:
         raise InvalidParameterError(
-            f"the taxonomy of {name!r} must be nested mappings that end in lists of values, got "
-            f"{type(tree).__name__}. Write {{'any': {{'general': ['value', 'value']}}}}."
+            f"the taxonomy of {name!r} must be nested mappings that end in lists of values, got {type(tree).__name__}.",
+            remedy="Write {'any': {'general': ['value', 'value']}}.",
         )
     if not pairs and not empty:
-        raise InvalidParameterError(f"the taxonomy of {name!r} must hold at least one value, got none. Add values.")
+        raise InvalidParameterError(
+            f"the taxonomy of {name!r} must hold at least one value, got none.", remedy="Add values."
+        )
     for value, _ in pairs:
         if not is_scalar(value):
             raise InvalidParameterError(
-                f"the taxonomy of {name!r} must hold strings, numbers and Booleans, got {type(value).__name__}. "
-                "Convert it."
+                f"the taxonomy of {name!r} must hold strings, numbers and Booleans, got {type(value).__name__}.",
+                remedy="Convert it.",
             )
     return pairs
 
@@ -144,7 +146,8 @@ class SemanticDistance:
     def __post_init__(self) -> None:
         if not isinstance(self.taxonomies, Mapping):
             raise InvalidParameterError(
-                f"taxonomies must map attributes to trees, got {type(self.taxonomies).__name__}. Write {{'job': tree}}."
+                f"{parameter('taxonomies')} must map attributes to trees, got {type(self.taxonomies).__name__}.",
+                remedy="Write {'job': tree}.",
             )
         for name in self.taxonomies:
             self.taxonomy(name)
@@ -158,7 +161,7 @@ class SemanticDistance:
         taxonomy = self.taxonomy(name)
         for value in (first, second):
             if value not in taxonomy.values:
-                raise InvalidParameterError(f"the taxonomy of {name!r} has no value {value!r}. Add it.")
+                raise InvalidParameterError(f"the taxonomy of {name!r} has no value {value!r}.", remedy="Add it.")
         return float(taxonomy.table()[taxonomy.values.index(first), taxonomy.values.index(second)])
 
 
@@ -214,21 +217,24 @@ class Metric:
 
     def read(self, X: Any) -> Unscaled:
         """Read records that have the attributes of this metric, whatever the order of a frame's columns."""
-        known = dict(zip(self._categories, self.values, strict=True))
-        table = read_unscaled(X, domain=self.domain, categorical=not self.squared, known=known, names=self.names)
+        categories = dict(zip(self._categories, self.values, strict=True))
+        table = read_unscaled(
+            X, domain=self.domain, categorical=not self.squared, categories=categories, names=self.names
+        )
         if len(table.names) != len(self.names):
             raise InvalidDataError(
-                f"X must have {len(self.names)} attributes, got {len(table.names)}. Check its columns."
+                f"{parameter('X')} must have {len(self.names)} attributes, got {len(table.names)}.",
+                remedy="Check its columns.",
             )
         plain = tuple(f"x{i}" for i in range(len(self.names)))
         if table.names != self.names and plain not in (table.names, self.names):
             odd = next((name for name in self.names if name not in table.names), None)
             if odd is not None:
-                raise InvalidDataError(f"X lacks the column {odd!r} of the groups. Rename or add it.")
+                raise InvalidDataError(f"X lacks the column {odd!r} of the groups.", remedy="Rename or add it.")
             table = table.reorder(self.names)
         if not np.array_equal(table.numeric, self.numeric):
             raise InvalidDataError(
-                "X holds categories where the groups have numbers, or the other way round. Convert it."
+                "X holds categories where the groups have numbers, or the other way round.", remedy="Convert it."
             )
         return table
 
@@ -239,10 +245,10 @@ class Metric:
 
 def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
     """Read records as a distance needs them."""
-    known: dict[str, tuple[Scalar, ...]] = {}
+    categories: dict[str, tuple[Scalar, ...]] = {}
     if isinstance(distance, SemanticDistance):
-        known = {name: distance.taxonomy(name).values for name in distance.taxonomies}
-    return read_unscaled(X, domain=domain, categorical=distance != "euclidean", known=known)
+        categories = {name: distance.taxonomy(name).values for name in distance.taxonomies}
+    return read_unscaled(X, domain=domain, categorical=distance != "euclidean", categories=categories)
 
 
 def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:
@@ -257,14 +263,19 @@ def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance
     """
     if not isinstance(distance, SemanticDistance) and distance not in ("euclidean", "gower"):
         raise InvalidParameterError(
-            f"distance must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}. Choose one of them."
+            f"{parameter('distance')} must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}.",
+            remedy="Choose one of them.",
         )
     if scaling not in ("standard", "none"):
-        raise InvalidParameterError(f"scaling must be 'standard' or 'none', got {scaling!r}. Choose one of them.")
+        raise InvalidParameterError(
+            f"{parameter('scaling')} must be 'standard' or 'none', got {scaling!r}.", remedy="Choose one of them."
+        )
     squared = distance == "euclidean"
     if not squared and scaling == "none":
         raise InvalidParameterError(
-            "scaling='none' goes with distance='euclidean' only: the others divide by the range. Leave it out."
+            f"{parameter('scaling', 'none')} goes with {parameter('distance', 'euclidean')} only: the others divide "
+            "by the range.",
+            remedy="Leave it out.",
         )
     shifts, scales = _ranges(table) if not squared else _standard(table) if scaling == "standard" else _unscaled(table)
     return Metric(
@@ -298,7 +309,8 @@ def _unscaled(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     largest = float(np.abs(table.numbers).max(initial=0.0))
     if not largest <= LARGEST_UNSCALED:
         raise InvalidDataError(
-            "scaling='none' squares the numbers, which must lie within 1e150. Use scaling='standard'."
+            f"{parameter('scaling', 'none')} squares the numbers, which must lie within 1e150.",
+            remedy=f"Use {parameter('scaling', 'standard')}.",
         )
     unit = float(np.ldexp(1.0, np.frexp(largest)[1])) if largest else 1.0
     p = table.numbers.shape[1]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError
-from glassine.microaggregation.mdav import Points, closest
+from glassine.errors import InvalidParameterError, parameter
+from glassine.microaggregation.mdav import Mixed, Points, closest
 from glassine.microaggregation.metric import Metric, SemanticDistance, metric_of, read_records
 from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
@@ -55,7 +55,7 @@ class Microaggregation:
         where all records are equal.
     metric : Metric
         The distance. Private unless its scales are public: means, standard deviations and ranges come from the records.
-    centers : ndarray of float64, shape (p, g), and of int32, shape (q, g)
+    centers : Mixed, shapes (p, g) and (q, g)
         The representatives as the metric sees them.
     """
 
@@ -68,7 +68,7 @@ class Microaggregation:
     sse: float
     information_loss: float
     metric: Metric
-    centers: tuple[FloatArray, npt.NDArray[np.int32]]
+    centers: Mixed
 
     @property
     def n_groups(self) -> int:
@@ -108,8 +108,9 @@ class Microaggregation:
         whole: object = n_closest
         if isinstance(whole, bool) or not isinstance(whole, int | np.integer) or not 1 <= whole <= self.n_groups:
             raise InvalidParameterError(
-                f"n_closest must be a whole number in [1, {self.n_groups}], the number of groups, got {n_closest!r}. "
-                "Ask for fewer."
+                f"{parameter('n_closest')} must be a whole number in [1, {self.n_groups}], the number of groups, got "
+                f"{n_closest!r}.",
+                remedy="Ask for fewer.",
             )
         table = self.metric.read(X)
         return closest(self.metric, table, self.centers, int(n_closest))
@@ -196,7 +197,9 @@ def microaggregate(
     table = read_records(X, _checked_distance(distance), domain)
     n = len(table.codes)
     if not k <= n:
-        raise InvalidParameterError(f"k must be at most the number of records, {n}, got {k}. Use a smaller k.")
+        raise InvalidParameterError(
+            f"{parameter('k')} must be at most the number of records, {n}, got {k}.", remedy="Use a smaller k."
+        )
     metric = metric_of(table, scaling=scaling, distance=distance, domain=domain)
     points = Points.scaled(table.numbers, table.codes, metric)
     labels = points.mdav(int(k), progress) if method == "mdav" else points.v_mdav(int(k), float(gamma), progress)
@@ -205,20 +208,29 @@ def microaggregate(
 
 def _check(k: object, method: object, gamma: object, progress: object) -> None:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not k >= 1:
-        raise InvalidParameterError(f"k must be a whole number of at least 1, got {k!r}. Use 3 or more for privacy.")
+        raise InvalidParameterError(
+            f"{parameter('k')} must be a whole number of at least 1, got {k!r}.", remedy="Use 3 or more for privacy."
+        )
     if not isinstance(method, str) or method not in ("mdav", "v-mdav"):
-        raise InvalidParameterError(f"method must be 'mdav' or 'v-mdav', got {method!r}. Choose one of them.")
+        raise InvalidParameterError(
+            f"{parameter('method')} must be 'mdav' or 'v-mdav', got {method!r}.", remedy="Choose one of them."
+        )
     if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.number) or not 0 <= gamma < math.inf:
-        raise InvalidParameterError(f"gamma must be a finite number of at least 0, got {gamma!r}. Use 0.2.")
+        raise InvalidParameterError(
+            f"{parameter('gamma')} must be a finite number of at least 0, got {gamma!r}.", remedy="Use 0.2."
+        )
     if progress is not None and not callable(progress):
-        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}. Leave it out.")
+        raise InvalidParameterError(
+            f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.", remedy="Leave it out."
+        )
 
 
 def _checked_distance(distance: object) -> str | SemanticDistance:
     if isinstance(distance, SemanticDistance) or (isinstance(distance, str) and distance in ("euclidean", "gower")):
         return distance
     raise InvalidParameterError(
-        f"distance must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}. Choose one of them."
+        f"{parameter('distance')} must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}.",
+        remedy="Choose one of them.",
     )
 
 
@@ -232,7 +244,7 @@ def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method
         k=k,
         method=method,
         labels=labels,
-        representatives=_representatives(table, labels, centers[1]),
+        representatives=_representatives(table, labels, centers.codes),
         sizes=sizes,
         names=table.names,
         sse=sse * metric.unit * metric.unit,
@@ -243,12 +255,12 @@ def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method
     )
 
 
-def _squares(points: Points, centers: tuple[FloatArray, npt.NDArray[np.int32]], labels: IntArray) -> float:
+def _squares(points: Points, centers: Mixed, labels: IntArray) -> float:
     """Return the sum of squared dissimilarities to the centers, attribute by attribute."""
     total = 0.0
-    for column, center in zip(points.rows.T, centers[0], strict=True):
+    for column, center in zip(points.rows.T, centers.numbers, strict=True):
         total += float(np.sum((column - center[labels]) ** 2))
-    for j, center_codes in enumerate(centers[1]):
+    for j, center_codes in enumerate(centers.codes):
         total += float(np.sum(points.metric.tables[j][center_codes[labels], points.codes[:, j]] ** 2))
     return total
 

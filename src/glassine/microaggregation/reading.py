@@ -15,7 +15,7 @@ from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["Unscaled", "read_unscaled"]
 
@@ -73,7 +73,7 @@ def read_unscaled(
     *,
     domain: Domain | None,
     categorical: bool,
-    known: Mapping[str, Sequence[Scalar]],
+    categories: Mapping[str, Sequence[Scalar]],
     names: Sequence[str] = (),
 ) -> Unscaled:
     """Read records.
@@ -98,17 +98,20 @@ def read_unscaled(
         stands where numbers are needed; if two columns have one name.
     """
     if sparse.issparse(X):
-        raise InvalidDataError("X must be dense, got a sparse matrix. Call its toarray().")
+        raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix.", remedy="Call its toarray().")
     if np.ma.isMaskedArray(X):
-        raise InvalidDataError("X must hold a value everywhere, got a masked array. Fill it, or drop these records.")
+        raise InvalidDataError(
+            f"{parameter('X')} must hold a value everywhere, got a masked array.",
+            remedy="Fill it, or drop these records.",
+        )
     if domain is not None:
-        return _conformed(X, domain, categorical=categorical, known=known)
+        return _conformed(X, domain, categorical=categorical, categories=categories)
     table = _opened(X)
     if table is None:
         array = _as_array(X, objects=categorical)
         width = array.shape[1]
         names = tuple(names) if len(names) == width else tuple(f"x{i}" for i in range(width))
-        if array.dtype != object and not known:
+        if array.dtype != object and not categories:
             return _of_numbers(names, array)
         arrays = dict(zip(names, array.T, strict=True))
         booleans: set[str] = set()
@@ -116,10 +119,12 @@ def read_unscaled(
         arrays = table.arrays
         schema = table.frame.collect_schema()
         booleans = {name for name in arrays if schema[name] == nw.Boolean}
-    absent = [name for name in known if name not in arrays]
+    absent = [name for name in categories if name not in arrays]
     if absent:
-        raise InvalidDataError(f"data lack the column {absent[0]!r}, whose values are given. Add or rename it.")
-    return _of_columns(arrays, booleans, categorical=categorical, known=known)
+        raise InvalidDataError(
+            f"data lack the column {absent[0]!r}, whose values are given.", remedy="Add or rename it."
+        )
+    return _of_columns(arrays, booleans, categorical=categorical, categories=categories)
 
 
 def _opened(X: Any) -> Table | None:
@@ -136,21 +141,26 @@ def _as_array(X: Any, *, objects: bool) -> npt.NDArray[Any]:
         array = np.asarray(X) if isinstance(X, np.ndarray) or not objects else np.array(X, dtype=object)
     except ValueError:
         raise InvalidDataError(
-            "X must have as many values in each row, got rows of several lengths. Fill them."
+            f"{parameter('X')} must have as many values in each row, got rows of several lengths.", remedy="Fill them."
         ) from None
     if array.ndim != 2:
         raise InvalidDataError(
-            f"X must be a table of shape (n, d), got {array.ndim} dimension(s). Reshape one attribute with X[:, None]."
+            f"{parameter('X')} must be a table of shape (n, d), got {array.ndim} dimension(s).",
+            remedy="Reshape one attribute with X[:, None].",
         )
     if 0 in array.shape:
-        raise InvalidDataError(f"X must hold at least one record and one attribute, got shape {array.shape}. Check it.")
+        raise InvalidDataError(
+            f"{parameter('X')} must hold at least one record and one attribute, got shape {array.shape}.",
+            remedy="Check it.",
+        )
     if array.dtype.kind in "OUS" and objects:
         return array.astype(object)
     if array.dtype.kind == "O":
         array = np.column_stack([_numbers_of(f"x{i}", array[:, i]) for i in range(array.shape[1])])
     if array.dtype.kind not in "biuf":
         raise InvalidDataError(
-            f"X must hold numbers, got {array.dtype}. Code it as numbers, or use distance='gower' for categories."
+            f"{parameter('X')} must hold numbers, got {array.dtype}.",
+            remedy=f"Code it as numbers, or use {parameter('distance', 'gower')} for categories.",
         )
     return array
 
@@ -172,7 +182,7 @@ def _check_finite(name: str, column: FloatArray) -> None:
     # Written so that NaN fails too; neither the value nor its record is told.
     if not (np.abs(column) <= LARGEST).all():
         raise InvalidDataError(
-            f"column {name!r} holds NaN, infinity or a number beyond 1e300. Replace or drop these records."
+            f"column {name!r} holds NaN, infinity or a number beyond 1e300.", remedy="Replace or drop these records."
         )
 
 
@@ -182,13 +192,15 @@ def _numbers_of(name: str, column: npt.NDArray[Any]) -> FloatArray:
     for value in column.tolist():
         if not isinstance(value, int | float | np.number):
             raise InvalidDataError(
-                f"column {name!r} holds {_kind(value)}, and a Euclidean distance needs numbers. Code it as numbers, or "
-                "use distance='gower' or a SemanticDistance."
+                f"column {name!r} holds {_kind(value)}, and a Euclidean distance needs numbers.",
+                remedy=f"Code it as numbers, or use {parameter('distance', 'gower')} or a SemanticDistance.",
             )
     try:
         return column.astype(np.float64)
     except OverflowError:
-        raise InvalidDataError(f"column {name!r} holds a number beyond 1e300. Replace or drop these records.") from None
+        raise InvalidDataError(
+            f"column {name!r} holds a number beyond 1e300.", remedy="Replace or drop these records."
+        ) from None
 
 
 def _kind(value: object) -> str:
@@ -201,14 +213,14 @@ def _of_columns(
     booleans: set[str],
     *,
     categorical: bool,
-    known: Mapping[str, Sequence[Scalar]],
+    categories: Mapping[str, Sequence[Scalar]],
 ) -> Unscaled:
     numbers, codes, values, numeric = [], [], [], []
     for name, column in arrays.items():
         texts = column.dtype.kind not in "biuf" and any(
             isinstance(value, str | bool | np.bool_) for value in column.tolist()
         )
-        is_category = name in known or (categorical and (texts or name in booleans))
+        is_category = name in categories or (categorical and (texts or name in booleans))
         numeric.append(not is_category)
         if not is_category:
             numbers.append(_numbers_of(name, column))
@@ -216,7 +228,7 @@ def _of_columns(
             continue
         # Booleans without gaps are read as 0 and 1.
         listed = column.astype(bool).tolist() if name in booleans and column.dtype.kind == "i" else column.tolist()
-        codes.append(_codes_of(name, listed, known.get(name)))
+        codes.append(_codes_of(name, listed, categories.get(name)))
         values.append(codes[-1][1])
     n = len(next(iter(arrays.values())))
     return Unscaled(
@@ -224,69 +236,76 @@ def _of_columns(
         numeric=np.array(numeric, dtype=bool),
         numbers=np.column_stack(numbers) + 0.0 if numbers else np.empty((n, 0)),
         values=tuple(values),
-        codes=np.column_stack([found for found, _ in codes]) if codes else np.empty((n, 0), dtype=np.int32),
+        codes=np.column_stack([each for each, _ in codes]) if codes else np.empty((n, 0), dtype=np.int32),
     )
 
 
 def _codes_of(
-    name: str, column: list[Any], known: Sequence[Scalar] | None
+    name: str, column: list[Any], values: Sequence[Scalar] | None
 ) -> tuple[npt.NDArray[np.int32], tuple[Scalar, ...]]:
     column = [value.item() if isinstance(value, np.generic) else value for value in column]
     odd = next((value for value in column if not isinstance(value, str | int | float) or value != value), None)
     if odd is not None or None in column:
         raise InvalidDataError(
-            f"column {name!r} holds {_kind(odd) if odd is None or odd == odd else 'a missing value'}. "
-            "Give missing values a category of their own, and convert others to strings."
+            f"column {name!r} holds {_kind(odd) if odd is None or odd == odd else 'a missing value'}.",
+            remedy="Give missing values a category of their own, and convert others to strings.",
         )
-    if known is None:
+    if values is None:
         if len({isinstance(value, str) for value in column}) > 1:
-            raise InvalidDataError(f"column {name!r} holds both text and numbers. Convert all of it to text.")
-        known = sorted(set(column))
-    if len(known) > MOST_VALUES:
+            raise InvalidDataError(f"column {name!r} holds both text and numbers.", remedy="Convert all of it to text.")
+        values = sorted(set(column))
+    if len(values) > MOST_VALUES:
         raise InvalidDataError(
-            f"column {name!r} has {len(known)} different values, more than {MOST_VALUES}: an identifier? Leave it out, "
-            "or merge rare values."
+            f"column {name!r} has {len(values)} different values, more than {MOST_VALUES}: an identifier? "
+            "Leave it out, or merge rare values."
         )
-    lookup = {value: code for code, value in enumerate(known)}
+    lookup = {value: code for code, value in enumerate(values)}
     codes = np.fromiter((lookup.get(value, -1) for value in column), dtype=np.int32, count=len(column))
     if (codes < 0).any():
         raise InvalidDataError(
             f"column {name!r} holds values that its taxonomy, or the records of the groups, do not have: "
-            f"{int((codes < 0).sum())} records. Add them to the taxonomy, or drop the records."
+            f"{int((codes < 0).sum())} records.",
+            remedy="Add them to the taxonomy, or drop the records.",
         )
-    return codes, tuple(known)
+    return codes, tuple(values)
 
 
-def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str, Sequence[Scalar]]) -> Unscaled:
+def _conformed(X: Any, domain: Domain, *, categorical: bool, categories: Mapping[str, Sequence[Scalar]]) -> Unscaled:
     if not isinstance(domain, Domain):
-        raise InvalidDataError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+        raise InvalidDataError(
+            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
+        )
     columns = conform(X, domain)
     if columns.n_records == 0:
-        raise InvalidDataError("X must hold at least one record, got none. Check the data.")
-    absent = [name for name in known if name not in domain]
+        raise InvalidDataError(f"{parameter('X')} must hold at least one record, got none.", remedy="Check the data.")
+    absent = [name for name in categories if name not in domain]
     if absent:
-        raise InvalidDataError(f"the domain lacks the attribute {absent[0]!r}, whose values are given. Declare it.")
+        raise InvalidDataError(
+            f"the domain lacks the attribute {absent[0]!r}, whose values are given.", remedy="Declare it."
+        )
     numbers, bounds, codes, values, numeric = [], [], [], [], []
     for name in columns.names:
         attribute, array = domain[name], columns.array(name)
         if not np.isfinite(array).all() or (name in columns.codes and (array < 0).any()):
-            raise InvalidDataError(f"column {name!r} holds a missing or undeclared value. Declare or drop it.")
+            raise InvalidDataError(
+                f"column {name!r} holds a missing or undeclared value.", remedy="Declare or drop it."
+            )
         is_category = isinstance(attribute, Category | Binary) and (categorical or isinstance(attribute, Category))
         if is_category and not categorical:
             raise InvalidDataError(
-                f"the attribute {name!r} is a category, and a Euclidean distance needs numbers. Use distance='gower' "
-                "or a SemanticDistance."
+                f"the attribute {name!r} is a category, and a Euclidean distance needs numbers.",
+                remedy=f"Use {parameter('distance', 'gower')} or a SemanticDistance.",
             )
-        numeric.append(not (is_category or name in known))
+        numeric.append(not (is_category or name in categories))
         if numeric[-1]:
             numbers.append(array.astype(np.float64))
             bounds.append((attribute.lo, attribute.hi) if isinstance(attribute, Integer | Real) else (0.0, 1.0))
         else:
             declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
             listed = columns.values(name).tolist()
-            found = _codes_of(name, listed, known.get(name, declared))
-            codes.append(found[0])
-            values.append(found[1])
+            coded = _codes_of(name, listed, categories.get(name, declared))
+            codes.append(coded[0])
+            values.append(coded[1])
     n = columns.n_records
     return Unscaled(
         names=columns.names,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.microaggregation.sums import add, means
 
 __all__ = [
@@ -31,8 +31,12 @@ __all__ = [
 
 
 @compiled
-def push(distances: Any, numbers: Any, places: Any, size: int, distance: float, number: int, place: int) -> None:
+def push(
+    distances: AnyArray, numbers: AnyArray, places: AnyArray, size: int, distance: float, number: int, place: int
+) -> None:
     """Add a record to a heap that holds ``size`` of them."""
+    # Upwards from the new leaf: parents that are nearer, or as near and of a lower number, come down. Ties go by
+    # number, so that groups do not depend on places.
     at = size
     while at > 0:
         parent = (at - 1) // 2
@@ -44,8 +48,11 @@ def push(distances: Any, numbers: Any, places: Any, size: int, distance: float, 
 
 
 @compiled
-def replace_top(distances: Any, numbers: Any, places: Any, size: int, distance: float, number: int, place: int) -> None:
+def replace_top(
+    distances: AnyArray, numbers: AnyArray, places: AnyArray, size: int, distance: float, number: int, place: int
+) -> None:
     """Put a record in the place of the farthest one."""
+    # Downwards: the farther of two children comes up until the new record is farther than both.
     at = 0
     while True:
         child = 2 * at + 1
@@ -64,6 +71,7 @@ def replace_top(distances: Any, numbers: Any, places: Any, size: int, distance: 
     distances[at], numbers[at], places[at] = distance, number, place
 
 
+# Distances of so many places, 4 KB, stay in the first-level cache while all attributes are added to them.
 BLOCK = 512
 
 
@@ -124,14 +132,25 @@ def remaining(
 
 
 @compiled
-def _add_all(state: Any) -> None:
+def _add_all(state: Remaining) -> None:
     for i in range(state.columns.shape[1]):
         add(state.high, state.low, state.columns[:, i], state.factors, state.bits, 1)
 
 
 @compiled
-def fill(columns: Any, codes: Any, tables: Any, squared: bool, n: int, point: Any, kinds: Any, out: Any) -> None:
+def fill(
+    columns: AnyArray,
+    codes: AnyArray,
+    tables: AnyArray,
+    squared: bool,
+    n: int,
+    point: AnyArray,
+    kinds: AnyArray,
+    out: AnyArray,
+) -> None:
     """Write the dissimilarity of the first n records to a point, added up attribute by attribute in their order."""
+    # columns: (p, n); codes: (q, n); tables: (q, c, c); point: (p,); kinds: (q,); out: (n,). Attributes are added in
+    # one order whatever the place of a record, so that equal records have equal distances.
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
         size = last - first
@@ -153,7 +172,7 @@ def fill(columns: Any, codes: Any, tables: Any, squared: bool, n: int, point: An
 
 
 @compiled
-def farthest(distances: Any, numbers: Any, n: int) -> int:
+def farthest(distances: AnyArray, numbers: AnyArray, n: int) -> int:
     """Return the place of the largest distance, the lowest record of equal ones."""
     place = 0
     most, number = distances[0], numbers[0]
@@ -164,8 +183,10 @@ def farthest(distances: Any, numbers: Any, n: int) -> int:
 
 
 @compiled
-def _nearest(distances: Any, numbers: Any, n: int, count: int) -> Any:
+def _nearest(distances: AnyArray, numbers: AnyArray, n: int, count: int) -> Any:
     """Return the places of the ``count`` smallest distances, the lowest records of equal ones, in increasing order."""
+    # distances, numbers: (n,). The first ``count`` fill the heap; each later one replaces the farthest where it is
+    # nearer. Sorted places, so that the caller can take them from the last down.
     heap, heap_numbers = np.empty(count), np.empty(count, dtype=np.int64)
     places = np.empty(count, dtype=np.int64)
     for i in range(count):
@@ -178,8 +199,9 @@ def _nearest(distances: Any, numbers: Any, n: int, count: int) -> Any:
 
 
 @compiled
-def center(state: Any, point: Any, kinds: Any) -> None:
+def center(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
     """Write the mean of what remains, and of each category attribute the closest value, the first of equal ones."""
+    # point: (p,); kinds: (q,). From the exact sums, not from the records: the center costs no pass.
     means(state.high, state.low, state.factors, state.bits, state.cursor[0], point)
     size = state.tables.shape[1]
     for j in range(len(kinds)):
@@ -193,14 +215,15 @@ def center(state: Any, point: Any, kinds: Any) -> None:
 
 
 @compiled
-def measure(state: Any, point: Any, kinds: Any) -> None:
+def measure(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
     """Write how far what remains lies from a point."""
     fill(state.columns, state.codes, state.tables, state.squared, state.cursor[0], point, kinds, state.distances)
 
 
 @compiled
-def remove(state: Any, place: int, group: int) -> None:
+def remove(state: Remaining, place: int, group: int) -> None:
     """Put the record of a place into a group; the last one that remains takes its place."""
+    # What leaves the sums is exactly what entered them: they never drift.
     add(state.high, state.low, state.columns[:, place], state.factors, state.bits, -1)
     last = state.cursor[0] - 1
     state.labels[state.numbers[place]] = group
@@ -215,7 +238,7 @@ def remove(state: Any, place: int, group: int) -> None:
 
 
 @compiled
-def form_group(state: Any, seed: int, k: int) -> Any:
+def form_group(state: Remaining, seed: int, k: int) -> Any:
     """Put a record and the k - 1 nearest others into a new group; distances from it are left for those that remain.
 
     Returns the numbers of the group's records.
@@ -236,7 +259,7 @@ def form_group(state: Any, seed: int, k: int) -> Any:
 
 
 @compiled
-def _label_rest(state: Any) -> None:
+def _label_rest(state: Remaining) -> None:
     """Put all that remain into one new group."""
     for i in range(state.cursor[0]):
         state.labels[state.numbers[i]] = state.cursor[1]
@@ -245,7 +268,7 @@ def _label_rest(state: Any) -> None:
 
 
 @compiled
-def advance(state: Any, k: int, steps: int) -> None:
+def advance(state: Remaining, k: int, steps: int) -> None:
     """Form two groups a step, until none remains or the steps are done."""
     point = np.empty(state.columns.shape[0])
     kinds = np.zeros(state.codes.shape[0], dtype=np.int32)
@@ -253,6 +276,8 @@ def advance(state: Any, k: int, steps: int) -> None:
         n = state.cursor[0]
         if n == 0:
             return
+        # MDAV: fewer than 2k form the last group. From 3k on, a second group forms around the record farthest from
+        # the first; with less the two could not both have k.
         if n < 2 * k:
             _label_rest(state)
             return

@@ -6,12 +6,10 @@ and ties would be decided by the drift. Here each number is a whole number of ti
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 
 __all__ = ["add", "group_means", "means", "on_grid", "word_bits"]
 
@@ -40,8 +38,10 @@ def on_grid(matrix: npt.NDArray[np.float64], bits: int) -> tuple[npt.NDArray[np.
 
 
 @compiled
-def add(high: Any, low: Any, point: Any, factors: Any, bits: int, sign: int) -> None:
+def add(high: AnyArray, low: AnyArray, point: AnyArray, factors: AnyArray, bits: int, sign: int) -> None:
     """Add a record to the two words of each column's sum, or take it away."""
+    # high, low, point, factors: (p,). Whole units in one word, the rest in units of 2^-bits in the other: both exact,
+    # for records on the grid of their column.
     word = 2.0**bits
     for j in range(len(point)):
         scaled = point[j] * factors[j]
@@ -51,8 +51,9 @@ def add(high: Any, low: Any, point: Any, factors: Any, bits: int, sign: int) -> 
 
 
 @compiled
-def means(high: Any, low: Any, factors: Any, bits: int, count: int, out: Any) -> None:
+def means(high: AnyArray, low: AnyArray, factors: AnyArray, bits: int, count: int, out: AnyArray) -> None:
     """Write the correctly rounded sum of each column, divided by the number of records."""
+    # The lower word may hold more than ``bits`` bits, or be negative: the shift carries, the mask keeps what remains.
     mask = (np.int64(1) << bits) - np.int64(1)
     unit = 0.5**bits
     for j in range(len(out)):
@@ -64,8 +65,9 @@ def means(high: Any, low: Any, factors: Any, bits: int, count: int, out: Any) ->
 
 
 @compiled
-def group_means(rows: Any, order: Any, ends: Any, factors: Any, bits: int, out: Any) -> None:
+def group_means(rows: AnyArray, order: AnyArray, ends: AnyArray, factors: AnyArray, bits: int, out: AnyArray) -> None:
     """Write the mean of each group; the records of group g are ``order[ends[g - 1]:ends[g]]``."""
+    # rows: (n, p); order: (n,), the records group by group; ends: (g,); out: (g, p).
     p = rows.shape[1]
     high, low = np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
     first = 0

@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Scalar, is_name, is_scalar
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import checked_range
 from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.scoring import ScoringModel
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, term_importance
 from glassine.models.svg import plain, short
 from glassine.models.terms import Term, finite_array
 
-__all__ = ["LINKS", "AdditiveModel", "explain_global", "model_html", "released_terms", "score_meaning"]
+__all__ = ["LINKS", "AdditiveModel", "model_html", "released_terms", "score_meaning", "summarize_model"]
 
 LINKS = ("identity", "logit", "softmax")
 """How a score becomes a prediction: as it is, as the log-odds of the second class, one score for each class."""
@@ -27,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AdditiveModel:
+class AdditiveModel(ScoringModel):
     """A published additive model: for each record, the intercept plus one score per term.
 
     Parameters
@@ -82,10 +83,10 @@ class AdditiveModel:
 
     def __post_init__(self) -> None:
         for name in ("attributes", "terms", "intercept", "edits", *(("classes",) if self.classes is not None else ())):
-            given: object = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Iterable):
-                raise InvalidModelError(f"the {name} of an additive model must be a list, got {given!r}.")
-            object.__setattr__(self, name, tuple(given))
+            members: object = getattr(self, name)
+            if isinstance(members, str) or not isinstance(members, Iterable):
+                raise InvalidModelError(f"the {name} of an additive model must be a list, got {members!r}.")
+            object.__setattr__(self, name, tuple(members))
         for name in ("target", "source"):
             if not isinstance(getattr(self, name), str):
                 raise InvalidModelError(f"a model's {name} must be a text, got {getattr(self, name)!r}.")
@@ -103,7 +104,9 @@ class AdditiveModel:
         if self.classes is not None and not all(is_scalar(label) for label in self.classes):
             raise InvalidModelError("the classes of an additive model must be strings, finite numbers or Booleans.")
         if self.link == "logit" and len(self.classes or ()) != 2:
-            raise InvalidModelError(f"the link 'logit' needs two classes, got {len(self.classes or ())}. Use softmax.")
+            raise InvalidModelError(
+                f"the link 'logit' needs two classes, got {len(self.classes or ())}.", remedy="Use softmax."
+            )
         intercept = finite_array(self.intercept, "the intercept")
         outputs = len(self.classes or ()) if self.link == "softmax" else 1
         if intercept.shape != (outputs,):
@@ -111,12 +114,15 @@ class AdditiveModel:
         object.__setattr__(self, "intercept", tuple(intercept.tolist()))
         if self.target_bounds is not None:
             if self.classes is not None:
-                raise InvalidModelError("target_bounds are those of a regression's target. Leave them out for classes.")
+                raise InvalidModelError(
+                    f"{parameter('target_bounds')} are those of a regression's target.",
+                    remedy="Leave them out for classes.",
+                )
             object.__setattr__(self, "target_bounds", checked_range(self.target_bounds, "target_bounds"))
 
     def _check_terms(self) -> None:
-        known = set(self.attributes)
-        if not all(is_name(name) for name in self.attributes) or len(known) < len(self.attributes):
+        attributes = set(self.attributes)
+        if not all(is_name(name) for name in self.attributes) or len(attributes) < len(self.attributes):
             raise InvalidModelError("the attributes of an additive model must be non-empty strings, each named once.")
         kinds: dict[str, type] = {}
         names: set[str] = set()
@@ -124,17 +130,19 @@ class AdditiveModel:
             if not isinstance(term, Term):
                 raise InvalidModelError(f"the terms of an additive model must be Term, got {type(term).__name__}.")
             if term.name in names:
-                raise InvalidModelError(f"two terms are named {term.name!r}. Give each a name of its own.")
+                raise InvalidModelError(f"two terms are named {term.name!r}.", remedy="Give each a name of its own.")
             names.add(term.name)
             if term.n_outputs != self.n_outputs:
                 raise InvalidModelError(
                     f"term {term.name!r} has {term.n_outputs} scores per bin, but the model {self.n_outputs} outputs."
                 )
             for bins in term.bins:
-                if bins.attribute not in known:
+                if bins.attribute not in attributes:
                     raise InvalidModelError(f"term {term.name!r} reads {bins.attribute!r}, not one of the attributes.")
                 if kinds.setdefault(bins.attribute, type(bins)) is not type(bins):
-                    raise InvalidModelError(f"terms read {bins.attribute!r} as a number and as a category. Choose one.")
+                    raise InvalidModelError(
+                        f"terms read {bins.attribute!r} as a number and as a category.", remedy="Choose one."
+                    )
 
     @property
     def n_outputs(self) -> int:
@@ -195,9 +203,11 @@ def _check_edits(model: AdditiveModel) -> None:
     """Raise InvalidModelError unless each edit leads from the scores before it to those after it."""
     scores = {term.name: term.scores.copy().reshape(-1) for term in model.terms}
     for number, edit in enumerate(model.edits, start=1):
-        given: object = edit
-        if not isinstance(given, Edit) or given.number != number:
-            raise InvalidModelError("edits must be numbered 1, 2, 3 and so on, in order, without a gap.")
+        member: object = edit
+        if not isinstance(member, Edit) or member.number != number:
+            raise InvalidModelError(
+                f"{parameter('edits')} must be numbered 1, 2, 3 and so on, in order, without a gap."
+            )
         if edit.term not in scores:
             raise InvalidModelError(f"edit {number} changes term {edit.term!r}, which the model lacks.")
         if edit.cells and not edit.cells[-1] < len(scores[edit.term]):
@@ -206,13 +216,13 @@ def _check_edits(model: AdditiveModel) -> None:
         cells = list(edit.cells)
         if scores[edit.term][cells].tolist() != list(edit.after):
             raise InvalidModelError(
-                f"edit {edit.number} of term {edit.term!r} does not lead to the scores that follow it. "
-                "Take the file from where the model was edited, or drop the log."
+                f"edit {edit.number} of term {edit.term!r} does not lead to the scores that follow it.",
+                remedy="Take the file from where the model was edited, or drop the log.",
             )
         scores[edit.term][cells] = edit.before
 
 
-def explain_global(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[ShapeFunction, ...]:
+def summarize_model(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[ShapeFunction, ...]:
     """Return the shape functions of a model, the most important first.
 
     Nothing is spent: it follows from the published model.
@@ -260,7 +270,7 @@ SHOWN_TERMS = 12
 
 def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
     """Return a model as a piece of HTML for a notebook: its shape functions, the most important first."""
-    shapes = explain_global(model, coverage)
+    shapes = summarize_model(model, coverage)
     figures = []
     for shape in shapes[:SHOWN_TERMS]:
         for output in range(min(shape.term.n_outputs, 3)):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from glassine.domain.attributes import LARGEST, Scalar, is_name, is_scalar
 from glassine.domain.literals import number
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 
 __all__ = ["MISSING", "OTHER", "Bins", "CategoryBins", "NumericBins"]
 
@@ -37,7 +37,7 @@ class NumericBins:
         The k points between intervals, strictly increasing, each smaller than 1e300 in size. None for one interval.
     closed : {"right", "left"}, default="right"
         Which interval a value exactly on a cut belongs to: with ``"right"`` the lower one (``x <= cut``, as in
-        :class:`~glassine.Between` and scikit-learn), with ``"left"`` the upper one (``x < cut`` is below, as
+        :class:`~glassine.domain.Between` and scikit-learn), with ``"left"`` the upper one (``x < cut`` is below, as
         in interpret).
     bounds : (float, float), optional
         Published range of the values. It serves drawing only: smaller values fall into the first interval and larger
@@ -71,11 +71,14 @@ class NumericBins:
         _check_name(self.attribute)
         cuts = tuple(_finite(cut, f"a cut of {self.attribute!r}") for cut in _listed(self.cuts, "cuts"))
         if not all(low < high for low, high in pairwise(cuts)):
-            raise InvalidModelError(f"the cuts of {self.attribute!r} must increase strictly. Sort them, drop repeats.")
+            raise InvalidModelError(
+                f"the cuts of {self.attribute!r} must increase strictly.", remedy="Sort them, drop repeats."
+            )
         object.__setattr__(self, "cuts", cuts)
         if self.closed not in ("right", "left"):
             raise InvalidModelError(
-                f"closed must be 'right' (x <= cut is below) or 'left' (x < cut is below), got {self.closed!r}."
+                f"{parameter('closed')} must be 'right' (x <= cut is below) or 'left' (x < cut is below), got "
+                f"{self.closed!r}."
             )
         if self.bounds is not None:
             object.__setattr__(self, "bounds", checked_range(self.bounds, f"the bounds of {self.attribute!r}"))
@@ -98,8 +101,8 @@ class NumericBins:
     def index(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         """Return the bin of each number, NaN being missing; same shape."""
         side: Any = "left" if self.closed == "right" else "right"
-        found = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), values, side=side)
-        return np.where(np.isnan(values), self.n_bins - 1, found)
+        places = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), values, side=side)
+        return np.where(np.isnan(values), self.n_bins - 1, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,9 @@ class CategoryBins:
         _check_name(self.attribute)
         groups = tuple(_listed(group, "groups") for group in _listed(self.groups, "groups"))
         if not groups or not all(groups):
-            raise InvalidModelError(f"{self.attribute!r} needs at least one group, and each group a value. Drop it.")
+            raise InvalidModelError(
+                f"{self.attribute!r} needs at least one group, and each group a value.", remedy="Drop it."
+            )
         listed = tuple(chain.from_iterable(groups))
         for value in listed:
             if value is not None and not is_scalar(value):
@@ -161,10 +166,13 @@ class CategoryBins:
             twice = next(v for i, v in enumerate(listed) if v in listed[:i])
             raise InvalidModelError(
                 f"the groups of {self.attribute!r} must not repeat a value, got {twice!r} twice; 1, 1.0 and True are "
-                "one value. Drop the repeat."
+                "one value.",
+                remedy="Drop the repeat.",
             )
         if listed == (None,):
-            raise InvalidModelError(f"the groups of {self.attribute!r} name no value beside missing ones. Add one.")
+            raise InvalidModelError(
+                f"the groups of {self.attribute!r} name no value beside missing ones.", remedy="Add one."
+            )
 
     @property
     def values(self) -> tuple[Scalar, ...]:
@@ -200,14 +208,14 @@ class CategoryBins:
 Bins: TypeAlias = NumericBins | CategoryBins
 
 
-def checked_range(given: object, what: str) -> tuple[float, float]:
+def checked_range(limits: object, what: str) -> tuple[float, float]:
     """Return two finite numbers in order, or raise InvalidModelError."""
-    pair = _listed(given, what)
+    pair = _listed(limits, what)
     if len(pair) != 2:
         raise InvalidModelError(f"{what} must be a lowest and a highest number, got {len(pair)} values.")
     low, high = (_finite(value, what) for value in pair)
     if not low <= high:
-        raise InvalidModelError(f"{what} must be in order, got {low} and {high}. Swap them.")
+        raise InvalidModelError(f"{what} must be in order, got {low} and {high}.", remedy="Swap them.")
     return low, high
 
 
@@ -216,10 +224,10 @@ def _check_name(name: object) -> None:
         raise InvalidModelError(f"bins need the name of an attribute, a non-empty string, got {name!r}.")
 
 
-def _listed(given: Any, what: str) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidModelError(f"{what} must be a list, got {given!r}.")
-    return tuple(given)
+def _listed(values: Any, what: str) -> tuple[Any, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidModelError(f"{what} must be a list, got {values!r}.")
+    return tuple(values)
 
 
 def _finite(value: object, what: str) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
 from glassine.models.edits import Edit, Parameter, isotonic, smoothed, weighted_mean
@@ -141,8 +141,8 @@ def smooth(
     InvalidParameterError
         If bins have no order, or a parameter is out of its range.
     """
-    given = {**_where(model.term(term), bins), "strength": strength, "passes": passes}
-    return edit(model, "smooth", term, given, output=output, reason=reason)
+    parameters = {**_where(model.term(term), bins), "strength": strength, "passes": passes}
+    return edit(model, "smooth", term, parameters, output=output, reason=reason)
 
 
 def flatten(
@@ -195,8 +195,8 @@ def monotone(
     >>> monotone(model, "age").term("age").scores[:, 0].round(3).tolist()
     [-0.5, 0.55, 0.55, 0.0]
     """
-    given = {**_where(model.term(term), bins), "direction": direction}
-    return edit(model, "monotone", term, given, output=output, reason=reason)
+    parameters = {**_where(model.term(term), bins), "direction": direction}
+    return edit(model, "monotone", term, parameters, output=output, reason=reason)
 
 
 def zero(model: AdditiveModel, term: str, *, output: int | None = None, reason: str = "") -> AdditiveModel:
@@ -242,19 +242,21 @@ def edit(
         If a parameter is absent, unknown or out of its range.
     """
     target = model.term(term)
-    given = _checked(target, action, {**parameters, **({} if output is None else {"output": output})})
+    checked = _checked(target, action, {**parameters, **({} if output is None else {"output": output})})
     if not isinstance(reason, str):
         raise InvalidParameterError(f"a reason must be a text, got {reason!r}.")
     old = target.scores.reshape(-1)
-    new = _applied(target, action, given).reshape(-1)
+    new = _applied(target, action, checked).reshape(-1)
     if not np.isfinite(new).all():
-        raise InvalidModelError(f"{action} of {term!r} leads to scores that are not finite. Scale them down first.")
+        raise InvalidModelError(
+            f"{action} of {term!r} leads to scores that are not finite.", remedy="Scale them down first."
+        )
     cells = np.flatnonzero(new != old).tolist()
     record = Edit(
         number=len(model.edits) + 1,
         action=action,
         term=term,
-        parameters=tuple(given.items()),
+        parameters=tuple(checked.items()),
         cells=tuple(cells),
         before=tuple(old[cells].tolist()),
         after=tuple(new[cells].tolist()),
@@ -318,8 +320,8 @@ def verify(model: AdditiveModel) -> None:
         scores.reshape(-1)[list(record.cells)] = record.after
         if not np.allclose(scores, expected, rtol=CLOSE, atol=CLOSE * float(np.abs(expected).max(initial=0.0))):
             raise InvalidModelError(
-                f"edit {record.number} says {record.text!r}, but changed the scores in another way. "
-                "Undo it, or take the file from where the model was edited."
+                f"edit {record.number} says {record.text!r}, but changed the scores in another way.",
+                remedy="Undo it, or take the file from where the model was edited.",
             )
         states[record.term] = replace(term, scores=scores)
 
@@ -338,17 +340,17 @@ def _where(term: Term, bins: Bin | tuple[Bin, Bin] | None) -> dict[str, Paramete
     return {"first": _bin(term, 0, first), "last": _bin(term, 0, last)}
 
 
-def _bin(term: Term, axis: int, given: Bin) -> int:
+def _bin(term: Term, axis: int, place: Bin) -> int:
     labels = term.bins[axis].labels
-    if isinstance(given, str):
-        if given in labels:
-            return labels.index(given)
+    if isinstance(place, str):
+        if place in labels:
+            return labels.index(place)
         near = ", ".join(repr(label) for label in labels[:8])
-        raise InvalidParameterError(f"{term.name!r} has no bin {given!r}. It has {near}{', ...' * (len(labels) > 8)}.")
-    return given
+        raise InvalidParameterError(f"{term.name!r} has no bin {place!r}. It has {near}{', ...' * (len(labels) > 8)}.")
+    return place
 
 
-def _checked(term: Term, action: str, given: Mapping[str, Any]) -> dict[str, Parameter]:
+def _checked(term: Term, action: str, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
     """Return the parameters of an action in their order, or raise InvalidParameterError."""
     if action not in NEEDED:
         raise InvalidParameterError(f"an edit must be one of {', '.join(NEEDED)}, got {action!r}.")
@@ -358,19 +360,23 @@ def _checked(term: Term, action: str, given: Mapping[str, Any]) -> dict[str, Par
             raise InvalidParameterError(f"{term.name!r} is of two attributes; its cells can be set, shifted or zeroed.")
         names = tuple({"first": "row", "last": "column"}.get(name, name) for name in names)
     elif action in ("smooth", "monotone") and not isinstance(term.bins[0], NumericBins):
-        raise InvalidParameterError(f"the groups of {term.name!r} have no order. Set or flatten them instead.")
+        raise InvalidParameterError(
+            f"the groups of {term.name!r} have no order.", remedy="Set or flatten them instead."
+        )
     allowed = (*names, "output") if term.n_outputs > 1 else names
-    for name in given:
+    for name in parameters:
         if name not in allowed:
             raise InvalidParameterError(f"{action} of {term.name!r} has no parameter {name!r}. It has {allowed}.")
     for name in names:
-        if name not in given:
+        if name not in parameters:
             raise InvalidParameterError(f"{action} of {term.name!r} lacks the parameter {name!r}.")
-    for name, value in given.items():
+    for name, value in parameters.items():
         _check_parameter(term, action, name, value)
-    if "first" in given and not given["first"] <= given["last"]:
-        raise InvalidParameterError(f"a range of bins must be in order, got {given['first']} to {given['last']}.")
-    return {name: _plain(given[name]) for name in allowed if name in given}
+    if "first" in parameters and not parameters["first"] <= parameters["last"]:
+        raise InvalidParameterError(
+            f"a range of bins must be in order, got {parameters['first']} to {parameters['last']}."
+        )
+    return {name: _plain(parameters[name]) for name in allowed if name in parameters}
 
 
 def _check_parameter(term: Term, action: str, name: str, value: Any) -> None:
@@ -387,16 +393,21 @@ def _check_parameter(term: Term, action: str, name: str, value: Any) -> None:
         least = 1 if name == "passes" else 0
         if not is_whole(value) or not least <= value <= limits[name]:
             raise InvalidParameterError(
-                f"{name} of {action} of {term.name!r} must be a whole number from {least} to {limits[name]}, "
+                f"{parameter(name)} of {action} of {term.name!r} must be a whole number from {least} to "
+                f"{limits[name]}, "
                 f"got {value!r}."
             )
     elif name == "direction":
         if value not in DIRECTIONS:
-            raise InvalidParameterError(f"direction must be one of {', '.join(DIRECTIONS)}, got {value!r}.")
+            raise InvalidParameterError(
+                f"{parameter('direction')} must be one of {', '.join(DIRECTIONS)}, got {value!r}."
+            )
     elif isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
-        raise InvalidParameterError(f"{name} of {action} of {term.name!r} must be a finite number, got {value!r}.")
+        raise InvalidParameterError(
+            f"{parameter(name)} of {action} of {term.name!r} must be a finite number, got {value!r}."
+        )
     elif name == "strength" and not 0 < value <= 1:
-        raise InvalidParameterError(f"strength must lie in (0, 1], got {value!r}.")
+        raise InvalidParameterError(f"{parameter('strength')} must lie in (0, 1], got {value!r}.")
 
 
 def _plain(value: Any) -> Parameter:
@@ -405,35 +416,39 @@ def _plain(value: Any) -> Parameter:
     return int(value) if is_whole(value) else float(value)
 
 
-def _applied(term: Term, action: str, given: Mapping[str, Any]) -> Array:
+def _applied(term: Term, action: str, parameters: Mapping[str, Any]) -> Array:
     """Return the scores of a term after an action with checked parameters."""
     scores = term.scores.copy()
-    outputs = [given["output"]] if "output" in given else range(term.n_outputs)
+    outputs = [parameters["output"]] if "output" in parameters else range(term.n_outputs)
     if action == "zero":
         scores[..., list(outputs)] = 0.0
         return scores
     cells: tuple[Any, ...]
-    cells = (given["row"], given["column"]) if "row" in given else (slice(given["first"], given["last"] + 1),)
+    cells = (
+        (parameters["row"], parameters["column"])
+        if "row" in parameters
+        else (slice(parameters["first"], parameters["last"] + 1),)
+    )
     weights = (np.ones(term.shape) if term.weights is None else term.weights)[cells].reshape(-1).tolist()
     for k in outputs:
         part = scores[(*cells, k)]
         if action == "set":
-            scores[(*cells, k)] = given["value"]
+            scores[(*cells, k)] = parameters["value"]
         elif action == "shift":
-            scores[(*cells, k)] = part + given["by"]
+            scores[(*cells, k)] = part + parameters["by"]
         else:
-            scores[(*cells, k)] = _row(action, part.tolist(), weights, given)
+            scores[(*cells, k)] = _row(action, part.tolist(), weights, parameters)
     # Adding zero turns -0.0, which JSON keeps and a browser does not, into 0.0.
     return scores + 0.0
 
 
-def _row(action: str, scores: list[float], weights: list[float], given: Mapping[str, Any]) -> list[float]:
+def _row(action: str, scores: list[float], weights: list[float], parameters: Mapping[str, Any]) -> list[float]:
     if action == "flatten":
         return [weighted_mean(scores, weights)] * len(scores)
     if action == "monotone":
-        if given["direction"] == "increasing":
+        if parameters["direction"] == "increasing":
             return isotonic(scores, weights)
         return [-score for score in isotonic([-score for score in scores], weights)]
-    for _ in range(given["passes"]):
-        scores = smoothed(scores, weights, given["strength"])
+    for _ in range(parameters["passes"]):
+        scores = smoothed(scores, weights, parameters["strength"])
     return scores

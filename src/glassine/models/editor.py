@@ -45,29 +45,29 @@ class Editor:
         self.model = model
         self.undone: tuple[Edit, ...] = ()
 
-    def set(self, term: str, bins: Any, value: float, **given: Any) -> Editor:
+    def set(self, term: str, bins: Any, value: float, **options: Any) -> Editor:
         """Set scores; see :func:`glassine.models.editing.set_score`."""
-        return self._do(applying.set_score, term, bins, value, **given)
+        return self._do(applying.set_score, term, bins, value, **options)
 
-    def shift(self, term: str, bins: Any, by: float, **given: Any) -> Editor:
+    def shift(self, term: str, bins: Any, by: float, **options: Any) -> Editor:
         """Add to scores; see :func:`glassine.models.editing.shift`."""
-        return self._do(applying.shift, term, bins, by, **given)
+        return self._do(applying.shift, term, bins, by, **options)
 
-    def smooth(self, term: str, bins: Any = None, **given: Any) -> Editor:
+    def smooth(self, term: str, bins: Any = None, **options: Any) -> Editor:
         """Smooth scores; see :func:`glassine.models.editing.smooth`."""
-        return self._do(applying.smooth, term, bins, **given)
+        return self._do(applying.smooth, term, bins, **options)
 
-    def flatten(self, term: str, bins: Any = None, **given: Any) -> Editor:
+    def flatten(self, term: str, bins: Any = None, **options: Any) -> Editor:
         """Replace scores by their mean; see :func:`glassine.models.editing.flatten`."""
-        return self._do(applying.flatten, term, bins, **given)
+        return self._do(applying.flatten, term, bins, **options)
 
-    def monotone(self, term: str, direction: str = "increasing", bins: Any = None, **given: Any) -> Editor:
+    def monotone(self, term: str, direction: str = "increasing", bins: Any = None, **options: Any) -> Editor:
         """Put scores in order; see :func:`glassine.models.editing.monotone`."""
-        return self._do(applying.monotone, term, direction, bins, **given)
+        return self._do(applying.monotone, term, direction, bins, **options)
 
-    def zero(self, term: str, **given: Any) -> Editor:
+    def zero(self, term: str, **options: Any) -> Editor:
         """Set a term to zero; see :func:`glassine.models.editing.zero`."""
-        return self._do(applying.zero, term, **given)
+        return self._do(applying.zero, term, **options)
 
     def undo(self, n: int = 1) -> Editor:
         """Take back the last ``n`` edits."""
@@ -95,8 +95,8 @@ class Editor:
         """Take back every edit, also those of the model that the editor started from."""
         return self.undo(len(self.model.edits))
 
-    def _do(self, action: Callable[..., AdditiveModel], *given: Any, **named: Any) -> Editor:
-        self.model = action(self.model, *given, **named)
+    def _do(self, action: Callable[..., AdditiveModel], *arguments: Any, **named: Any) -> Editor:
+        self.model = action(self.model, *arguments, **named)
         self.undone = ()
         return self
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 
 __all__ = ["ACTIONS", "FLOOR", "LARGEST_SCORE", "Edit", "Parameter", "isotonic", "smoothed", "weighted_mean"]
 
@@ -145,7 +145,7 @@ class Edit:
 
     def __post_init__(self) -> None:
         if not is_whole(self.number) or not self.number >= 1:
-            raise InvalidModelError(f"edits are numbered from 1, got {self.number!r}.")
+            raise InvalidModelError(f"{parameter('edits')} are numbered from 1, got {self.number!r}.")
         what = f"edit {self.number}"
         if self.action not in ACTIONS:
             raise InvalidModelError(f"{what} must be one of {', '.join(ACTIONS)}, got {self.action!r}.")
@@ -165,17 +165,17 @@ class Edit:
     @property
     def text(self) -> str:
         """What was done and with what, on one line."""
-        given = ", ".join(f"{name} {value}" for name, value in self.parameters)
-        return f"{self.action} {self.term}{f', {given}' if given else ''}"
+        listed = ", ".join(f"{name} {value}" for name, value in self.parameters)
+        return f"{self.action} {self.term}{f', {listed}' if listed else ''}"
 
     def __str__(self) -> str:
         count = f"{len(self.cells)} score{'' if len(self.cells) == 1 else 's'}"
         return f"{self.number}. {self.text}: {count}{f' ({self.reason})' if self.reason else ''}"
 
 
-def _parameters(given: Any, what: str) -> tuple[tuple[str, Parameter], ...]:
+def _parameters(pairs: Any, what: str) -> tuple[tuple[str, Parameter], ...]:
     out = []
-    for entry in given:
+    for entry in pairs:
         if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
             raise InvalidModelError(f"the parameters of {what} must be pairs of a name and a value, got {entry!r}.")
         name, value = entry
@@ -185,13 +185,13 @@ def _parameters(given: Any, what: str) -> tuple[tuple[str, Parameter], ...]:
             raise InvalidModelError(f"parameter {name!r} of {what} must be a text or a finite number, got {value!r}.")
         out.append((name, value))
     if len(dict(out)) < len(out):
-        raise InvalidModelError(f"{what} names a parameter twice. Name each once.")
+        raise InvalidModelError(f"{what} names a parameter twice.", remedy="Name each once.")
     return tuple(out)
 
 
-def _scores(given: Iterable[Any], what: str) -> tuple[float, ...]:
+def _scores(values: Iterable[Any], what: str) -> tuple[float, ...]:
     out = []
-    for value in given:
+    for value in values:
         plain = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
         if not abs(plain) <= LARGEST_SCORE:
             raise InvalidModelError(f"{what} must be finite numbers, got {value!r}.")

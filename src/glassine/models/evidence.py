@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.domain.literals import all_of, attributes_of, without_closed
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.domain.literals import all_of, without_closed
+from glassine.errors import InvalidModelError, parameter
 from glassine.models.guarantee import Guarantee
 
-__all__ = ["Cell", "Evidence", "Model", "predict"]
+__all__ = ["Cell", "Evidence", "Model", "class_array"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +60,15 @@ class Evidence:
         whole = [] if self.counts is None else list(self.counts)
         for count in whole if self.total is None else [*whole, self.total]:
             if not is_whole(count) or not count >= 0:
-                raise InvalidModelError(f"counts must be whole numbers of at least 0, got {count!r}.")
+                raise InvalidModelError(f"{parameter('counts')} must be whole numbers of at least 0, got {count!r}.")
         if self.total is not None:
             object.__setattr__(self, "total", int(self.total))
         if self.counts is not None:
             object.__setattr__(self, "counts", tuple(int(count) for count in self.counts))
             if self.total is not None and sum(self.counts) != self.total:
                 raise InvalidModelError(
-                    f"class counts must add up to the total, got {list(self.counts)} and {self.total}. Mend either."
+                    f"class counts must add up to the total, got {list(self.counts)} and {self.total}.",
+                    remedy="Mend either.",
                 )
         if self.label is not None and not (is_whole(self.label) and self.label >= 0):
             raise InvalidModelError(f"a label must be the index of a class, got {self.label!r}.")
@@ -185,22 +186,18 @@ class Model(Protocol):
         """Every literal of the model, each once."""
         ...
 
-    def apply(self, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
-        """Return for each record the index of its cell."""
+    def apply(self, data: object) -> npt.NDArray[np.intp]:
+        """Return for each record the index of its cell, shape (n,)."""
         ...
 
 
-def predict(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the predicted class or value of each record, None where the cell publishes neither."""
-    cells = model.cells
-    out = np.empty(len(cells), dtype=object)
-    for i, cell in enumerate(cells):
-        label = cell.evidence.prediction
-        if model.classes is not None and label is not None:
-            out[i] = model.classes[label]
-        elif model.classes is None:
-            out[i] = cell.evidence.value
-    return np.asarray(out[model.apply(columns)])
+def class_array(classes: Sequence[Scalar]) -> npt.NDArray[Any]:
+    """Return classes as an array of one type; of objects where they are mixed."""
+    if len({type(value) for value in classes}) <= 1:
+        return np.array(classes)
+    out = np.empty(len(classes), dtype=object)
+    out[:] = classes
+    return out
 
 
 def are_exact(approximate: bool, guarantee: Guarantee | None) -> bool:
@@ -214,25 +211,13 @@ def check_guarantee(guarantee: object) -> None:
         raise InvalidModelError(f"a model's guarantee must be a Guarantee or None, got {guarantee!r}.")
 
 
-def needed_columns(model: Model, columns: dict[str, npt.NDArray[Any]]) -> int:
-    """Return the number of records after checking that no attribute that the model tests is absent.
-
-    Raises
-    ------
-    InvalidDataError
-        If a tested attribute is not a column.
-    """
-    for name in attributes_of(model.literals):
-        if name not in columns:
-            raise InvalidDataError(f"data lack the column {name!r}, which the model tests. Add or rename it.")
-    return len(next(iter(columns.values()))) if columns else 0
-
-
 def check_classes(classes: tuple[Scalar, ...] | None, evidence: Sequence[Evidence], what: str) -> None:
     """Raise InvalidModelError if evidence does not fit the classes."""
     if classes is not None:
         if not classes:
-            raise InvalidModelError(f"a {what} needs at least one class, got none. Give None for a regression.")
+            raise InvalidModelError(
+                f"a {what} needs at least one class, got none.", remedy="Give None for a regression."
+            )
         if len(set(classes)) < len(classes):
             raise InvalidModelError(f"the classes of a {what} must differ, got {list(classes)}.")
     for i, entry in enumerate(evidence):

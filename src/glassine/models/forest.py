@@ -9,7 +9,7 @@ import numpy as np
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 from glassine.models.tree import DecisionTree
 
 __all__ = ["Forest"]
@@ -63,19 +63,21 @@ class Forest:
         if not self.trees:
             raise InvalidModelError("a forest needs at least one tree, got none.")
         for i, tree in enumerate(self.trees):
-            given: object = tree
-            if not isinstance(given, DecisionTree):
-                raise InvalidModelError(f"a forest holds decision trees, got {type(given).__name__} at place {i}.")
+            member: object = tree
+            if not isinstance(member, DecisionTree):
+                raise InvalidModelError(f"a forest holds decision trees, got {type(member).__name__} at place {i}.")
             if (tree.attributes, tree.classes) != (self.attributes, self.classes):
                 raise InvalidModelError(f"tree {i} of the forest has other attributes or classes than the first tree.")
         if not self.bootstrap and (self.drawn is not None or self.multiplicities is not None):
             raise InvalidModelError(
-                "a forest without bootstrap draws nothing. Say that it has bootstrap, or drop them."
+                "a forest without bootstrap draws nothing.", remedy="Say that it has bootstrap, or drop them."
             )
         if self.n_records is None and not self.bootstrap:
             object.__setattr__(self, "n_records", self.trees[0].n_records)
         if self.n_records is not None and not (is_whole(self.n_records) and self.n_records >= 0):
-            raise InvalidModelError(f"n_records must be a whole number of at least 0, got {self.n_records!r}.")
+            raise InvalidModelError(
+                f"{parameter('n_records')} must be a whole number of at least 0, got {self.n_records!r}."
+            )
         if self.drawn is not None:
             self._check_drawn(self.drawn)
         if self.multiplicities is not None:
@@ -84,13 +86,17 @@ class Forest:
     def _check_drawn(self, drawn: tuple[Table, ...]) -> None:
         width = 1 if self.classes is None else len(self.classes)
         if len(drawn) != len(self.trees):
-            raise InvalidModelError(f"draws of {len(drawn)} trees are given for a forest of {len(self.trees)}.")
+            raise InvalidModelError(
+                f"{parameter('draws')} of {len(drawn)} trees are given for a forest of {len(self.trees)}."
+            )
         for i, (tree, table) in enumerate(zip(self.trees, drawn, strict=True)):
             if len(table) != len(tree.cells) or any(len(row) != width for row in table):
                 raise InvalidModelError(f"the draws of tree {i} must be {len(tree.cells)} rows of {width} numbers.")
             for cell, row in zip(tree.cells, table, strict=True):
                 if not all(is_whole(draws) and draws >= 0 for draws in row):
-                    raise InvalidModelError(f"draws must be whole numbers of at least 0, got {row!r} in tree {i}.")
+                    raise InvalidModelError(
+                        f"{parameter('draws')} must be whole numbers of at least 0, got {row!r} in tree {i}."
+                    )
                 size = cell.evidence.size
                 if size is not None and not sum(1 for draws in row if draws) <= size <= sum(row):
                     raise InvalidModelError(f"a leaf of tree {i} holds {size} records, but {sum(row)} draws.")
@@ -103,7 +109,7 @@ class Forest:
         for i, (tree, row, drawn) in enumerate(zip(self.trees, table, self.drawn, strict=True)):
             if not all(is_whole(times) and times >= 0 for times in row):
                 raise InvalidModelError(
-                    f"multiplicities must be whole numbers of at least 0; those of tree {i} are not."
+                    f"{parameter('multiplicities')} must be whole numbers of at least 0; those of tree {i} are not."
                 )
             different, draws = sum(1 for times in row if times), int(np.sum(drawn))
             if sum(row) != draws or tree.n_records not in (None, different):

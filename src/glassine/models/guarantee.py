@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.errors import InvalidModelError, quoted
+from glassine.errors import InvalidModelError, parameter, quoted
 
 __all__ = ["NEIGHBORING", "Guarantee"]
 
@@ -78,7 +78,8 @@ class Guarantee:
             raise InvalidModelError(f"a guarantee's delta must lie in [0, 1), got {self.delta}.")
         if self.count_scale is not None and not self.count_scale > 0:
             raise InvalidModelError(
-                f"a guarantee's count_scale must be positive, got {self.count_scale}. Give None if no count is noisy."
+                f"a guarantee's {parameter('count_scale')} must be positive, got {self.count_scale}.",
+                remedy="Give None if no count is noisy.",
             )
         if self.neighboring not in NEIGHBORING:
             raise InvalidModelError(
@@ -87,11 +88,12 @@ class Guarantee:
         most: object = self.records_per_person
         if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_RECORDS):
             raise InvalidModelError(
-                f"a guarantee's records_per_person must be a whole number in [1, {MOST_RECORDS:,}], got {quoted(most)}."
+                f"a guarantee's {parameter('records_per_person')} must be a whole number in [1, {MOST_RECORDS:,}], "
+                f"got {quoted(most)}."
             )
         if (most is not None) != (self.neighboring == "add-or-remove-one-person"):
             raise InvalidModelError(
-                f"a guarantee's records_per_person, {most!r}, contradicts its neighboring relation, "
+                f"a guarantee's {parameter('records_per_person')}, {most!r}, contradicts its neighboring relation, "
                 f"{self.neighboring!r}. It goes with 'add-or-remove-one-person' alone."
             )
         caveats: object = self.caveats

@@ -1,4 +1,4 @@
-"""Probabilities of classes, as they follow from what a model publishes."""
+"""Predictions and probabilities of classes, as they follow from what a model publishes of its cells."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.errors import InvalidModelError
-from glassine.models.evidence import Evidence, Model
+from glassine.models.evidence import Evidence, Model, class_array
 
-__all__ = ["SMOOTHING", "cell_probabilities", "predict_proba"]
+__all__ = ["SMOOTHING", "CellModel", "cell_probabilities"]
 
 SMOOTHING = 1.0
 """Records of each class that are added to noisy counts, so that noise alone makes no class impossible."""
@@ -30,21 +30,62 @@ def cell_probabilities(model: Model) -> tuple[tuple[float, ...] | None, ...]:
         If the model is a regression.
     """
     if model.classes is None:
-        raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
+        raise InvalidModelError("a regression has no probabilities of classes.", remedy="Use its predictions.")
     smoothing = SMOOTHING if _is_noisy(model) else 0.0
     return tuple(_probabilities(cell.evidence, len(model.classes), smoothing) for cell in model.cells)
 
 
-def predict_proba(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
-    """Return the probability of each class for each record, shape (n, classes); NaN where it is not published.
+class CellModel:
+    """What predicts by the cell that captures a record: a tree or a rule list.
 
-    Raises
-    ------
-    InvalidModelError
-        If the model is a regression.
+    Methods take the records as :func:`glassine.models.records.read_records` does: a data frame, arrays by name, an
+    array of shape (n, d), a table.
     """
-    rows = [known or (math.nan,) * len(model.classes or ()) for known in cell_probabilities(model)]
-    return np.asarray(np.array(rows)[model.apply(columns)])
+
+    def predict(self: Model, data: object) -> npt.NDArray[Any]:
+        """Return the predicted class or value of each record, shape (n,); None where its cell publishes neither.
+
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
+            The records; columns that the model does not test are ignored.
+
+        Raises
+        ------
+        InvalidDataError
+            As for ``apply``.
+        """
+        told = [cell.evidence for cell in self.cells]
+        if self.classes is None:
+            values = [entry.value for entry in told]
+            table = np.array(values, dtype=object if None in values else np.float64)
+        else:
+            labels = [entry.prediction for entry in told]
+            names = class_array(self.classes)
+            if None in labels:
+                names = np.array([*self.classes, None], dtype=object)
+            table = names[[-1 if label is None else label for label in labels]]
+        return np.asarray(table[self.apply(data)])
+
+    def predict_proba(self: Model, data: object) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each record, shape (n, classes); NaN where it is not published.
+
+        It follows from the published counts; see :func:`cell_probabilities`.
+
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
+            As for :meth:`predict`.
+
+        Raises
+        ------
+        InvalidModelError
+            If the model is a regression.
+        InvalidDataError
+            As for ``apply``.
+        """
+        rows = [known or (math.nan,) * len(self.classes or ()) for known in cell_probabilities(self)]
+        return np.asarray(np.array(rows)[self.apply(data)])
 
 
 def _is_noisy(model: Model) -> bool:

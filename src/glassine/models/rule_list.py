@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,10 @@ import numpy.typing as npt
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
-from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee, needed_columns
+from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.probabilities import CellModel
+from glassine.models.records import read_records
 
 __all__ = ["MAX_RULES", "Rule", "RuleList"]
 
@@ -38,7 +39,7 @@ class Rule:
 
 
 @dataclass(frozen=True, repr=False)
-class RuleList:
+class RuleList(CellModel):
     """A published rule list.
 
     Parameters
@@ -76,17 +77,21 @@ class RuleList:
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
         if not self.rules or self.rules[-1].antecedent:
-            raise InvalidModelError("a rule list must end with a default rule, one without conditions. Add an else.")
+            raise InvalidModelError(
+                "a rule list must end with a default rule, one without conditions.", remedy="Add an else."
+            )
         if len(self.rules) > MAX_RULES:
             raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, got {len(self.rules):,}.")
-        known = set(self.attributes)
-        if len(known) < len(self.attributes):
-            raise InvalidModelError("a rule list names an attribute twice. Name each once.")
+        names = set(self.attributes)
+        if len(names) < len(self.attributes):
+            raise InvalidModelError("a rule list names an attribute twice.", remedy="Name each once.")
         for i, rule in enumerate(self.rules[:-1], start=1):
             if not rule.antecedent:
-                raise InvalidModelError(f"rule {i} has no condition, so no later rule captures anything. Put it last.")
+                raise InvalidModelError(
+                    f"rule {i} has no condition, so no later rule captures anything.", remedy="Put it last."
+                )
             for literal in rule.antecedent:
-                if literal.attribute not in known:
+                if literal.attribute not in names:
                     raise InvalidModelError(f"rule {i} tests {literal.attribute!r}, not an attribute of the list.")
         check_classes(self.classes, [rule.evidence for rule in self.rules], "rule list")
         check_guarantee(self.guarantee)
@@ -115,26 +120,26 @@ class RuleList:
         sizes = [rule.evidence.size for rule in self.rules]
         return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
-    def apply(self, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
-        """Return for each record the index of the rule that captures it.
+    def apply(self, data: object) -> npt.NDArray[np.intp]:
+        """Return for each record the index of the rule that captures it, shape (n,).
 
         Parameters
         ----------
-        columns : dict of str to ndarray, shape (n,)
-            The records, column by column.
+        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
+            The records; see :func:`glassine.models.records.read_records`.
 
         Raises
         ------
         InvalidDataError
             If a tested attribute is absent.
         """
-        n = needed_columns(self, columns)
-        out = np.full(n, len(self.rules) - 1, dtype=np.intp)
-        rows = np.arange(n)
+        records = read_records(data, self.attributes, self.literals)
+        out = np.full(records.n_records, len(self.rules) - 1, dtype=np.intp)
+        rows = np.arange(records.n_records)
         for i, rule in enumerate(self.rules[:-1]):
             captured = np.ones(len(rows), dtype=bool)
             for literal in rule.antecedent:
-                captured &= literal.holds(columns[literal.attribute][rows])
+                captured &= records.holds(literal, rows)
             out[rows[captured]] = i
             rows = rows[~captured]
         return out

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,28 +15,67 @@ from glassine.data.conform import Columns, Outside, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidModelError
-from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.models.evidence import class_array
 from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
+from glassine.models.terms import Term
 
-__all__ = [
-    "LocalExplanation",
-    "bin_indices",
-    "explain",
-    "local_html",
-    "predict",
-    "predict_proba",
-    "probabilities_of",
-    "read_records",
-    "scores",
-]
+__all__ = ["Additive", "Contributions", "ScoringModel", "bin_indices", "contributions_html", "read_records"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 
-def read_records(model: AdditiveModel, data: Any) -> Columns | None:
+class Additive(Protocol):
+    """What scores are made of: see :class:`glassine.models.additive.AdditiveModel`."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the attributes that the model was given, in order."""
+        ...
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms, in the order in which their scores are added."""
+        ...
+
+    @property
+    def intercept(self) -> tuple[float, ...]:
+        """Score of every record before any term, one per output."""
+        ...
+
+    @property
+    def link(self) -> str:
+        """What scores stand for."""
+        ...
+
+    @property
+    def classes(self) -> tuple[Scalar, ...] | None:
+        """Names of the classes; None for a regression."""
+        ...
+
+    @property
+    def target_bounds(self) -> tuple[float, float] | None:
+        """Range to which predictions of a regression are clipped."""
+        ...
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores per record."""
+        ...
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The attributes that some term reads."""
+        ...
+
+    def scores(self, data: object) -> Array:
+        """Return the score of each record, shape (n, outputs)."""
+        ...
+
+
+def read_records(model: Additive, data: Any) -> Columns | None:
     """Return the attributes that a model reads as columns; None where it reads none.
 
     Parameters
@@ -60,7 +99,8 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
         if data.ndim != 2 or data.shape[1] != len(model.attributes):
             raise InvalidDataError(
                 f"an array of records must have shape (n, {len(model.attributes)}), one column per attribute in "
-                f"order, got {data.shape}. Pass a data frame to name the columns."
+                f"order, got {data.shape}.",
+                remedy="Pass a data frame to name the columns.",
             )
         data = dict(zip(model.attributes, data.T, strict=True))
     if not names:
@@ -72,7 +112,7 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
     )
 
 
-def _attribute(model: AdditiveModel, name: str) -> Attribute:
+def _attribute(model: Additive, name: str) -> Attribute:
     """Return what the bins of an attribute imply about it: any number, or one of the listed values."""
     found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
     values = dict.fromkeys(chain.from_iterable(bins.values for bins in found if isinstance(bins, CategoryBins)))
@@ -86,7 +126,7 @@ def _n_records(data: Any) -> int:
         return len(data)
     except TypeError:
         raise InvalidDataError(
-            f"the model reads no attribute, so data need a length, got {type(data).__name__}. Collect it."
+            f"the model reads no attribute, so data need a length, got {type(data).__name__}.", remedy="Collect it."
         ) from None
 
 
@@ -99,7 +139,7 @@ def _bins_of(bins: Bins, columns: Columns) -> Indices:
     return found
 
 
-def _indices(model: AdditiveModel, data: Any) -> tuple[int, Iterator[Indices]]:
+def _indices(model: Additive, data: Any) -> tuple[int, Iterator[Indices]]:
     """Return the number of records and, term by term, the flat index of each record's bin or cell."""
     columns = read_records(model, data)
     if columns is None:
@@ -107,7 +147,7 @@ def _indices(model: AdditiveModel, data: Any) -> tuple[int, Iterator[Indices]]:
     return columns.n_records, _walk(model, columns)
 
 
-def _walk(model: AdditiveModel, columns: Columns) -> Iterator[Indices]:
+def _walk(model: Additive, columns: Columns) -> Iterator[Indices]:
     pairs = Counter(bins for term in model.terms for bins in term.bins)
     known: dict[Bins, Indices] = {}
     for term in model.terms:
@@ -119,13 +159,13 @@ def _walk(model: AdditiveModel, columns: Columns) -> Iterator[Indices]:
         yield parts[0] if len(parts) == 1 else parts[0] * term.shape[1] + parts[1]
 
 
-def bin_indices(model: AdditiveModel, data: Any) -> tuple[Indices, ...]:
+def bin_indices(model: Additive, data: Any) -> tuple[Indices, ...]:
     """Return for each term the bin of each record, shape (n,); of a pair, its cell in row-major order.
 
     Parameters
     ----------
     model, data
-        As for :func:`scores`.
+        As for :func:`read_records`.
 
     Examples
     --------
@@ -138,88 +178,122 @@ def bin_indices(model: AdditiveModel, data: Any) -> tuple[Indices, ...]:
     return tuple(_indices(model, data)[1])
 
 
-def scores(model: AdditiveModel, data: Any) -> Array:
-    """Return the score of each record: the intercept, then the scores of the terms added in order.
+class ScoringModel:
+    """What predicts by a score: an intercept, to which each term adds the score of the record's bin.
 
-    The additions are done in this order in double precision, here as in every export, so that all agree to the last
-    digit.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        The model.
-    data : data frame, mapping of str to ndarray, or ndarray
-        The records, as for :func:`read_records`.
-
-    Returns
-    -------
-    ndarray, shape (n, outputs)
-
-    Raises
-    ------
-    InvalidDataError
-        If a column is absent, or its type cannot hold values of its attribute.
+    Methods take the records as :func:`read_records` does: a data frame, arrays by name, an array of shape (n, d), a
+    table.
     """
-    n, found = _indices(model, data)
-    out: Array = np.tile(np.array(model.intercept), (n, 1))
-    for term, index in zip(model.terms, found, strict=True):
-        out += term.scores.reshape(-1, model.n_outputs)[index]
-    return out
 
+    def scores(self: Additive, data: object) -> Array:
+        """Return the score of each record, shape (n, outputs): the intercept, then the terms' scores added in order.
 
-def predict(model: AdditiveModel, data: Any) -> npt.NDArray[Any]:
-    """Return the predicted class or value of each record, shape (n,).
+        The additions are done in this order in double precision, here as in every export, so that all agree to the last
+        digit.
 
-    Of two classes the second is predicted where its log-odds are positive; of more, the first of the largest scores. A
-    regression's score is clipped to its ``target_bounds``.
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
+            The records; columns that no term reads are ignored.
 
-    Parameters
-    ----------
-    model, data
-        As for :func:`scores`.
-    """
-    found = scores(model, data)
-    if model.classes is None:
-        return found[:, 0] if model.target_bounds is None else np.clip(found[:, 0], *model.target_bounds)
-    chosen = (found[:, 0] > 0).astype(np.intp) if model.link == "logit" else found.argmax(axis=1)
-    return np.asarray(_labels(model.classes)[chosen])
+        Raises
+        ------
+        InvalidDataError
+            If a column is absent, or its type cannot hold values of its attribute.
+        """
+        n, indices = _indices(self, data)
+        out: Array = np.tile(np.array(self.intercept), (n, 1))
+        for term, index in zip(self.terms, indices, strict=True):
+            out += term.scores.reshape(-1, self.n_outputs)[index]
+        return out
 
+    def predict(self: Additive, data: object) -> npt.NDArray[Any]:
+        """Return the predicted class or value of each record, shape (n,).
 
-def predict_proba(model: AdditiveModel, data: Any) -> Array:
-    """Return the probability of each class for each record, shape (n, classes).
+        Of two classes the second is predicted where its log-odds are positive; of more, the first of the largest
+        scores. A regression's score is clipped to its ``target_bounds``.
 
-    Raises
-    ------
-    InvalidModelError
-        If the model is a regression.
-    """
-    return probabilities_of(model, scores(model, data))
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
+            As for :meth:`scores`.
 
+        Raises
+        ------
+        InvalidDataError
+            As for :meth:`scores`.
+        """
+        found = self.scores(data)
+        if self.classes is None:
+            return found[:, 0] if self.target_bounds is None else np.clip(found[:, 0], *self.target_bounds)
+        chosen = (found[:, 0] > 0).astype(np.intp) if self.link == "logit" else found.argmax(axis=1)
+        return np.asarray(class_array(self.classes)[chosen])
 
-def probabilities_of(model: AdditiveModel, found: Array) -> Array:
-    """Return the probability of each class that scores stand for, shape (n, classes)."""
-    if model.classes is None:
-        raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
-    if model.link == "logit":
-        shrunk = np.exp(-np.abs(found[:, 0]))
-        rare, common = shrunk / (1 + shrunk), 1 / (1 + shrunk)
-        second = np.where(found[:, 0] > 0, common, rare)
-        return np.column_stack([np.where(found[:, 0] > 0, rare, common), second])
-    powers = np.exp(found - found.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    def predict_proba(self: Additive, data: object) -> Array:
+        """Return the probability of each class for each record, shape (n, classes).
 
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
+            As for :meth:`scores`.
 
-def _labels(classes: tuple[Scalar, ...]) -> npt.NDArray[Any]:
-    """Return the classes as an array of their own type, or of objects where they mix types."""
-    if len({type(label) for label in classes}) == 1:
-        return np.array(classes)
-    out = np.empty(len(classes), dtype=object)
-    out[:] = classes
-    return out
+        Raises
+        ------
+        InvalidModelError
+            If the model is a regression.
+        InvalidDataError
+            As for :meth:`scores`.
+        """
+        if self.classes is None:
+            raise InvalidModelError("a regression has no probabilities of classes.", remedy="Use its predictions.")
+        found = self.scores(data)
+        if self.link == "logit":
+            shrunk = np.exp(-np.abs(found[:, 0]))
+            rare, common = shrunk / (1 + shrunk), 1 / (1 + shrunk)
+            second = np.where(found[:, 0] > 0, common, rare)
+            return np.column_stack([np.where(found[:, 0] > 0, rare, common), second])
+        powers = np.exp(found - found.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def contributions(self: Additive, data: object) -> Contributions:
+        """Return what each term adds to the score of each record.
+
+        Nothing is spent: it follows from the published model.
+
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
+            As for :meth:`scores`.
+
+        Examples
+        --------
+        >>> from glassine.models import AdditiveModel, NumericBins, Term
+        >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
+        >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.125,), link="logit", classes=(0, 1))
+        >>> local = model.contributions({"age": np.array([40, 41])})
+        >>> local.record(0), float(local.scores[0, 0])
+        ((('age', '<= 40', -0.5),), -0.375)
+        """
+        n, indices = _indices(self, data)
+        bins = np.zeros((n, len(self.terms)), dtype=np.intp)
+        added = np.zeros((n, len(self.terms), self.n_outputs))
+        total: Array = np.tile(np.array(self.intercept), (n, 1))
+        for k, (term, index) in enumerate(zip(self.terms, indices, strict=True)):
+            bins[:, k] = index
+            added[:, k] = term.scores.reshape(-1, self.n_outputs)[bins[:, k]]
+            total += added[:, k]
+        return Contributions(
+            terms=tuple(term.name for term in self.terms),
+            intercept=np.array(self.intercept),
+            added=added,
+            scores=total,
+            bins=bins,
+            labels=tuple(term.labels for term in self.terms),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class LocalExplanation:
+class Contributions:
     """What each term adds to the score of each record.
 
     Attributes
@@ -228,10 +302,10 @@ class LocalExplanation:
         Names of the terms, in the model's order.
     intercept : ndarray, shape (outputs,)
         Score before any term.
-    contributions : ndarray, shape (n, terms, outputs)
+    added : ndarray, shape (n, terms, outputs)
         What each term adds.
     scores : ndarray, shape (n, outputs)
-        The scores: the intercept and the contributions, added in order.
+        The scores: the intercept and what the terms add, in order.
     bins : ndarray of int, shape (n, terms)
         The bin or cell of each record in each term.
     labels : tuple of tuple of str
@@ -240,7 +314,7 @@ class LocalExplanation:
 
     terms: tuple[str, ...]
     intercept: Array
-    contributions: Array
+    added: Array
     scores: Array
     bins: Indices
     labels: tuple[tuple[str, ...], ...]
@@ -258,56 +332,19 @@ class LocalExplanation:
         output : int, default=0
             The output, of several the index of the class.
         """
-        added = self.contributions[row, :, output]
+        added = self.added[row, :, output]
         order = np.argsort(-np.abs(added), kind="stable").tolist()
         return tuple((self.terms[k], self.labels[k][self.bins[row, k]], float(added[k])) for k in order)
 
     def __repr__(self) -> str:
-        return f"<explanation of {len(self)} records by {len(self.terms)} terms>"
+        return f"<contributions of {len(self.terms)} terms to {len(self)} records>"
 
     def _repr_html_(self) -> str:
-        return local_html(self)
+        return contributions_html(self)
 
 
-def explain(model: AdditiveModel, data: Any) -> LocalExplanation:
-    """Return what each term adds to the score of each record.
-
-    Nothing is spent: it follows from the published model.
-
-    Parameters
-    ----------
-    model, data
-        As for :func:`scores`.
-
-    Examples
-    --------
-    >>> from glassine.models.terms import Term
-    >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
-    >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.125,), link="logit", classes=(0, 1))
-    >>> local = explain(model, {"age": np.array([40, 41])})
-    >>> local.record(0), float(local.scores[0, 0])
-    ((('age', '<= 40', -0.5),), -0.375)
-    """
-    n, found = _indices(model, data)
-    bins = np.zeros((n, len(model.terms)), dtype=np.intp)
-    added = np.zeros((n, len(model.terms), model.n_outputs))
-    total: Array = np.tile(np.array(model.intercept), (n, 1))
-    for k, (term, index) in enumerate(zip(model.terms, found, strict=True)):
-        bins[:, k] = index
-        added[:, k] = term.scores.reshape(-1, model.n_outputs)[bins[:, k]]
-        total += added[:, k]
-    return LocalExplanation(
-        terms=tuple(term.name for term in model.terms),
-        intercept=np.array(model.intercept),
-        contributions=added,
-        scores=total,
-        bins=bins,
-        labels=tuple(term.labels for term in model.terms),
-    )
-
-
-def local_html(local: LocalExplanation, rows: int = 3, output: int = 0) -> str:
-    """Return the first records of a local explanation as tables of HTML for a notebook."""
+def contributions_html(local: Contributions, rows: int = 3, output: int = 0) -> str:
+    """Return the first records  as tables of HTML for a notebook."""
     out = []
     for row in range(min(rows, len(local))):
         parts = local.record(row, output)

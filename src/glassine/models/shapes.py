@@ -16,7 +16,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from glassine.domain.literals import number
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
 from glassine.models.svg import element, short, ticks
 from glassine.models.terms import Term
@@ -118,7 +118,9 @@ def bands(term: Term, coverage: float = COVERAGE) -> tuple[Array, Array] | None:
     (0.02, 1.98)
     """
     if not 0 < coverage < 1:
-        raise InvalidParameterError(f"coverage must lie in (0, 1), got {coverage!r}. Use 0.9 for bands of 90 %.")
+        raise InvalidParameterError(
+            f"{parameter('coverage')} must lie in (0, 1), got {coverage!r}.", remedy="Use 0.9 for bands of 90 %."
+        )
     if term.errors is None:
         return None
     half = NormalDist().inv_cdf((1 + coverage) / 2) * term.errors
@@ -168,7 +170,7 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
     Parameters
     ----------
     shape : ShapeFunction
-        From :func:`glassine.explain_global`.
+        From :func:`glassine.summarize_model`.
     output : int, default=0
         The output, of several the index of the class.
     width, height : int
@@ -180,7 +182,9 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
         If there is no such output.
     """
     if not 0 <= output < shape.term.n_outputs:
-        raise InvalidParameterError(f"output must lie in [0, {shape.term.n_outputs - 1}], got {output!r}.")
+        raise InvalidParameterError(
+            f"{parameter('output')} must lie in [0, {shape.term.n_outputs - 1}], got {output!r}."
+        )
     draw = _heat_map if len(shape.term.bins) == 2 else _steps
     label = f"{shape.name}, importance {shape.importance:.3g}"
     return element(
@@ -288,18 +292,18 @@ def _axis(bins: Bins, edges: list[tuple[float, float]], height: int) -> Iterator
         marks = [(edges[i][1], number(cut, 6)) for i, cut in enumerate(bins.cuts)]
     else:
         marks = [((a + b) / 2, label) for (a, b), label in zip(edges[:-1], bins.labels[:-1], strict=True)]
-    apart = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
-    marks.append(((edges[-1][0] + edges[-1][1]) / 2, OTHER if apart else MISSING))
+    other = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
+    marks.append(((edges[-1][0] + edges[-1][1]) / 2, OTHER if other else MISSING))
     free = -math.inf
     # The last mark is drawn in any case; the others give way to it and to those at their left.
     last = min(marks[-1][0], edges[-1][1] - 4 * LETTER)
     for k, (x, text) in enumerate(marks):
         final = k == len(marks) - 1
         x = last if final else x
-        shown = short(text, 14)
-        half = len(shown) * LETTER / 2
+        caption = short(text, 14)
+        half = len(caption) * LETTER / 2
         if final or (x - half >= free and x + half <= last - 5 * LETTER):
-            yield _tick(shown, x, height - BOTTOM + 15, "middle")
+            yield _tick(caption, x, height - BOTTOM + 15, "middle")
             free = x + half + 9
     yield _name(short(bins.attribute, 60), (edges[0][0] + edges[-1][1]) / 2, height - 4)
 
@@ -314,10 +318,10 @@ def _heat_map(shape: ShapeFunction, output: int, width: int, height: int) -> Ite
     labels = [bins.labels for bins in shape.term.bins]
     for i, j in np.ndindex(rows, columns):
         score = float(scores[i, j])
-        told = f"{short(labels[0][i], 60)} & {short(labels[1][j], 60)}: {score:+.4g}"
+        title = f"{short(labels[0][i], 60)} & {short(labels[1][j], 60)}: {score:+.4g}"
         yield element(
             "rect",
-            *([element("title", told)] if rows * columns <= MOST_CELL_TITLES else []),
+            *([element("title", title)] if rows * columns <= MOST_CELL_TITLES else []),
             class_="cell",
             x=left + j * wide,
             y=TOP + i * tall,

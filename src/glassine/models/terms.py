@@ -60,10 +60,10 @@ class Term:
     name: str = ""
 
     def __post_init__(self) -> None:
-        given: object = self.bins
-        bins = tuple(given) if isinstance(given, Iterable) else ()
+        listed: object = self.bins
+        bins = tuple(listed) if isinstance(listed, Iterable) else ()
         if len(bins) not in (1, 2) or not all(isinstance(entry, NumericBins | CategoryBins) for entry in bins):
-            raise InvalidModelError(f"a term needs the bins of one attribute or of two, got {given!r}.")
+            raise InvalidModelError(f"a term needs the bins of one attribute or of two, got {listed!r}.")
         object.__setattr__(self, "bins", bins)
         if len({entry.attribute for entry in bins}) < len(bins):
             raise InvalidModelError(f"a term needs two different attributes, got {bins[0].attribute!r} twice.")
@@ -145,10 +145,10 @@ def _same(left: Array | None, right: Array | None) -> bool:
     return left is right if left is None or right is None else np.array_equal(left, right)
 
 
-def finite_array(given: Any, what: str) -> Array:
+def finite_array(values: Any, what: str) -> Array:
     """Return numbers as a new array of doubles without -0.0, or raise InvalidModelError."""
     try:
-        array = np.array(given)
+        array = np.array(values)
         if array.dtype.kind not in "fiu":
             raise TypeError
         array = array.astype(np.float64) + 0.0

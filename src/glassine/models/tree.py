@@ -14,13 +14,12 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint, is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError
-from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee, needed_columns
+from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.probabilities import CellModel
+from glassine.models.records import Holds, read_records
 
-__all__ = ["Branch", "DecisionTree", "Holds", "Node", "Unmatched", "Visit"]
-
-Holds: TypeAlias = Callable[[Literal, npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
-"""Where some rows satisfy a literal."""
+__all__ = ["Branch", "DecisionTree", "Node", "Unmatched", "Visit"]
 
 Unmatched: TypeAlias = OneOfTexts["last branch", "left out"] | Callable[[int, int], GlassineError]
 """What becomes of a record that satisfies no branch of a split: it takes the last one, it is left out, or an error is
@@ -79,7 +78,7 @@ class Visit:
 
 
 @dataclass(frozen=True, repr=False)
-class DecisionTree:
+class DecisionTree(CellModel):
     """A published decision tree with binary or multiway splits.
 
     Parameters
@@ -142,15 +141,15 @@ class DecisionTree:
         object.__setattr__(self, "_cells", tuple(self._walk()))
 
     def _check_shape(self) -> None:
-        known = set(self.attributes)
-        if len(known) < len(self.attributes):
-            raise InvalidModelError("a decision tree names an attribute twice. Name each once.")
+        names = set(self.attributes)
+        if len(names) < len(self.attributes):
+            raise InvalidModelError("a decision tree names an attribute twice.", remedy="Name each once.")
         parents = [0] * len(self.nodes)
         for i, node in enumerate(self.nodes):
             if len(node.branches) == 1:
                 raise InvalidModelError(f"node {i} has one branch; a split needs at least two.")
             for branch in node.branches:
-                if branch.literal.attribute not in known:
+                if branch.literal.attribute not in names:
                     raise InvalidModelError(
                         f"node {i} tests {branch.literal.attribute!r}, not an attribute of the tree."
                     )
@@ -225,30 +224,29 @@ class DecisionTree:
         """Largest number of splits on a path."""
         return max(len(cell.inside) for cell in self.cells)
 
-    def apply(self, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
-        """Return for each record the index of its leaf among :attr:`cells`.
+    def apply(self, data: object) -> npt.NDArray[np.intp]:
+        """Return for each record the index of its leaf among :attr:`cells`, shape (n,).
 
         Parameters
         ----------
-        columns : dict of str to ndarray, shape (n,)
-            The records, column by column.
+        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
+            The records; see :func:`glassine.models.records.read_records`.
 
         Raises
         ------
         InvalidDataError
             If a tested attribute is absent, or a record satisfies no branch of a split.
         """
-
-        def holds(literal: Literal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-            return literal.holds(columns[literal.attribute][rows])
-
-        out = self.cells_of(needed_columns(self, columns), holds, "left out")
+        records = read_records(data, self.attributes, self.literals)
+        if records.arrays is None:
+            return self.cells_of(records.n_records, records.holds, "last branch")
+        out = self.cells_of(records.n_records, records.holds, "left out")
         if (out < 0).any():
-            for visit in self.walk(len(out), holds, "left out"):
+            for visit in self.walk(len(out), records.holds, "left out"):
                 lost = visit.rows[visit.branch < 0]
                 if len(lost) and (branches := self.nodes[visit.node].branches):
                     name = branches[0].literal.attribute
-                    raise _astray(len(lost), name, columns[name][lost[:1]])
+                    raise _astray(len(lost), name, records.arrays[name][lost[:1]])
         return out
 
     def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> npt.NDArray[np.intp]:
@@ -313,9 +311,10 @@ def _astray(number: int, name: str, value: npt.NDArray[Any]) -> InvalidDataError
     if bool(is_missing(value)[0]):
         return InvalidDataError(
             f"{records} no branch on {name!r}: a value is missing there, and the model does not say where such records "
-            "go. Leave them out of the data, or read the model from a file that says where missing values go."
+            "go.",
+            remedy="Leave them out of the data, or read the model from a file that says where missing values go.",
         )
     return InvalidDataError(
-        f"{records} no branch on {name!r}: the model does not know the value there. Clip or recode it, to what the "
-        "domain declares."
+        f"{records} no branch on {name!r}: the model does not know the value there.",
+        remedy="Clip or recode it, to what the domain declares.",
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.conversions import (
     delta_from_mu,
     delta_from_rho,
@@ -30,6 +30,7 @@ from glassine.privacy.events import (
     NoisyMax,
     Parallel,
     Release,
+    RepeatedSelection,
     Selection,
     SmoothCauchyMax,
     SmoothCauchyNoise,
@@ -38,6 +39,7 @@ from glassine.privacy.events import (
 )
 from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_of, tail_per_value
 from glassine.privacy.loss_distributions import LARGEST_SIGMA, Kind, Pair, composed
+from glassine.privacy.selection import mean_runs
 
 __all__ = [
     "CauchyNoise",
@@ -51,6 +53,7 @@ __all__ = [
     "LaplaceNoise",
     "NoisyMax",
     "Parallel",
+    "RepeatedSelection",
     "Selection",
     "SmoothCauchyMax",
     "SmoothCauchyNoise",
@@ -92,10 +95,13 @@ class Cost:
 def _pure(value: float, *, bounded_range: bool = False, delta: float = 0.0) -> Cost:
     # Products of huge numbers are infinite, where powers of them raise an error.
     square, mu = value * value, mu_from_pure(value)
+    # Bounded range gives epsilon^2 / 8 in zCDP (Cesar and Rogers 2021), any pure epsilon epsilon^2 / 2 (Bun and
+    # Steinke 2016).
     return Cost(pure=value, rho=square / (8 if bounded_range else 2), mu_squared=mu * mu, delta=delta)
 
 
 def _selection(event: Selection | NoisyMax) -> Cost:
+    # Monotone scores all move in one direction, and so does the normalizing sum: half the cost.
     value = event.inverse_temperature * event.sensitivity * (1 if event.monotone else 2)
     return _pure(value, bounded_range=isinstance(event, Selection))
 
@@ -111,6 +117,8 @@ def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
         return Cost(pure=0.0, rho=0.0, mu_squared=0.0)
     if isinstance(event, GaussianNoise):
         return Cost(pure=math.inf, rho=square / 2, mu_squared=square)
+    # Discrete noise is exact in zCDP. Its mu needs a tail for each value, which nobody can set aside without their
+    # number.
     if not event.values:
         return Cost(pure=math.inf, rho=square / 2, mu_squared=math.inf)
     return Cost(
@@ -134,6 +142,11 @@ def _count_bound(event: CountBound) -> Cost:
     )
 
 
+def _repeated_selection(event: RepeatedSelection) -> Cost:
+    lost = mean_runs(event.shape, event.stop) * event.delta
+    return _pure((2 + event.shape) * event.epsilon, delta=min(1.0, lost))
+
+
 _RULES: dict[type[Release], Callable[[Any], Cost]] = {
     Selection: _selection,
     NoisyMax: _selection,
@@ -141,12 +154,14 @@ _RULES: dict[type[Release], Callable[[Any], Cost]] = {
     DiscreteLaplaceNoise: _laplace,
     GaussianNoise: _gaussian,
     DiscreteGaussianNoise: _gaussian,
+    # Densities of Cauchy noise that are s apart differ in logarithm by at most 2 asinh(s / (2 scale)).
     CauchyNoise: lambda event: _pure(2 * math.asinh(event.sensitivity / (2 * event.scale))),
     SmoothCauchyNoise: lambda event: _pure(2 * math.asinh(1 / (2 * event.ratio)) + event.smoothness),
     SmoothCauchyMax: lambda event: _pure(
         event.records * (2 * math.asinh(1 / event.ratio) + event.candidates * event.smoothness)
     ),
     GaussianMax: _gaussian_max,
+    RepeatedSelection: _repeated_selection,
     CountBound: _count_bound,
     Stated: lambda event: _pure(event.epsilon, delta=event.delta),
 }
@@ -161,6 +176,7 @@ def cost(event: Event) -> Cost:
         If there is no rule for its exact type; subclasses of known events are unknown.
     """
     if type(event) is Parallel:
+        # A record is in one branch alone: the worst of them counts, not their sum.
         branches = [_sum([cost(inner) for inner in branch]) for branch in event.branches]
         return Cost(
             pure=max((branch.pure for branch in branches), default=0.0),
@@ -186,6 +202,7 @@ def cost(event: Event) -> Cost:
 def _sum(costs: Iterable[Cost]) -> Cost:
     listed = list(costs)
     return Cost(
+        # Correctly rounded sums: what is spent does not depend on the order of the events.
         pure=math.fsum(one.pure for one in listed),
         rho=math.fsum(one.rho for one in listed),
         mu_squared=math.fsum(one.mu_squared for one in listed),
@@ -230,6 +247,7 @@ class _Totals:
         """
         if not self.pairs or not 0 < delta < 1:
             return None
+        # Few deltas, so that the curves can be kept: the largest that is not above the one asked for.
         return composed(self.pairs, next((least for least in _DELTAS if least <= delta), _DELTAS[-1]))
 
 
@@ -239,11 +257,12 @@ _DELTAS = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-280)
 
 def _listed(events: Iterable[Event]) -> tuple[tuple[Pair, int], ...] | None:
     """Return the pairs of events, Gaussian ones as a single pair; None where one has none, or there is no other."""
-    found = _pairs(events)
-    if found is None or all(pair.kind == "gaussian" for pair in found):
+    pairs = _pairs(events)
+    if pairs is None or all(pair.kind == "gaussian" for pair in pairs):
         return None
-    mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in found.items() if pair.kind == "gaussian"))
-    others = [(pair, count) for pair, count in found.items() if pair.kind != "gaussian"]
+    # Gaussian releases compose into one, exactly. Sorted, so that equal lists of events are one entry of the cache.
+    mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in pairs.items() if pair.kind == "gaussian"))
+    others = [(pair, count) for pair, count in pairs.items() if pair.kind != "gaussian"]
     whole = [(Pair(kind="gaussian", size=mu), 1)] if mu else []
     return (*whole, *sorted(others, key=lambda item: (item[0].kind, item[0].size)))
 
@@ -252,10 +271,10 @@ def _pairs(events: Iterable[Event]) -> Counter[Pair] | None:
     """Return how often each pair dominates a release of some events, or None where one has no pair."""
     total: Counter[Pair] = Counter()
     for event in events:
-        found = _pairs_of_branches(event) if isinstance(event, Parallel) else _pairs_of(event)
-        if found is None:
+        pairs = _pairs_of_branches(event) if isinstance(event, Parallel) else _pairs_of(event)
+        if pairs is None:
             return None
-        total += found
+        total += pairs
     return total
 
 
@@ -328,22 +347,26 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
     4.8866
     """
     if not 0 <= delta < 1:
-        raise InvalidMechanismError(f"delta must lie in [0, 1), got {delta}.")
+        raise InvalidMechanismError(f"{parameter('delta')} must lie in [0, 1), got {delta}.")
     totals = _Totals.of(events)
     total = totals.all
+    # The inverse of what :func:`delta` does: slack makes outputs more probable, tails of discrete noise take their
+    # part.
     left = delta * math.exp(-total.slack / 2) - total.delta
     if left < 0:
         return math.inf
-    found = min(
+    # Three sound bounds: plain sums; all by one conversion; what is pure as a sum, and the rest by a conversion.
+    bound = min(
         total.pure,
         _epsilon_of(total, left),
         totals.pure.pure + _epsilon_of(totals.rest, left),
     )
     curve = totals.curve(left)
-    if curve is not None and math.isfinite(found) and curve(found) <= left:
-        by_losses = least_between(lambda epsilon: curve(epsilon) <= left, found)
-        found = by_losses if by_losses <= total.valid else found
-    return found + total.slack
+    if curve is not None and math.isfinite(bound) and curve(bound) <= left:
+        by_losses = least_between(lambda epsilon: curve(epsilon) <= left, bound)
+        # Beyond ``valid`` the tails of discrete noise are not bounded.
+        bound = by_losses if by_losses <= total.valid else bound
+    return bound + total.slack
 
 
 def delta(events: Iterable[Event], epsilon: float) -> float:
@@ -357,7 +380,7 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     0.126937
     """
     if not epsilon >= 0:
-        raise InvalidMechanismError(f"epsilon must be at least 0, got {epsilon}.")
+        raise InvalidMechanismError(f"{parameter('epsilon')} must be at least 0, got {epsilon}.")
     totals = _Totals.of(events)
     total = totals.all
     left = epsilon - total.slack
@@ -367,15 +390,16 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     factor = math.exp(min(700.0, total.slack / 2))
     if total.pure <= left:
         return min(1.0, total.delta * factor)
-    found = _delta_of(total, left)
+    bound = _delta_of(total, left)
     if totals.pure.pure <= left:
-        found = min(found, _delta_of(totals.rest, left - totals.pure.pure))
+        bound = min(bound, _delta_of(totals.rest, left - totals.pure.pure))
+    # From coarse to fine: a curve whose tails are cut off at a delta says nothing below it.
     for least in _DELTAS:
         curve = totals.curve(least) if left <= total.valid else None
-        found = found if curve is None else min(found, curve(left))
-        if found >= least:
+        bound = bound if curve is None else min(bound, curve(left))
+        if bound >= least:
             break
-    return min(1.0, (found + total.delta) * factor)
+    return min(1.0, (bound + total.delta) * factor)
 
 
 def _epsilon_of(spent: Cost, delta: float) -> float:

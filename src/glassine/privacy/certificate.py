@@ -12,11 +12,27 @@ from typing import Any
 
 from glassine import __version__
 from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, listed, record, tagged
-from glassine.errors import GlassineError, InvalidCertificateError, InvalidMechanismError, UnknownEventError, quoted
+from glassine.errors import (
+    GlassineError,
+    InvalidCertificateError,
+    InvalidMechanismError,
+    UnknownEventError,
+    parameter,
+    quoted,
+)
 from glassine.files import parse_json
 from glassine.privacy import accounting
-from glassine.privacy.events import KINDS, UNPROVED, DiscreteGaussianNoise, Event, Parallel, refuse
+from glassine.privacy.events import (
+    KINDS,
+    UNPROVED,
+    DiscreteGaussianNoise,
+    Event,
+    Parallel,
+    RepeatedSelection,
+    refuse,
+)
 from glassine.privacy.receipt import RECEIPT, Receipt
+from glassine.privacy.selection import mean_runs
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
@@ -165,18 +181,20 @@ class Certificate:
         for name in ("delta",) if unbounded else ("epsilon", "delta"):
             object.__setattr__(self, name, _number(getattr(self, name), name))
         if not self.delta < 1:
-            raise InvalidCertificateError(f"delta must lie in [0, 1), got {self.delta}.")
+            raise InvalidCertificateError(f"{parameter('delta')} must lie in [0, 1), got {self.delta}.")
         for name in ("events", "assumptions", "caveats"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         model: object = self.model
         if model is not None and not (isinstance(model, str) and len(model) == 64):
-            raise InvalidCertificateError(f"model must be the 64 digits of a SHA-256, got {model!r}.")
+            raise InvalidCertificateError(f"{parameter('model')} must be the 64 digits of a SHA-256, got {model!r}.")
         unit: object = self.unit
         if not isinstance(unit, PrivacyUnit):
-            raise InvalidCertificateError(f"unit must be a PrivacyUnit, got {quoted(unit)}. Use RECORD or person(m).")
+            raise InvalidCertificateError(
+                f"{parameter('unit')} must be a PrivacyUnit, got {quoted(unit)}.", remedy="Use RECORD or person(m)."
+            )
         receipt: object = self.receipt
         if receipt is not None and not isinstance(receipt, Receipt):
-            raise InvalidCertificateError(f"receipt must be a Receipt or None, got {quoted(receipt)}.")
+            raise InvalidCertificateError(f"{parameter('receipt')} must be a Receipt or None, got {quoted(receipt)}.")
         for text in (self.neighboring, self.version, *self.assumptions, *self.caveats):
             _check_text(text)
         if unit.is_person != (self.neighboring == ONE_PERSON):
@@ -188,13 +206,15 @@ class Certificate:
         spent = accounting.epsilon(self.events, self.delta)
         if not spent <= self.epsilon + TOLERANCE * max(1.0, self.epsilon):
             raise InvalidCertificateError(
-                f"a certificate must claim what its events spend: they come to epsilon={spent!r} at "
-                f"delta={self.delta!r}, the claim is {self.epsilon!r}. Raise the claim or the noise."
+                f"a certificate must claim what its events spend: they come to {parameter('epsilon=')}{spent!r} at "
+                f"{parameter('delta=')}{self.delta!r}, the claim is {self.epsilon!r}.",
+                remedy="Raise the claim or the noise.",
             )
         odd = None if self.caveats else next(filter(None, map(_unproved, self.events)), None)
         if odd is not None:
             raise InvalidCertificateError(
-                f"the event {odd!r} has no proof, and a certificate that holds rests on proofs alone. State a caveat."
+                f"the event {odd!r} has no proof, and a certificate that holds rests on proofs alone.",
+                remedy="State a caveat.",
             )
 
     def __hash__(self) -> int:
@@ -229,15 +249,16 @@ class Certificate:
             caveats, the events spend more than is claimed, or an event has no proof and there is no caveat.
         """
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
-            found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-            raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r:.80}.")
+            schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
+            raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {schema!r:.80}.")
         if "holds" not in values:
             raise InvalidCertificateError("the certificate lacks the key 'holds'.")
         entries = {key: entry for key, entry in values.items() if key not in ("schema", "holds")}
         certificate = decoded(CERTIFICATE, entries, "the certificate", InvalidCertificateError)
         if values["holds"] is not certificate.holds:
             raise InvalidCertificateError(
-                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {values['holds']!r}."
+                f"{parameter('holds')} must be {certificate.holds} with {len(certificate.caveats)} caveats, got "
+                f"{values['holds']!r}."
             )
         return certificate
 
@@ -336,7 +357,7 @@ def _unproved(event: Event) -> str | None:
 
 def _number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
-        raise InvalidCertificateError(f"{name} must be a finite number of at least 0, got {quoted(value)}.")
+        raise InvalidCertificateError(f"{parameter(name)} must be a finite number of at least 0, got {quoted(value)}.")
     return float(value)
 
 
@@ -351,7 +372,7 @@ def _plain(values: object) -> dict[str, Any]:
         plain = json.loads(json.dumps(dict(values), allow_nan=False))  # type: ignore[call-overload]  # checked by use
     except (TypeError, ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise InvalidCertificateError(f"public must be a mapping of JSON values: {reason}.") from None
+        raise InvalidCertificateError(f"{parameter('public')} must be a mapping of JSON values: {reason}.") from None
     out: dict[str, Any] = plain
     return out
 
@@ -373,10 +394,13 @@ def _mechanism(event: Event) -> str:
         "SmoothCauchyNoise": "Cauchy noise of {ratio:.6g} times the smooth sensitivity",
         "SmoothCauchyMax": "one noisy choice of {candidates}, Cauchy noise of {ratio:.6g} times the smooth sensitivity",
         "GaussianMax": "one noisy choice of {candidates}, Gaussian noise of standard deviation {sigma:.6g}",
+        "RepeatedSelection": "one of a random number of runs, {mean:.6g} in the mean, of {candidates} candidates",
         "CountBound": "a noisy count less {threshold} taken for a lower bound",
         "Stated": "as stated elsewhere",
     }
     values = event_to_dict(event)
+    if isinstance(event, RepeatedSelection):
+        values["mean"] = mean_runs(event.shape, event.stop)
     if isinstance(event, DiscreteGaussianNoise):
         # The figures are in steps of a grid; a reader sees multiples of one, such as records.
         values["deviation"] = event.sigma / event.units

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import special
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = [
     "delta_from_mu",
@@ -62,11 +62,14 @@ def discrete_laplace_tail(threshold: int, terms: Terms) -> float:
     kept = [(float(scale), int(number)) for scale, number in terms if number > 0]
     if not threshold >= 1 or not kept or not all(0 < scale < math.inf for scale, _ in kept):
         raise InvalidMechanismError(
-            f"a tail needs a threshold of at least 1 and positive scales, got {threshold} and {kept}. Add some noise."
+            f"a tail needs a threshold of at least 1 and positive scales, got {threshold} and {kept}.",
+            remedy="Add some noise.",
         )
     if sum(number for _, number in kept) == 1:
+        # Of one variable the tail is known exactly: exp(-t / scale) / (1 + exp(-1 / scale)).
         rate = 1 / kept[0][0]
         return min(1.0, math.exp(-rate * threshold) / (1 + math.exp(-rate)) * ROUNDING)
+    # The moment generating function is finite below the smallest rate; at it the logarithm is not.
     low, high = 0.0, min(1 / scale for scale, _ in kept) * (1 - 1e-12)
     for _ in range(STEPS):
         middle = low + (high - low) / 2
@@ -88,8 +91,11 @@ def least_threshold(probability: float, terms: Terms) -> int:
     (27, 45)
     """
     if not 0 < probability < 1:
-        raise InvalidMechanismError(f"a probability must lie in (0, 1), got {probability}. Give a share of delta.")
+        raise InvalidMechanismError(
+            f"a probability must lie in (0, 1), got {probability}.", remedy="Give a share of delta."
+        )
     high = 1
+    # The bound falls as the threshold grows: doubling finds an upper end, bisection the least one.
     while discrete_laplace_tail(high, terms) > probability:
         high *= 2
     low = high // 2
@@ -125,12 +131,12 @@ def _odds(rate: float) -> float:
 
 def _check(value: float, name: str) -> None:
     if not value >= 0:
-        raise InvalidMechanismError(f"{name} must be at least 0, got {value}.")
+        raise InvalidMechanismError(f"{parameter(name)} must be at least 0, got {value}.")
 
 
 def _check_delta(delta: float) -> None:
     if not 0 < delta < 1:
-        raise InvalidMechanismError(f"delta must lie in (0, 1) for this conversion, got {delta}.")
+        raise InvalidMechanismError(f"{parameter('delta')} must lie in (0, 1) for this conversion, got {delta}.")
 
 
 def delta_from_mu(mu: float, epsilon: float) -> float:
@@ -151,6 +157,7 @@ def delta_from_mu(mu: float, epsilon: float) -> float:
         return 0.0
     if math.isinf(mu):
         return 1.0
+    # In logarithms: exp(epsilon) alone may overflow, and the two parts may be nearly equal.
     first = float(special.log_ndtr(mu / 2 - epsilon / mu))
     second = float(special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
     return math.exp(first) * -math.expm1(min(0.0, second - first))
@@ -209,7 +216,7 @@ def gaussian_sigma(epsilon: float, delta: float, l2_sensitivity: float) -> float
     4.2247
     """
     if not l2_sensitivity > 0:
-        raise InvalidMechanismError(f"l2_sensitivity must be positive, got {l2_sensitivity}.")
+        raise InvalidMechanismError(f"{parameter('l2_sensitivity')} must be positive, got {l2_sensitivity}.")
     return l2_sensitivity / mu_from_epsilon(epsilon, delta)
 
 
@@ -239,6 +246,7 @@ def delta_from_rho(rho: float, epsilon: float) -> float:
         return 1.0
     grid = _LOG_ORDERS
     for _ in range(2):
+        # Every order is sound: a finer grid around the best one only tightens the bound.
         values = _log_delta(grid, rho, epsilon)
         best = int(np.argmin(values))
         step = grid[1] - grid[0]
@@ -263,6 +271,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     grid = _LOG_ORDERS
     bound = math.inf
     for _ in range(3):
+        # The bound is linear in epsilon at each order, so that it can be solved for epsilon; then as above.
         values = (_log_delta(grid, rho, 0.0) - math.log(delta)) / np.exp(grid)
         best = int(np.argmin(values))
         bound = float(values[best])
@@ -307,6 +316,7 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 def _bisect(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
     """Narrow an interval at whose upper end alone a property holds, to neighboring floats."""
+    # Ends where no float lies between the two: no tolerance is to be chosen.
     while low < (middle := low + (high - low) / 2) < high:
         if holds(middle):
             high = middle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from glassine.errors import InvalidMechanismError, UnknownEventError
+from glassine.errors import InvalidMechanismError, UnknownEventError, parameter
 from glassine.privacy.exact import rational
 from glassine.privacy.fine_gaussian import FINE_SIGMA
 from glassine.privacy.mechanisms import CAUCHY_SLACK
@@ -24,6 +24,7 @@ __all__ = [
     "NoisyMax",
     "Parallel",
     "Release",
+    "RepeatedSelection",
     "Selection",
     "SmoothCauchyMax",
     "SmoothCauchyNoise",
@@ -74,11 +75,15 @@ class Release:
         check_name(self.name)
         count: object = self.count
         if isinstance(count, bool) or not isinstance(count, int) or not count >= 1:
-            raise InvalidMechanismError(f"count must be a whole number of at least 1, got {count!r} in {self.name!r}.")
+            raise InvalidMechanismError(
+                f"{parameter('count')} must be a whole number of at least 1, got {count!r} in {self.name!r}."
+            )
         if self.share is not None:
             object.__setattr__(self, "share", float(rational(self.share, "share")))
             if not 0 <= float(self.share) <= 1:
-                raise InvalidMechanismError(f"share must lie in [0, 1], got {self.share} in {self.name!r}.")
+                raise InvalidMechanismError(
+                    f"{parameter('share')} must lie in [0, 1], got {self.share} in {self.name!r}."
+                )
         for field in (*self.POSITIVE, *self.NON_NEGATIVE):
             number = _finite(getattr(self, field), field, self.name)
             if not (number > 0 if field in self.POSITIVE else number >= 0):
@@ -96,7 +101,7 @@ def check_whole(value: object, field: str, least: int, name: str) -> None:
 def check_name(name: object) -> None:
     """Raise InvalidMechanismError if an event has no name."""
     if not isinstance(name, str) or not name:
-        raise InvalidMechanismError(f"an event needs a name, got {name!r}. Say what was released.")
+        raise InvalidMechanismError(f"an event needs a name, got {name!r}.", remedy="Say what was released.")
 
 
 def _finite(value: object, field: str, name: str) -> float:
@@ -209,10 +214,11 @@ class DiscreteGaussianNoise(_Gaussian):
         check_whole(self.units, "units", 1, self.name)
         values: object = self.values
         if isinstance(values, bool) or not isinstance(values, int) or not values >= 0:
-            raise InvalidMechanismError(f"values must be a whole number of at least 0, got {values!r}.")
+            raise InvalidMechanismError(f"{parameter('values')} must be a whole number of at least 0, got {values!r}.")
         if values and not self.sigma >= FINE_SIGMA:
             raise InvalidMechanismError(
-                f"values may be told where sigma is at least {FINE_SIGMA}, got {self.sigma}. Use a finer unit, or 0."
+                f"values may be told where sigma is at least {FINE_SIGMA}, got {self.sigma}.",
+                remedy="Use a finer unit, or 0.",
             )
 
 
@@ -326,6 +332,46 @@ class GaussianMax(Release):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedSelection(Release):
+    """The best of a random number of runs, of which nothing else is released.
+
+    Guarantee
+    ---------
+    ``((2 + shape) * epsilon, mean * delta)``, ``mean`` being that of the number of runs. See ``privacy/selection.md``.
+
+    Parameters
+    ----------
+    candidates : int
+        From how many mechanisms each run draws one.
+    epsilon, delta : float
+        What every one of them costs, in one run.
+    shape : float
+        Eta of the truncated negative binomial distribution of the number of runs, in (-1, 1].
+    stop : float
+        Its gamma, in (0, 1): the smaller, the more runs.
+    """
+
+    candidates: int
+    epsilon: float
+    delta: float = 0.0
+    shape: float = 1.0
+    stop: float
+    proof: str = "privacy/selection.md"
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ("stop",)
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "slack")
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        check_whole(self.candidates, "candidates", 1, self.name)
+        shape = _finite(self.shape, "shape", self.name)
+        object.__setattr__(self, "shape", shape)
+        for field, within in (("shape", -1 < shape <= 1), ("stop", self.stop < 1), ("delta", self.delta <= 1)):
+            if not within:
+                raise InvalidMechanismError(f"{field} is out of its range in the event {self.name!r}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CountBound(Release):
     """A number that is taken to lie below a count: a noisy count less a threshold, which noise can exceed.
 
@@ -376,9 +422,13 @@ class Stated(Release):
     def __post_init__(self) -> None:
         Release.__post_init__(self)
         if not self.delta <= 1:
-            raise InvalidMechanismError(f"delta must lie in [0, 1], got {self.delta} in the event {self.name!r}.")
+            raise InvalidMechanismError(
+                f"{parameter('delta')} must lie in [0, 1], got {self.delta} in the event {self.name!r}."
+            )
         if not self.proof:
-            raise InvalidMechanismError(f"a stated guarantee needs a proof, got none for {self.name!r}. Name a note.")
+            raise InvalidMechanismError(
+                f"a stated guarantee needs a proof, got none for {self.name!r}.", remedy="Name a note."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,6 +473,7 @@ Event: TypeAlias = (
     | SmoothCauchyNoise
     | SmoothCauchyMax
     | GaussianMax
+    | RepeatedSelection
     | CountBound
     | Stated
     | Parallel
@@ -441,6 +492,7 @@ KINDS: dict[str, type[Event]] = {
         SmoothCauchyNoise,
         SmoothCauchyMax,
         GaussianMax,
+        RepeatedSelection,
         CountBound,
         Stated,
         Parallel,
@@ -452,7 +504,7 @@ def refuse(event: object) -> UnknownEventError:
     """Return the error for an event of unknown kind."""
     named = f" named {getattr(event, 'name', None)!r}" if getattr(event, "name", None) else ""
     return UnknownEventError(
-        f"an event must be one of {', '.join(KINDS)}, got {type(event).__name__}{named}. "
-        "Use Stated with its epsilon, delta and proof.",
+        f"an event must be one of {', '.join(KINDS)}, got {type(event).__name__}{named}.",
+        remedy="Use Stated with its epsilon, delta and proof.",
         event=event,
     )

@@ -10,15 +10,26 @@ from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
-__all__ = ["Number", "common_denominator", "decimal", "float_above", "positive", "rational"]
+__all__ = [
+    "Number",
+    "common_denominator",
+    "decimal",
+    "decimal_above",
+    "decimal_below",
+    "float_above",
+    "positive",
+    "rational",
+]
 
 Number: TypeAlias = int | float | Fraction | np.integer | np.floating
 
 
 def _refuse(value: object, name: str, rule: str) -> InvalidMechanismError:
-    return InvalidMechanismError(f"{name} must be {rule}, got {value!r}. Give an int, a Fraction or a finite float.")
+    return InvalidMechanismError(
+        f"{parameter(name)} must be {rule}, got {value!r}.", remedy="Give an int, a Fraction or a finite float."
+    )
 
 
 def _is_real(value: object) -> bool:
@@ -57,7 +68,9 @@ def float_above(value: Fraction) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise InvalidMechanismError("a parameter must be below 1.8e308, got a larger one. Rescale the data.") from None
+        raise InvalidMechanismError(
+            "a parameter must be below 1.8e308, got a larger one.", remedy="Rescale the data."
+        ) from None
     return number if Fraction(number) >= value else math.nextafter(number, math.inf)
 
 
@@ -66,3 +79,19 @@ def common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
     listed = list(values)
     denominator = math.lcm(*(value.denominator for value in listed))
     return [value.numerator * (denominator // value.denominator) for value in listed], denominator
+
+
+def decimal_above(amount: Fraction) -> float:
+    """Return a float whose decimal is not below an amount."""
+    number = float(amount)
+    while decimal(number, "amount") < amount:
+        number = math.nextafter(number, math.inf)
+    return number
+
+
+def decimal_below(amount: Fraction) -> float:
+    """Return a float whose decimal is not above an amount."""
+    number = float(amount)
+    while decimal(number, "amount") > amount:
+        number = math.nextafter(number, -math.inf)
+    return number

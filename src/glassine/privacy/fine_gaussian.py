@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
-from glassine.errors import InvalidMechanismError
+from glassine.compiling import AnyArray, compiled
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 
@@ -59,7 +59,7 @@ def add_discrete_gaussian(
     Guarantee
     ---------
     Exact, for fair bits: that of :func:`glassine.privacy.mechanisms.discrete_gaussian`; see
-    ``fine_gaussian_draws.md``. Results beyond 64 bits saturate, which is post-processing.
+    ``fine_gaussian.md``. Results beyond 64 bits saturate, which is post-processing.
 
     Parameters
     ----------
@@ -89,8 +89,10 @@ def add_discrete_gaussian(
     (2, 3)
     """
     if not SMALLEST_SIGMA <= sigma < LARGEST_SIGMA:
-        raise InvalidMechanismError(f"sigma must be in [1, 2**52), got {sigma}. Use discrete_gaussian().")
-    scale = _Scale(sigma)
+        raise InvalidMechanismError(
+            f"{parameter('sigma')} must be in [1, 2**52), got {sigma}.", remedy="Use discrete_gaussian()."
+        )
+    scale, exact = _Scale.of(sigma), Fraction(sigma)
     noise = np.empty(values.size, dtype=np.int64)
     far: dict[int, int] = {}
     state, left = np.zeros(3, dtype=np.int64), np.empty(0, dtype=np.uint64)
@@ -99,34 +101,33 @@ def add_discrete_gaussian(
         # What is left of the stream comes first, so that no draw depends on where a block ends.
         left = np.concatenate([left[state[0] >> 6 : -1], randomness.words(max(wanted, 1)), PAD])
         state[0], state[1] = state[0] & 63, 64 * (len(left) - 1)
-        done, status, multiples = _fill(
-            left, state, scale.p, scale.q, scale.width, scale.upper_width, most, noise, done
-        )
+        done, status, multiples = _fill(left, state, scale, most, noise, done)
+        # Less than exp(-most / 2) of the draws come here: Python's integers finish them with bits of their own.
         while status == FAR:
-            found = _finish(multiples, scale.exact, randomness)
-            if found is not None:
-                far[done] = found
+            value = _finish(multiples, exact, randomness)
+            if value is not None:
+                far[done] = value
                 noise[done] = 0
                 done += 1
-            done, status, multiples = _fill(
-                left, state, scale.p, scale.q, scale.width, scale.upper_width, most, noise, done
-            )
+            done, status, multiples = _fill(left, state, scale, most, noise, done)
         wanted = max(64, words * (values.size - done))
     return _added(values, noise, far)
 
 
-class _Scale:
+class _Scale(NamedTuple):
     """A standard deviation as ``p / 2**q``, and the number of bits of what is drawn below p and the next integer."""
 
-    __slots__ = ("exact", "p", "q", "upper_width", "width")
+    p: int
+    q: int
+    width: int
+    upper_width: int
 
-    def __init__(self, sigma: float) -> None:
-        self.exact = Fraction(sigma)
+    @classmethod
+    def of(cls, sigma: float) -> _Scale:
         mantissa, exponent = math.frexp(sigma)
         # 53 bits, so that rejection from the next power of two takes at most two tries on average.
-        self.p, self.q = int(mantissa * 2**53), 53 - exponent
-        self.width = self.p.bit_length()
-        self.upper_width = (math.ceil(self.exact) - 1).bit_length()
+        p = int(mantissa * 2**53)
+        return cls(p, 53 - exponent, p.bit_length(), (math.ceil(sigma) - 1).bit_length())
 
 
 def _added(values: Ints, noise: Ints, far: dict[int, int]) -> Ints:
@@ -150,15 +151,15 @@ def _finish(multiples: int, sigma: Fraction, randomness: Randomness) -> int | No
     if not randomness.bernoulli_exp_ratio(k * (k - 1), 2):
         return None
     negative = bool(randomness.bits(1))
-    found = math.ceil(k * sigma) + randomness.below(math.ceil(sigma))
-    x = found / sigma - k
-    if not x < 1 or (found == 0 and negative) or not randomness.bernoulli_exp(x * (2 * k + x) / 2):
+    value = math.ceil(k * sigma) + randomness.below(math.ceil(sigma))
+    x = value / sigma - k
+    if not x < 1 or (value == 0 and negative) or not randomness.bernoulli_exp(x * (2 * k + x) / 2):
         return None
-    return -found if negative else found
+    return -value if negative else value
 
 
 @compiled
-def _take(words: Any, state: Any, width: int) -> Any:
+def _take(words: AnyArray, state: AnyArray, width: int) -> Any:
     """Return the next bits of the stream, at most 53, as a number; -1 where fewer are left."""
     at = state[0]
     state[0] = at + width
@@ -173,28 +174,31 @@ def _take(words: Any, state: Any, width: int) -> Any:
 
 
 @compiled
-def _below(words: Any, state: Any, limit: int, width: int) -> Any:
+def _below(words: AnyArray, state: AnyArray, limit: int, width: int) -> Any:
     """Return a uniform number below a limit of so many bits; the limit itself where the stream ends."""
     value = _take(words, state, width)
+    # The end of the stream, -1, is below every limit: the loop ends there too.
     while value >= limit:
         value = _take(words, state, width)
     return limit if value < 0 else value
 
 
 @compiled
-def _one_in(words: Any, state: Any, n: int) -> Any:
+def _one_in(words: AnyArray, state: AnyArray, n: int) -> Any:
     """Return True with probability ``1 / n``; False where the stream ends."""
     width = 0
+    # As many bits as the largest number below n has: rejection then takes two tries on average at most.
     while (n - 1) >> width:
         width += 1
     return _below(words, state, n, width) == 0
 
 
 @compiled
-def _root(words: Any, state: Any) -> bool:
+def _root(words: AnyArray, state: AnyArray) -> bool:
     """Return True with probability ``exp(-1 / 2)``; False soon after the stream ends."""
     n = 1
     coin = _take(words, state, 1)
+    # Round n goes on with probability 1 / (2 n): to end at an odd n has the alternating series of exp(-1 / 2).
     while coin == 0 and _one_in(words, state, n):
         n += 1
         coin = _take(words, state, 1)
@@ -202,7 +206,7 @@ def _root(words: Any, state: Any) -> bool:
 
 
 @compiled
-def _part(words: Any, state: Any, a: int, p: int, width: int, k: int) -> bool:
+def _part(words: AnyArray, state: AnyArray, a: int, p: int, width: int, k: int) -> bool:
     """Return True with probability ``exp(-x * (2 * k + x) / (2 * k + 2))`` for ``x = a / p``."""
     n = 1
     choices = 0
@@ -220,10 +224,13 @@ def _part(words: Any, state: Any, a: int, p: int, width: int, k: int) -> bool:
 
 
 @compiled
-def _draw(words: Any, state: Any, p: int, q: int, width: int, upper_width: int, most: int) -> Any:
+def _draw(words: AnyArray, state: AnyArray, scale: _Scale, most: int) -> Any:
     """Return one draw, or the number k of standard deviations at which Python goes on; ``state[2]`` tells which."""
+    # state: (3,), the bits that are read, the bits that there are, and how the draw ended.
+    p, q, width, upper_width = scale
     while True:
         k = 0
+        # Karney's steps: k with probability proportional to exp(-k^2 / 2), as exp(-k / 2) times exp(-k (k - 1) / 2).
         while k < most and _root(words, state):
             k += 1
         passed = True
@@ -241,6 +248,8 @@ def _draw(words: Any, state: Any, p: int, q: int, width: int, upper_width: int, 
         if not passed:
             continue
         negative = _take(words, state, 1)
+        # ``first`` is k sigma rounded up, ``gap`` what rounding added, in units of 2**-q; the whole part and the rest
+        # of sigma apart, so that no product leaves 64 bits.
         rest = k * (p & ((1 << q) - 1))
         first, gap = k * (p >> q) + (rest >> q), -rest & ((1 << q) - 1)
         if gap:
@@ -251,6 +260,7 @@ def _draw(words: Any, state: Any, p: int, q: int, width: int, upper_width: int, 
             state[2] = EXHAUSTED
             return 0
         a = (steps << q) + gap
+        # Zero has one sign, or it would be drawn twice as often.
         if a >= p or (first + steps == 0 and negative):
             continue
         for _ in range(k + 1):
@@ -267,12 +277,12 @@ def _draw(words: Any, state: Any, p: int, q: int, width: int, upper_width: int, 
 
 @compiled
 def _fill(
-    words: Any, state: Any, p: int, q: int, width: int, upper_width: int, most: int, out: Any, first: int
+    words: AnyArray, state: AnyArray, scale: _Scale, most: int, out: AnyArray, first: int
 ) -> tuple[int, int, int]:
     """Write draws from an index on; return the first that is not decided, why, and its number of deviations."""
     for i in range(first, len(out)):
         start = state[0]
-        value = _draw(words, state, p, q, width, upper_width, most)
+        value = _draw(words, state, scale, most)
         if state[2] == EXHAUSTED:
             # The whole draw is done again with the same bits and more.
             state[0] = start
@@ -311,7 +321,9 @@ def slack_of(values: int, sigma: float, releases: int = 1) -> float:
     (True, True)
     """
     if not sigma >= FINE_SIGMA:
-        raise InvalidMechanismError(f"sigma must be at least {FINE_SIGMA} units, got {sigma}. Use a finer unit.")
+        raise InvalidMechanismError(
+            f"{parameter('sigma')} must be at least {FINE_SIGMA} units, got {sigma}.", remedy="Use a finer unit."
+        )
     return min((REACH**2 / 8 + 1) * values, 4096 * releases + values / 4) / sigma**2
 
 
@@ -361,10 +373,13 @@ class FineNoise:
         """
         if not 0 < mu < math.inf or not squared_sensitivity >= 1:
             raise InvalidMechanismError(
-                f"mu must be positive and finite and squared_sensitivity at least 1, got {mu}, {squared_sensitivity}."
+                f"{parameter('mu')} must be positive and finite and {parameter('squared_sensitivity')} at least 1, "
+                f"got {mu}, {squared_sensitivity}."
             )
         ones = math.sqrt(squared_sensitivity) / mu
+        # A power of two: dividing by it loses nothing.
         units = 2 ** min(40, max(10, math.ceil(math.log2(UNITS / ones))))
+        # Rounded upwards, here and for sigma: what is stated is never below what is.
         l2 = units * math.sqrt(squared_sensitivity) * (1 + 1e-12)
         sigma = max(l2 / mu * (1 + 1e-12), FINE_SIGMA)
         return cls(units=units, sigma=sigma, mu=mu, l2_sensitivity=l2)
@@ -392,8 +407,6 @@ class FineNoise:
         ---------
         That of :meth:`release` for the sums to which it is added: additive noise does not depend on them.
         """
-        # The compiler takes half a second to import.
-
         nothing = np.zeros(shape, dtype=np.int64)
         if randomness.seeded or not self.sigma < LARGEST_SIGMA:
             return discrete_gaussian(nothing, self.sigma, randomness)

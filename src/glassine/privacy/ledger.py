@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError
-from glassine.privacy.exact import Number, decimal
+from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
+from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
 from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
 from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Log, Row
-from glassine.privacy.receipt import Receipt
+from glassine.privacy.payment import Entry, Payment, payment_of
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 if TYPE_CHECKING:
@@ -25,31 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LEDGER", "RAISE_IT", "Account", "BudgetChange", "Entry", "Ledger", "Payment", "Verification"]
 
-RAISE_IT = "or raise the budget."
+RAISE_IT = "Ask for less, or raise the budget."
 """What to do, as errors say it in Python."""
-NO_RECEIPT = (
-    "The certificate has no receipt of a charge: its release was made without a ledger, or charged by hand. See that a "
-    "charge covers it."
-)
 LONGEST_NAME = 1_000
 LONGEST_NOTE = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One charge: its number, the dataset, what it took and in which unit, what for, and when (UTC, ISO 8601).
-
-    The receipt goes into the certificate of the release that the charge pays for.
-    """
-
-    number: int
-    dataset: str
-    epsilon: Fraction
-    delta: Fraction
-    unit: PrivacyUnit
-    note: str
-    at: str
-    receipt: Receipt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,25 +41,6 @@ class BudgetChange:
     epsilon: Fraction
     delta: Fraction
     at: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Payment:
-    """What a ledger says of one certificate.
-
-    Attributes
-    ----------
-    status : {"paid", "fault", "unknown"}
-        Unknown if the certificate has no receipt: nothing says which charge paid for it.
-    entry : Entry or None
-        The charge that paid for it.
-    reason : str
-        What is wrong or not known, a sentence; empty if it is paid.
-    """
-
-    status: Literal["paid", "fault", "unknown"]
-    entry: Entry | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +112,9 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
         if not 0 <= timeout < math.inf:
-            raise LedgerError(f"timeout must be a number of seconds of at least 0, got {timeout!r}.", path=path)
+            raise LedgerError(
+                f"{parameter('timeout')} must be a number of seconds of at least 0, got {timeout!r}.", path=path
+            )
         self.path = Path(path).absolute()
         self.timeout = timeout
 
@@ -204,7 +166,8 @@ class Ledger:
                 if alike:
                     raise InvalidBudgetError(
                         f"the name of a new dataset must differ from {alike!r}, which has a budget, by more than case, "
-                        f"spaces or composition; got {dataset!r}. Use {alike!r} if it is the same dataset."
+                        f"spaces or composition; got {dataset!r}.",
+                        remedy=f"Use {alike!r} if it is the same dataset.",
                     )
                 account = Account(
                     dataset=dataset,
@@ -218,16 +181,17 @@ class Ledger:
             elif unit not in (None, account.unit):
                 raise InvalidBudgetError(
                     f"the budget of {dataset!r} counts in the unit '{account.unit}', and a budget keeps its unit; got "
-                    f"'{unit}'. Leave the unit out and give epsilon in '{account.unit}': another budget for the same "
-                    "records would not know what this one spent."
+                    f"'{unit}'.",
+                    remedy=f"Leave the unit out and give epsilon in '{account.unit}': another budget for the same "
+                    "records would not know what this one spent.",
                 )
             elif (account.epsilon, account.delta) == (total, total_delta):
                 return
             if total < account.spent_epsilon or total_delta < account.spent_delta:
                 raise InvalidBudgetError(
                     f"the budget of {dataset!r} must not fall below what was spent, epsilon "
-                    f"{_above(account.spent_epsilon)} and delta {_above(account.spent_delta)}; got epsilon "
-                    f"{_above(total)} and delta {_above(total_delta)}."
+                    f"{decimal_above(account.spent_epsilon)} and delta {decimal_above(account.spent_delta)}; got "
+                    f"epsilon {decimal_above(total)} and delta {decimal_above(total_delta)}."
                 )
             account = replace(account, epsilon=total, delta=total_delta)
             log.append(BUDGET, account, (total, total_delta), "", _now())
@@ -271,15 +235,16 @@ class Ledger:
                     f"Nothing was charged. {_conversion(asked, asked_delta, unit, account.unit)}"
                 )
             if asked > account.remaining_epsilon or asked_delta > account.remaining_delta:
-                left, left_delta = _below(account.remaining_epsilon), _below(account.remaining_delta)
+                left, left_delta = decimal_below(account.remaining_epsilon), decimal_below(account.remaining_delta)
                 raise BudgetExceededError(
                     f"a charge must fit the budget of {dataset!r}: epsilon {left} and delta {left_delta} are left, "
-                    f"epsilon {_above(asked)} and delta {_above(asked_delta)} were asked for. "
-                    f"Nothing was charged; ask for less, {RAISE_IT}",
+                    f"epsilon {decimal_above(asked)} and delta {decimal_above(asked_delta)} were asked for. "
+                    "Nothing was charged.",
+                    remedy=RAISE_IT,
                     dataset=dataset,
-                    requested=_above(asked),
+                    requested=decimal_above(asked),
                     remaining=left,
-                    requested_delta=_above(asked_delta),
+                    requested_delta=decimal_above(asked_delta),
                     remaining_delta=left_delta,
                 )
             account = replace(
@@ -299,11 +264,11 @@ class Ledger:
         LedgerError
             If the data set has no budget or the file cannot be used.
         """
-        return _above(self.account(dataset).spent_epsilon)
+        return decimal_above(self.account(dataset).spent_epsilon)
 
     def remaining(self, dataset: str) -> float:
         """Return the epsilon left, rounded down to a float that can be charged; errors as :meth:`spent`."""
-        return _below(self.account(dataset).remaining_epsilon)
+        return decimal_below(self.account(dataset).remaining_epsilon)
 
     def account(self, dataset: str) -> Account:
         """Return a dataset's budget and charges, exact; errors as :meth:`spent`."""
@@ -365,7 +330,7 @@ class Ledger:
         payments: list[Payment] = []
         paid: dict[int, Certificate] = {}
         for certificate in certificates:
-            payment = _payment(certificate, log.identity, entries)
+            payment = payment_of(certificate, log.identity, entries)
             if payment.entry is not None:
                 first = paid.setdefault(payment.entry.number, certificate)
                 if first != certificate:
@@ -384,7 +349,8 @@ class Ledger:
             alike = _alike(dataset, log)
             raise LedgerError(
                 f"{self.path} must hold a budget for {dataset!r} before it is used, and holds "
-                f"{f'one for {alike!r}' if alike else 'none'}. Set it: Ledger.budget, or 'glassine ledger budget'.",
+                f"{f'one for {alike!r}' if alike else 'none'}.",
+                remedy="Set it: Ledger.budget, or 'glassine ledger budget'.",
                 path=self.path,
             )
         return account
@@ -411,41 +377,6 @@ def _entry(log: Log, number: int, row: Row) -> Entry:
     )
 
 
-def _payment(certificate: Certificate, ledger: str, entries: tuple[Entry, ...]) -> Payment:
-    """Return what the charges of a ledger say of one certificate."""
-    receipt = certificate.receipt
-    if receipt is None:
-        return Payment(status="unknown", reason=NO_RECEIPT)
-    number = receipt.charge
-    if receipt.ledger != ledger:
-        return Payment(status="fault", reason=f"It was paid for by charge {number} of another ledger.")
-    if number > len(entries):
-        return Payment(
-            status="fault",
-            reason=f"It was paid for by charge {number}, and this ledger ends with charge {len(entries)}: it is an "
-            "older copy. Restore the newer one, or charge what is missing.",
-        )
-    entry = entries[number - 1]
-    if receipt != entry.receipt:
-        return Payment(
-            status="fault",
-            reason=f"It was paid for by another charge {number}: this ledger is an older copy that was charged again. "
-            "Add the charges of both copies.",
-        )
-    if not (certificate.epsilon <= _above(entry.epsilon) and certificate.delta <= _above(entry.delta)):
-        return Payment(
-            status="fault",
-            reason=f"It claims epsilon {certificate.epsilon:g} and delta {certificate.delta:g}, and charge {number} "
-            f"is of epsilon {_above(entry.epsilon):g} and delta {_above(entry.delta):g}.",
-        )
-    if certificate.unit != entry.unit:
-        return Payment(
-            status="fault",
-            reason=f"Its privacy unit is {str(certificate.unit)!r}, and charge {number} is for {str(entry.unit)!r}.",
-        )
-    return Payment(status="paid", entry=entry)
-
-
 def _conversion(epsilon: Fraction, delta: Fraction, unit: PrivacyUnit, budget: PrivacyUnit) -> str:
     """Return what to charge instead in the unit of the budget, in words."""
     most = budget.records_per_person
@@ -462,8 +393,8 @@ def _conversion(epsilon: Fraction, delta: Fraction, unit: PrivacyUnit, budget: P
             "a proof of its own."
         )
     return (
-        f"Make the release in '{budget}', or charge it without the fit, with epsilon {_above(factor * epsilon)} in "
-        f"'{budget}': {why}."
+        f"Make the release in '{budget}', or charge it without the fit, with epsilon {decimal_above(factor * epsilon)} "
+        f"in '{budget}': {why}."
     )
 
 
@@ -472,11 +403,13 @@ def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:
     try:
         amount = decimal(value, name)
     except GlassineError:
-        raise InvalidBudgetError(f"{name} must be {rule}, got {value!r}.") from None
+        raise InvalidBudgetError(f"{parameter(name)} must be {rule}, got {value!r}.") from None
     if not (amount > 0 or (amount == 0 and not positive)) or not amount < (1 if name == "delta" else LARGEST):
-        raise InvalidBudgetError(f"{name} must be {rule}, got {value!r}.")
+        raise InvalidBudgetError(f"{parameter(name)} must be {rule}, got {value!r}.")
     if not amount.denominator <= FINEST:
-        raise InvalidBudgetError(f"{name} must be a fraction of whole numbers up to 1e400. Round it up.")
+        raise InvalidBudgetError(
+            f"{parameter(name)} must be a fraction of whole numbers up to 1e400.", remedy="Round it up."
+        )
     return amount
 
 
@@ -484,7 +417,7 @@ def _name(dataset: object) -> str:
     """Return a dataset's name as the ledger writes it."""
     name = " ".join(unicodedata.normalize("NFC", _check_text(dataset, "dataset", LONGEST_NAME)).split())
     if not name:
-        raise InvalidBudgetError(f"dataset must be a non-empty name, got {dataset!r}.")
+        raise InvalidBudgetError(f"{parameter('dataset')} must be a non-empty name, got {dataset!r}.")
     return name
 
 
@@ -502,28 +435,14 @@ def _letters(name: str) -> str:
 def _check_text(text: object, name: str, longest: int) -> str:
     # Lone surrogates are no text that a file can hold.
     if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InvalidBudgetError(f"{name} must be text, got {text!r}.")
+        raise InvalidBudgetError(f"{parameter(name)} must be text, got {text!r}.")
     if len(text) > longest:
-        raise InvalidBudgetError(f"{name} must have at most {longest:,} characters, got {len(text):,}. Shorten it.")
+        raise InvalidBudgetError(
+            f"{parameter(name)} must have at most {longest:,} characters, got {len(text):,}.", remedy="Shorten it."
+        )
     return text
 
 
 def _check_unit(unit: object) -> None:
     if not isinstance(unit, PrivacyUnit):
-        raise InvalidBudgetError(f"unit must be a PrivacyUnit, got {unit!r}.")
-
-
-def _above(amount: Fraction) -> float:
-    """Return a float whose decimal is not below an amount."""
-    number = float(amount)
-    while decimal(number, "amount") < amount:
-        number = math.nextafter(number, math.inf)
-    return number
-
-
-def _below(amount: Fraction) -> float:
-    """Return a float whose decimal is not above an amount."""
-    number = float(amount)
-    while decimal(number, "amount") > amount:
-        number = math.nextafter(number, -math.inf)
-    return number
+        raise InvalidBudgetError(f"{parameter('unit')} must be a PrivacyUnit, got {unit!r}.")

@@ -142,18 +142,22 @@ class LedgerFile:
                 self._finish_creation(status)
                 status = os.lstat(self.path)
         except FileNotFoundError:
-            raise LedgerError(f"there is no ledger at {self.path}. {NO_LEDGER}", path=self.path) from None
+            raise LedgerError(f"there is no ledger at {self.path}.", path=self.path, remedy=NO_LEDGER) from None
         if stat.S_ISLNK(status.st_mode):
             raise LedgerError(
-                f"a ledger must not be a symbolic link, and {self.path} is one. Give the file that it points to.",
+                f"a ledger must not be a symbolic link, and {self.path} is one.",
+                remedy="Give the file that it points to.",
                 path=self.path,
             )
         if not stat.S_ISREG(status.st_mode):
-            raise LedgerError(f"a ledger must be a file, and {self.path} is none. Give another path.", path=self.path)
+            raise LedgerError(
+                f"a ledger must be a file, and {self.path} is none.", remedy="Give another path.", path=self.path
+            )
         if status.st_nlink > 1:
             raise LedgerError(
                 f"a ledger must have one name, and {self.path} is a file with {status.st_nlink} (hard links). What one "
-                "name records can be lost under another. Release nothing; remove the other names, or copy the file.",
+                "name records can be lost under another.",
+                remedy="Release nothing; remove the other names, or copy the file.",
                 path=self.path,
             )
         return status.st_dev, status.st_ino
@@ -164,8 +168,8 @@ class LedgerFile:
             if status.st_nlink == 1 and (status.st_dev, status.st_ino) == identity:
                 return
         raise LedgerError(
-            f"the ledger {self.path} was moved, or got a second name, while it was in use. Release nothing, and look "
-            "for the file that was moved.",
+            f"the ledger {self.path} was moved, or got a second name, while it was in use.",
+            remedy="Release nothing, and look for the file that was moved.",
             path=self.path,
         )
 
@@ -183,7 +187,8 @@ class LedgerFile:
             if os.path.lexists(f"{self.path}{end}"):
                 raise DamagedLedgerError(
                     f"a ledger never has a file {self.path.name}{end} beside it: another program opened {self.path}, "
-                    "or the file is of another database. Release nothing. Restore the ledger from a copy.",
+                    "or the file is of another database.",
+                    remedy="Release nothing. Restore the ledger from a copy.",
                     path=self.path,
                 )
         before = self._journal()
@@ -199,7 +204,8 @@ class LedgerFile:
         if before == self._journal() and before[1] not in (entries, entries - 1):
             raise DamagedLedgerError(
                 f"the file {self.path.name}-journal beside the ledger {self.path} is older than the ledger, and would "
-                "undo charges. Release nothing. Move that file away.",
+                "undo charges.",
+                remedy="Release nothing. Move that file away.",
                 path=self.path,
             )
 

@@ -204,8 +204,8 @@ class Log:
 
     def _damage(self, what: str) -> DamagedLedgerError:
         return DamagedLedgerError(
-            f"the ledger {self.path} is damaged: {what}. Release nothing. Restore it from a copy, and charge what was "
-            "released since.",
+            f"the ledger {self.path} is damaged: {what}.",
+            remedy="Release nothing. Restore it from a copy, and charge what was released since.",
             path=self.path,
         )
 
@@ -213,11 +213,13 @@ class Log:
         """Check what SQLite can check: that this is a ledger, its tables and nothing else, and its pages."""
         ((application,),) = self._connection.execute("PRAGMA application_id").fetchall()
         if application >> NAME_BITS != APPLICATION_ID >> NAME_BITS:
-            raise LedgerError(f"{self.path} is a database, but not a ledger. Give another path.", path=self.path)
+            raise LedgerError(
+                f"{self.path} is a database, but not a ledger.", remedy="Give another path.", path=self.path
+            )
         if application != APPLICATION_ID:
             raise LedgerError(
-                f"another version of Glassine wrote the ledger {self.path}. Make a new ledger, and charge to it what "
-                "the old one holds.",
+                f"another version of Glassine wrote the ledger {self.path}.",
+                remedy="Make a new ledger, and charge to it what the old one holds.",
                 path=self.path,
             )
         ((mode,),) = self._connection.execute("PRAGMA journal_mode").fetchall()

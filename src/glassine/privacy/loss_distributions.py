@@ -68,10 +68,12 @@ class GaussianFilter:
         if not mu > 0:
             raise InvalidMechanismError(f"a release must cost a positive mu, got {mu}.")
         spent = self._spent + mu * mu
+        # Refused before it is spent, and spent before it is drawn: what is released later follows from earlier
+        # releases.
         if not spent <= self.mu * self.mu * (1 + ROUNDING):
             raise InvalidMechanismError(
-                f"the releases must stay within a mu of {self.mu:g}, and one of {mu:g} exceeds what is left. "
-                "Give each release a smaller share."
+                f"the releases must stay within a mu of {self.mu:g}, and one of {mu:g} exceeds what is left.",
+                remedy="Give each release a smaller share.",
             )
         self._spent = spent
         return mu
@@ -146,6 +148,7 @@ class Losses:
         """Return the delta at an epsilon: the mean of ``1 - exp(epsilon - loss)`` where it is positive."""
         losses = self.first + self.step * np.arange(len(self.masses))
         above = losses > epsilon
+        # expm1: no cancellation where a loss is close to epsilon.
         return float(self.infinite - (self.masses[above] * np.expm1(epsilon - losses[above])).sum())
 
     def on(self, step: float) -> Losses:
@@ -157,6 +160,8 @@ class Losses:
             return self
         places = np.arange(len(self.masses)) * (self.step / step)
         below = np.floor(places)
+        # The split keeps the mean of exp(-loss), the probability under the other distribution: the pair on the grid
+        # dominates.
         upper = np.clip(np.expm1(-(places - below) * step) / math.expm1(-step), 0.0, 1.0)
         at = below.astype(np.int64)
         masses = np.zeros(int(at[-1]) + 2)
@@ -167,6 +172,7 @@ class Losses:
     def trimmed(self, lost: float) -> Losses:
         """Return losses without tails: a largest part of at most so much counts as infinite, a least part as higher."""
         masses = self.masses
+        # Both tails move upwards, so that delta can only grow.
         cut = int(np.searchsorted(np.cumsum(masses[::-1]), lost, side="right"))
         raised = int(np.searchsorted(np.cumsum(masses), lost, side="right"))
         raised = min(raised, len(masses) - cut - 1)
@@ -175,10 +181,10 @@ class Losses:
         kept = masses[raised : len(masses) - cut].copy()
         kept[0] += masses[:raised].sum()
         infinite = self.infinite + float(masses[len(masses) - cut :].sum())
-        found = Losses(first=self.first + raised * self.step, step=self.step, masses=kept, infinite=infinite)
-        while len(found.masses) > MOST:
-            found = found.on(2 * found.step)
-        return found
+        losses = Losses(first=self.first + raised * self.step, step=self.step, masses=kept, infinite=infinite)
+        while len(losses.masses) > MOST:
+            losses = losses.on(2 * losses.step)
+        return losses
 
     def after(self, other: Losses, lost: float) -> Losses:
         """Return the losses of a release of this kind and one of the other kind together."""
@@ -197,14 +203,15 @@ class Losses:
 
     def repeated(self, count: int, lost: float) -> Losses:
         """Return the losses of so many releases of this kind."""
-        found: Losses | None = None
+        composed_losses: Losses | None = None
+        # By squaring. Each product is trimmed, so that grids stay small, and ``lost`` allows for all of them.
         power = self
         while True:
             if count & 1:
-                found = power if found is None else found.after(power, lost)
+                composed_losses = power if composed_losses is None else composed_losses.after(power, lost)
             count >>= 1
             if not count:
-                return power if found is None else found
+                return power if composed_losses is None else composed_losses
             power = power.after(power, lost)
 
 
@@ -235,12 +242,12 @@ def composed(pairs: Sequence[tuple[Pair, int]], delta: float) -> Callable[[float
     number = sum(count for _, count in listed)
     if number > MOST_RELEASES:
         return lambda epsilon: 1.0
-    found = _product(listed, delta)
+    losses = _product(listed, delta)
 
     def curve(epsilon: float) -> float:
         # The grid's places are off by their rounding, probabilities by that of each product.
-        place = epsilon - 1e-12 * (1 + abs(epsilon) + abs(found.first))
-        return min(1.0, found.delta(place) * (1 + 1e-12 * number + 1e-9) + 1e-290)
+        place = epsilon - 1e-12 * (1 + abs(epsilon) + abs(losses.first))
+        return min(1.0, losses.delta(place) * (1 + 1e-12 * number + 1e-9) + 1e-290)
 
     return curve
 
@@ -283,6 +290,7 @@ def _losses(pair: Pair, lost: float) -> Losses:
 
 def _gaussian(mu: float, lost: float) -> Losses:
     """Return the losses of Gaussian noise: normal, of mean ``mu**2 / 2`` and standard deviation mu."""
+    # Normal tails beyond x are below exp(-x^2 / 2).
     reach = math.sqrt(-2 * math.log(lost))
     step, points = mu / FINE, 2 * math.ceil(reach * FINE)
     ends = np.linspace(-points / (2 * FINE), points / (2 * FINE), points + 1)

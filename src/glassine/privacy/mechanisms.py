@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.exact import Number, float_above, positive, rational
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.samplers import draw_discrete_cauchy, draw_discrete_gaussian, draw_discrete_laplace
@@ -85,6 +85,7 @@ def discrete_laplace(values: npt.ArrayLike, scale: Number, randomness: Randomnes
     """
     array = _integers(values)
     width = float_above(positive(scale, "scale"))
+    # OpenDP draws from the operating system alone; under a seed the same law comes from our own samplers.
     if not randomness.seeded:
         return _released(array, "laplace", width)
     exact = Fraction(width)
@@ -120,7 +121,9 @@ def geometric(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, l
     [3, 3]
     """
     if not lower <= upper:
-        raise InvalidMechanismError(f"lower must not exceed upper, got {lower} and {upper}. Swap the bounds.")
+        raise InvalidMechanismError(
+            f"{parameter('lower')} must not exceed upper, got {lower} and {upper}.", remedy="Swap the bounds."
+        )
     return np.clip(discrete_laplace(values, scale, randomness), lower, upper)
 
 
@@ -206,7 +209,9 @@ def gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> Fl
     array = _floats(values)
     width = float_above(positive(sigma, "sigma"))
     if not width >= SMALLEST_SIGMA:
-        raise InvalidMechanismError(f"sigma must be at least {SMALLEST_SIGMA}, got {width}. Rescale the values.")
+        raise InvalidMechanismError(
+            f"{parameter('sigma')} must be at least {SMALLEST_SIGMA}, got {width}.", remedy="Rescale the values."
+        )
     if not randomness.seeded:
         return _released(array, "gaussian", width)
     step = _seeded_step(width)
@@ -253,7 +258,9 @@ def cauchy(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, gran
     # The binary value, so that a power of two is one.
     step = rational(granularity, "granularity")
     if not step > 0:
-        raise InvalidMechanismError(f"granularity must be positive, got {granularity}. Give a public grid.")
+        raise InvalidMechanismError(
+            f"{parameter('granularity')} must be positive, got {granularity}.", remedy="Give a public grid."
+        )
     scaled = max(Fraction(float_above(positive(scale, "scale"))) / step, Fraction(2**FINENESS))
     return _added_on_grid(array, step, lambda: draw_discrete_cauchy(scaled, randomness))
 
@@ -262,20 +269,27 @@ def _integers(values: npt.ArrayLike) -> IntArray:
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
         raise InvalidMechanismError(
-            f"values must be integers within 64 bits, got {array.dtype}. Round them, or use the continuous mechanism."
+            f"{parameter('values')} must be integers within 64 bits, got {array.dtype}.",
+            remedy="Round them, or use the continuous mechanism.",
         )
     if array.size and not int(array.max()) <= INT64.max:
-        raise InvalidMechanismError(f"values must lie within 64 bits, got {array.max()}. Clip them first.")
+        raise InvalidMechanismError(
+            f"{parameter('values')} must lie within 64 bits, got {array.max()}.", remedy="Clip them first."
+        )
     return array.astype(np.int64)
 
 
 def _floats(values: npt.ArrayLike) -> FloatArray:
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" and array.size:
-        raise InvalidMechanismError(f"values must be real numbers, got {array.dtype}. Convert them first.")
+        raise InvalidMechanismError(
+            f"{parameter('values')} must be real numbers, got {array.dtype}.", remedy="Convert them first."
+        )
     out = array.astype(np.float64)
     if not np.isfinite(out).all():
-        raise InvalidMechanismError("values must be finite, got one that is not. Clip them first.")
+        raise InvalidMechanismError(
+            f"{parameter('values')} must be finite, got one that is not.", remedy="Clip them first."
+        )
     return out
 
 
@@ -332,6 +346,7 @@ def _contrib() -> Iterator[None]:
     """Allow OpenDP's constructors that are behind its feature ``contrib``, for the time of one construction."""
     from opendp import mod
 
+    # The features of OpenDP are those of the process: two threads must not switch them at once.
     with _SWITCH:
         was_on = "contrib" in mod.GLOBAL_FEATURES
         mod.enable_features("contrib")

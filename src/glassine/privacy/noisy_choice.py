@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.conversions import gaussian_sigma
 from glassine.privacy.exact import Number, common_denominator, float_above, positive, rational
 from glassine.privacy.mechanisms import discrete_gaussian
@@ -70,7 +70,9 @@ def cauchy_calibration(epsilon: float, candidates: int) -> tuple[float, float]:
     """
     left = min(epsilon, LARGEST_EPSILON) - 2 * candidates * SMOOTH_SLACK
     if not left > 0:
-        raise InvalidMechanismError(f"epsilon={epsilon!r} is too small for {candidates} candidates. Give more.")
+        raise InvalidMechanismError(
+            f"{parameter('epsilon=')}{epsilon!r} is too small for {candidates} candidates.", remedy="Give more."
+        )
     # A hair more noise, so that the cost, computed back from the ratio, stays within epsilon.
     return DILATION_SHARE * left / candidates, (1 + 1e-12) / math.sinh((1 - DILATION_SHARE) * left / 2)
 
@@ -126,7 +128,9 @@ def gaussian_calibration(epsilon: float, delta: float, candidates: int, spread: 
     grid: int = 2 ** max(0, math.ceil(math.log2(GAUSSIAN_STEPS / sigma)))
     if not math.ceil(spread * grid) + 1 <= reach * grid:
         raise InvalidMechanismError(
-            f"epsilon={epsilon:g} and delta={delta:g} need noise of {sigma:.2g}, beyond any use. Give a larger epsilon."
+            f"{parameter('epsilon=')}{epsilon:g} and {parameter('delta=')}{delta:g} need noise of {sigma:.2g}, beyond "
+            "any use.",
+            remedy="Give a larger epsilon.",
         )
     return sigma, grid, reach
 
@@ -197,10 +201,16 @@ def draw_scaled(numerators: Sequence[int], denominator: int, randomness: Randomn
     0
     """
     if not len(numerators) > 0:
-        raise InvalidMechanismError("a selection needs at least one candidate, got none. Make the class non-empty.")
+        raise InvalidMechanismError(
+            "a selection needs at least one candidate, got none.", remedy="Make the class non-empty."
+        )
     if not denominator > 0:
-        raise InvalidMechanismError(f"denominator must be positive, got {denominator}. Give a whole number above 0.")
+        raise InvalidMechanismError(
+            f"{parameter('denominator')} must be positive, got {denominator}.", remedy="Give a whole number above 0."
+        )
     size = len(numerators)
+    # Rejection: a uniform candidate is kept with exp(log-weight less the best). No sum is formed, so that nothing is
+    # rounded.
     best = max(numerators)
     while True:
         index = randomness.below(size)
@@ -319,6 +329,8 @@ def permute_and_flip(
         index = order[place]
         if randomness.bernoulli_exp_ratio(best - numerators[index], denominator):
             return index
+        # A candidate whose coin fell against it is out; the last one takes its place, so that the rest stay equally
+        # likely.
         order[place] = order[last]
         order.pop()
 
@@ -361,6 +373,8 @@ def report_noisy_max(
     1
     """
     step = positive(granularity, "granularity")
+    # On a public grid noise of whole steps is exact. Scores within the sensitivity of each other lie within so many
+    # steps, rounded up.
     levels = [math.floor(score / step) for score in _exact_scores(scores)]
     reach = math.ceil(positive(sensitivity, "sensitivity") / step)
     rate = _rate(epsilon, reach, monotone)
@@ -371,7 +385,9 @@ def report_noisy_max(
 def _exact_scores(scores: Sequence[Number]) -> list[Fraction]:
     exact = [rational(score, "a score") for score in scores]
     if not exact:
-        raise InvalidMechanismError("a selection needs at least one candidate, got none. Make the class non-empty.")
+        raise InvalidMechanismError(
+            "a selection needs at least one candidate, got none.", remedy="Make the class non-empty."
+        )
     return exact
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidDataError, InvalidMechanismError
+from glassine.errors import InvalidDataError, InvalidMechanismError, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
 from glassine.privacy.noisy_choice import draw_scaled
@@ -137,6 +137,7 @@ def private_quantiles_of_attributes(
         odd = sorted(set(columns) ^ set(candidates))
         raise InvalidMechanismError(f"columns and candidates must name the same attributes, differ in {odd}.")
     total = positive(epsilon, "epsilon")
+    # Public: where there are no more candidates than quantiles, all are taken and nothing is spent.
     spending = sum(len(candidates[attribute]) > number for attribute in columns)
     thresholds: dict[str, Thresholds] = {}
     events: list[Event] = []
@@ -162,6 +163,7 @@ def quantile_events(n_candidates: int, number: int, epsilon: Number, *, name: st
     levels: list[Event] = []
     wanted = [number]
     while wanted:
+        # The quantiles of a level split disjoint parts of the column: a record pays once a level.
         branches = tuple(
             (_selection(_middle(count) / Fraction(count + 1), part, f"{name}, one of {count}"),) for count in wanted
         )
@@ -233,28 +235,35 @@ def _prepared(
     """Return the sorted column and its multiplicities, the candidates, and epsilon of one level."""
     column = np.asarray(values)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iufb"):
-        raise InvalidDataError(f"values must be one column of numbers, got {column.dtype} of shape {column.shape}.")
+        raise InvalidDataError(
+            f"{parameter('values')} must be one column of numbers, got {column.dtype} of shape {column.shape}."
+        )
     times: Times = None
     if multiplicities is None:
         column = np.sort(column.astype(np.float64))
     else:
         if np.shape(multiplicities) != column.shape or (multiplicities < 0).any():
-            raise InvalidDataError("multiplicities must hold one whole number of at least 0 per value.")
+            raise InvalidDataError(f"{parameter('multiplicities')} must hold one whole number of at least 0 per value.")
         order = np.argsort(column, kind="stable")
         column, times = column[order].astype(np.float64), multiplicities[order].astype(np.int64)
     if not np.isfinite(column).all():
-        raise InvalidDataError("values must be finite, got one that is not. Clip them to the domain first.")
+        raise InvalidDataError(
+            f"{parameter('values')} must be finite, got one that is not.", remedy="Clip them to the domain first."
+        )
     cuts = np.array([float(decimal(cut, "a candidate")) for cut in candidates], dtype=np.float64)
     if any(a >= b for a, b in pairwise(cuts.tolist())):
-        raise InvalidMechanismError("candidates must increase strictly. Sort them and drop repeats.")
+        raise InvalidMechanismError(
+            f"{parameter('candidates')} must increase strictly.", remedy="Sort them and drop repeats."
+        )
     return column, times, cuts, _part(number, epsilon)
 
 
 def _part(number: int, epsilon: Number) -> Fraction:
-    given: object = number
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not given >= 0:
-        raise InvalidMechanismError(f"number must be a whole number of at least 0, got {number!r}.")
-    return positive(epsilon, "epsilon") / max(1, int(given).bit_length())
+    count: object = number
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not count >= 0:
+        raise InvalidMechanismError(f"{parameter('number')} must be a whole number of at least 0, got {number!r}.")
+    # As many levels as the number has binary digits: each level halves what is left.
+    return positive(epsilon, "epsilon") / max(1, int(count).bit_length())
 
 
 def _middle(number: int) -> int:

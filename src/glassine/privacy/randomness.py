@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = ["RandomState", "Randomness"]
 
@@ -87,12 +87,14 @@ class Randomness:
 
     def __init__(self, source: Callable[[int], bytes] | None = None, *, seeded: bool | None = None) -> None:
         if seeded and source is None:
-            raise InvalidMechanismError("a seeded stream needs a source, got None. Use Randomness.of(seed).")
+            raise InvalidMechanismError("a seeded stream needs a source, got None.", remedy="Use Randomness.of(seed).")
         owner = getattr(source, "__self__", None)
         if seeded is False and isinstance(owner, _REPEATABLE) and not isinstance(owner, random.SystemRandom):
             raise InvalidMechanismError(
-                f"seeded=False vouches for secret bits, and {getattr(source, '__qualname__', source)!r} draws from a "
-                "generator with a seed. Leave the source out for a private release."
+                f"{parameter('seeded', False)} vouches for secret bits, and "
+                f"{getattr(source, '__qualname__', source)!r} draws from a "
+                "generator with a seed.",
+                remedy="Leave the source out for a private release.",
             )
         self._source = os.urandom if source is None else source
         self._words: list[int] = []
@@ -124,18 +126,20 @@ class Randomness:
         InvalidMechanismError
             If it is anything else, or a negative seed.
         """
-        given: object = random_state
-        if isinstance(given, Randomness):
-            return given
-        if given is None:
+        source: object = random_state
+        if isinstance(source, Randomness):
+            return source
+        if source is None:
             return cls()
-        if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 0:
-            return cls(np.random.default_rng(int(given)).bytes, seeded=True)
-        if isinstance(given, np.random.Generator | np.random.RandomState):
-            return cls(given.bytes, seeded=True)
+        if isinstance(source, int | np.integer) and not isinstance(source, bool) and source >= 0:
+            return cls(np.random.default_rng(int(source)).bytes, seeded=True)
+        if isinstance(source, np.random.Generator | np.random.RandomState):
+            return cls(source.bytes, seeded=True)
         raise InvalidMechanismError(
-            "random_state must be None, a whole number of at least 0, a numpy Generator or a numpy RandomState, "
-            f"got {given!r}. Use None for a private release."
+            f"{parameter('random_state')} must be None, a whole number of at least 0, a numpy Generator or a numpy "
+            "RandomState, "
+            f"got {source!r}.",
+            remedy="Use None for a private release.",
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -161,7 +165,9 @@ class Randomness:
     def bits(self, k: int) -> int:
         """Return a uniform integer of ``k`` bits, that is in [0, 2**k)."""
         if not k >= 0:
-            raise InvalidMechanismError(f"k must be at least 0, got {k}. Ask for a number of bits.")
+            raise InvalidMechanismError(
+                f"{parameter('k')} must be at least 0, got {k}.", remedy="Ask for a number of bits."
+            )
         value = 0
         while k >= 64:
             value = value << 64 | self._word()
@@ -187,7 +193,9 @@ class Randomness:
                     low = product & (WORD_LIMIT - 1)
             return product >> 64
         if not limit > 0:
-            raise InvalidMechanismError(f"limit must be positive, got {limit}. There is nothing to draw from.")
+            raise InvalidMechanismError(
+                f"{parameter('limit')} must be positive, got {limit}. There is nothing to draw from."
+            )
         length = (limit - 1).bit_length()
         value = self.bits(length)
         while value >= limit:
@@ -208,7 +216,7 @@ class Randomness:
         """
         if not 0 <= numerator <= denominator:
             raise InvalidMechanismError(
-                f"a probability must lie in [0, 1], got {numerator}/{denominator}. Give two whole numbers."
+                f"a probability must lie in [0, 1], got {numerator}/{denominator}.", remedy="Give two whole numbers."
             )
         return self.below(denominator) < numerator
 
@@ -230,7 +238,8 @@ class Randomness:
         """
         if not (numerator >= 0 and denominator > 0):
             raise InvalidMechanismError(
-                f"gamma must be at least 0, got {numerator}/{denominator}. Subtract from the largest log-weight."
+                f"{parameter('gamma')} must be at least 0, got {numerator}/{denominator}.",
+                remedy="Subtract from the largest log-weight.",
             )
         while numerator > denominator:
             if not self._exp_of_minus(1, 1):
@@ -262,7 +271,7 @@ class Randomness:
         """
         if not (numerator > 0 and denominator > 0):
             raise InvalidMechanismError(
-                f"the rate must be positive, got {numerator}/{denominator}. Give two positive whole numbers."
+                f"the rate must be positive, got {numerator}/{denominator}.", remedy="Give two positive whole numbers."
             )
         common = math.gcd(numerator, denominator)
         step, period = numerator // common, denominator // common

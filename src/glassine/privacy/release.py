@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from glassine.errors import InvalidParameterError, PrivacyLeakWarning, warn_caller
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning, parameter, warn_caller
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.receipt import Receipt
@@ -159,8 +159,11 @@ def release(planned: Planned[R], *, ledger: object, dataset: object, random_stat
     InvalidMechanismError
         If ``random_state`` is no source of randomness.
     """
+    # The order is the guarantee. A seed that cannot be used and whatever the plan refuses come first: they cost
+    # nothing.
     randomness = Randomness.of(random_state)
     planned.check()
+    # Paid before anything is drawn: a crash in between over-counts, and nothing is released that is not charged.
     receipt, counted = _pay(planned.price, ledger, dataset, seeded=randomness.seeded)
     caveats = (*planned.caveats, *((SEEDED,) if randomness.seeded else ()), *counted)
     return planned.draw(Paid(randomness=randomness, caveats=caveats, receipt=receipt))
@@ -169,14 +172,19 @@ def release(planned: Planned[R], *, ledger: object, dataset: object, random_stat
 def _pay(price: Price, ledger: object, dataset: object, *, seeded: bool) -> tuple[Receipt | None, tuple[str, ...]]:
     """Charge a release to its ledger, or count it where there is none; return the receipt, or the count's caveats."""
     if dataset is not None and (not isinstance(dataset, str) or not dataset):
-        raise InvalidParameterError(f"dataset must be a name or None, got {dataset!r}. Name the data set.")
+        raise InvalidParameterError(
+            f"{parameter('dataset')} must be a name or None, got {dataset!r}.", remedy="Name the data set."
+        )
     if ledger is None:
         return None, () if seeded else _counted(price, dataset)
     if dataset is None:
-        raise InvalidParameterError(f"a ledger needs a data set, got ledger={ledger!r} alone. Pass dataset=.")
+        raise InvalidParameterError(
+            f"a ledger needs a data set, got {parameter('ledger=')}{ledger!r} alone.",
+            remedy=f"Pass {parameter('dataset=')}.",
+        )
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):
-        raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
+        raise InvalidParameterError(f"{parameter('ledger')} must be a Ledger or a path, got {type(book).__name__}.")
     return book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit).receipt, ()
 
 
@@ -210,6 +218,7 @@ def fresh_count() -> Iterator[None]:
 
     It is for fits on records that are no persons', such as those of a verification.
     """
+    # A context variable: threads and tasks beside this one go on counting in their own.
     token = _COUNT.set(_Count())
     try:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["draw_discrete_cauchy", "draw_discrete_gaussian", "draw_discrete_laplace"]
@@ -13,7 +13,9 @@ __all__ = ["draw_discrete_cauchy", "draw_discrete_gaussian", "draw_discrete_lapl
 
 def _checked(value: Fraction, name: str) -> Fraction:
     if not value > 0:
-        raise InvalidMechanismError(f"{name} must be positive, got {value}. Give the scale of the noise.")
+        raise InvalidMechanismError(
+            f"{parameter(name)} must be positive, got {value}.", remedy="Give the scale of the noise."
+        )
     return value
 
 
@@ -32,6 +34,7 @@ def draw_discrete_laplace(scale: Fraction, randomness: Randomness) -> int:
     while True:
         magnitude = randomness.geometric(numerator, denominator)
         negative = randomness.bits(1)
+        # Zero has one sign, or it would be drawn twice as often.
         if magnitude or not negative:
             return -magnitude if negative else magnitude
 
@@ -48,6 +51,7 @@ def draw_discrete_gaussian(variance: Fraction, randomness: Randomness) -> int:
     Canonne, Kamath and Steinke (2020), Algorithm 3.
     """
     n, d = _checked(variance, "variance").numerator, variance.denominator
+    # Any scale of the proposal is exact; one next to sigma is accepted most often.
     scale = isqrt(n // d) + 1
     proposal = Fraction(scale)
     while True:
@@ -67,6 +71,7 @@ def draw_discrete_cauchy(scale: Fraction, randomness: Randomness) -> int:
     """
     square = _checked(scale, "scale") ** 2
     n, d = square.numerator, square.denominator
+    # The proposal is flat on rings that double in width and halve in probability: its tail is as heavy as Cauchy's.
     width = -(-scale.numerator // scale.denominator)
     while True:
         ring = 0
@@ -77,6 +82,7 @@ def draw_discrete_cauchy(scale: Fraction, randomness: Randomness) -> int:
             magnitude = inner + randomness.below(inner)
         else:
             magnitude = randomness.below(width)
+        # Target over proposal, at most one: a ring's magnitudes are at least half of its end.
         accept, out_of = n << (2 * ring), 4 * (n + d * magnitude * magnitude)
         if not ring:
             accept *= 2

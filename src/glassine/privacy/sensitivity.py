@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = [
     "COUNT",
@@ -104,7 +104,7 @@ def smooth_gini(n: int, beta: float, *, min_support: int = 1) -> float:
     (0.001998, 0.5)
     """
     if not min_support >= 1:
-        raise InvalidMechanismError(f"min_support must be at least 1, got {min_support}.")
+        raise InvalidMechanismError(f"{parameter('min_support')} must be at least 1, got {min_support}.")
     return _largest(max(n - 1, 0), max(1, min_support - 1), beta) * ROUNDING
 
 
@@ -115,6 +115,7 @@ def _largest(n: int, least: int, beta: float) -> float:
             f"a smooth sensitivity needs n >= 0, a support of at least 1 and a positive beta, got {n}, {least}, {beta}."
         )
     last = max(0, n - least)
+    # The largest lies at an end, or beside the smaller root of the derivative.
     steps = {0, last}
     square = (1 - beta) ** 2 - 4 * beta
     if square >= 0 and beta < 1:
@@ -175,7 +176,9 @@ def clipped_sum(lower: float, upper: float) -> float:
     5.0
     """
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-        raise InvalidMechanismError(f"bounds must be finite and ordered, got {lower} and {upper}. Give public bounds.")
+        raise InvalidMechanismError(
+            f"{parameter('bounds')} must be finite and ordered, got {lower} and {upper}.", remedy="Give public bounds."
+        )
     return max(abs(lower), abs(upper))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from glassine.errors import InvalidMechanismError, InvalidParameterError, quoted
+from glassine.errors import InvalidMechanismError, InvalidParameterError, parameter, quoted
 from glassine.privacy.events import (
     CountBound,
     DiscreteGaussianNoise,
@@ -76,7 +76,7 @@ def of_group(event: Event, records: int) -> Event:
         branches = tuple(of_groups(branch, records) for branch in event.branches)
         return replace(event, branches=branches)
     raise InvalidMechanismError(
-        f"the event {event.name!r} has no rule for {records} records at once. State its cost for them."
+        f"the event {event.name!r} has no rule for {records} records at once.", remedy="State its cost for them."
     )
 
 
@@ -122,7 +122,8 @@ class PrivacyUnit:
             return
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_RECORDS:
             raise InvalidParameterError(
-                f"records_per_person must be a whole number in [1, {LARGEST_RECORDS:,}], got {quoted(value)}."
+                f"{parameter('records_per_person')} must be a whole number in [1, {LARGEST_RECORDS:,}], got "
+                f"{quoted(value)}."
             )
 
     @classmethod

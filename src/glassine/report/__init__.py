@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from glassine.report.editor_page import render_editor
 from glassine.report.page import as_html
 from glassine.report.pages import (
     Reportable,
@@ -17,6 +18,7 @@ from glassine.report.pages import (
     disclosure_page,
     page_of,
     release_page,
+    several_page,
 )
 from glassine.report.section import Page, Section
 from glassine.report.text import as_text, colour
@@ -32,20 +34,22 @@ __all__ = [
     "comparison_page",
     "disclosure_page",
     "release_page",
+    "render_editor",
     "render_html",
     "render_rich",
     "render_text",
+    "several_page",
 ]
 
 
-def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
+def render_html(result: Reportable | Page, *, title: str | None = None) -> str:
     r"""Return a report as one HTML page that loads nothing from anywhere.
 
     **Guarantee**: none; the page shows what the findings hold, shares and bits rounded, suppressed sizes as suppressed.
 
     Parameters
     ----------
-    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+    result : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
         The result of an audit, of attacks, of an estimate of disclosure or of a comparison; or the page of one.
     title : str, optional
         Title of the page, such as ``Privacy of a published decision tree``; that of a page is kept.
@@ -62,15 +66,15 @@ def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
     >>> "Outside policy" in render_html(findings)
     True
     """
-    return as_html(_page(found, title))
+    return as_html(_page(result, title))
 
 
-def render_text(found: Reportable | Page) -> str:
+def render_text(result: Reportable | Page) -> str:
     """Return a report as plain text, at most 88 characters wide but for tables and commands.
 
     Parameters
     ----------
-    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+    result : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
         As for :func:`render_html`.
 
     Returns
@@ -78,15 +82,15 @@ def render_text(found: Reportable | Page) -> str:
     str
         The text, with a line feed at its end; some 30 lines for an audit.
     """
-    return as_text(_page(found))
+    return as_text(_page(result))
 
 
-def render_rich(found: Reportable | Page) -> Text:
+def render_rich(result: Reportable | Page) -> Text:
     """Return the text of :func:`render_text` with colours, for a terminal.
 
     Parameters
     ----------
-    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+    result : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
         As for :func:`render_html`.
 
     Returns
@@ -94,8 +98,8 @@ def render_rich(found: Reportable | Page) -> Text:
     rich.text.Text
         Colour is added to words, never instead of them.
     """
-    return colour(_page(found))
+    return colour(_page(result))
 
 
-def _page(found: Reportable | Page, title: str | None = None) -> Page:
-    return found if isinstance(found, Page) else page_of(found, title=title)
+def _page(result: Reportable | Page, title: str | None = None) -> Page:
+    return result if isinstance(result, Page) else page_of(result, title=title)

@@ -172,10 +172,11 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
     name : str
         The attack.
     """
-    shown = [(x, y) for x, y in points if 0 < x <= 1 and 0 < y <= 1]
-    if not shown:
+    drawn = [(x, y) for x, y in points if 0 < x <= 1 and 0 < y <= 1]
+    if not drawn:
         return Markup("")
-    decades = min(max(1, math.ceil(-math.log10(min(min(x, y) for x, y in shown)) - 1e-9)), DEEPEST)
+    # The smallest rate of either axis decides, so that both have one scale and guessing is the diagonal.
+    decades = min(max(1, math.ceil(-math.log10(min(min(x, y) for x, y in drawn)) - 1e-9)), DEEPEST)
 
     def along(rate: float) -> float:
         return min(max(1 + math.log10(rate) / decades, 0.0), 1.0)
@@ -187,10 +188,10 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
         axes.marks(powers, "{:g}%", 100),
         *(element("line", class_="grid", x1=axes.x(p), x2=axes.x(p), y1=axes.top, y2=axes.bottom) for p in powers),
         element("line", class_="guess", x1=axes.left, y1=axes.bottom, x2=axes.right, y2=axes.top),
-        element("path", class_="line", d=axes.path(shown)),
+        element("path", class_="line", d=axes.path(drawn)),
         axes.names(f"share of other {wording.units()} accused", "share of members found"),
     ]
-    first = shown[0]
+    first = drawn[0]
     return Chart(
         kind="roc",
         ident="roc",
@@ -250,6 +251,7 @@ def draw_budget(lines: Sequence[Line], references: Sequence[Reference], *, title
     first, last = math.log(epsilons[0]), math.log(epsilons[-1])
 
     def across(epsilon: float) -> float:
+        # A twentieth of room at both ends keeps the first and last points off the axes.
         return (math.log(epsilon) - first) / (last - first) * 0.9 + 0.05 if last > first else 0.5
 
     axes = _compared(across, low, high)
@@ -316,10 +318,10 @@ def _compared(across: Callable[[float], float], low: float, high: float) -> Axes
     return Axes(left=62, top=18, width=620, height=340, across=across, up=lambda value: (value - low) / (high - low))
 
 
-def _framed(axes: Axes, title: str, told: str, ident: str, room: float, *pieces: Markup) -> Markup:
+def _framed(axes: Axes, title: str, description: str, ident: str, room: float, *pieces: Markup) -> Markup:
     """Return a chart of a comparison, with room for names at the right."""
     size = {"width": axes.right + room, "height": axes.bottom + 52}
-    return Chart(kind="versus", ident=ident, title=title, description=told, **size).draw(*pieces)
+    return Chart(kind="versus", ident=ident, title=title, description=description, **size).draw(*pieces)
 
 
 def _frontier(marks: Sequence[Mark]) -> list[Mark]:
@@ -355,6 +357,7 @@ def _numbers(marks: Sequence[Mark], axes: Axes, taken: Sequence[Box] = (), near:
     are nearer than ``near`` share a label.
     """
     places = [(axes.x(mark.x), axes.y(mark.y)) for mark in marks]
+    # Points are drawn 5 wide to each side; one more keeps numbers from touching them.
     full = [*((x - 6, y - 6, x + 6, y + 6) for x, y in places), *taken]
     shared: list[tuple[float, float, list[str]]] = []
     for mark, (x, y) in zip(marks, places, strict=True):
@@ -411,6 +414,7 @@ def _names(names: Sequence[tuple[float, str, str]], axes: Axes) -> list[Markup]:
     for at, _, _ in ordered:
         places.append(max(at, places[-1] + APART if places else axes.top))
     limit = axes.bottom
+    # What was pushed beyond the bottom pushes the names above it back up.
     for i in range(len(places) - 1, -1, -1):
         places[i] = min(places[i], limit)
         limit = places[i] - APART
@@ -440,5 +444,6 @@ def _spread(values: Sequence[float], axes: Axes) -> list[float]:
 def _range(values: Sequence[float], room: float = 0.06) -> tuple[float, float]:
     """Return an interval around some shares, at least a hundredth wide."""
     low, high = min(values), max(values)
+    # Shares that hardly differ are drawn as such: a narrower axis would blow up what is noise.
     room = max(room * (high - low), 0.005)
     return low - room, high + room

@@ -128,19 +128,19 @@ def _bins(model: AdditiveModel, bins: Bins) -> dict[str, Any]:
     out: dict[str, Any] = {"attribute": bins.attribute, "labels": list(bins.labels)}
     if isinstance(bins, NumericBins):
         return {**out, "cuts": list(bins.cuts), "closed": bins.closed}
-    known = _values(model, bins.attribute)
-    return {**out, "groupOf": bins.find(known).tolist(), "missing": bins.missing}
+    values = _values(model, bins.attribute)
+    return {**out, "groupOf": bins.find(values).tolist(), "missing": bins.missing}
 
 
 def _values(model: AdditiveModel, name: str) -> list[Any]:
-    found = (bins for term in model.terms for bins in term.bins if bins.attribute == name)
-    return list(dict.fromkeys(value for bins in found if isinstance(bins, CategoryBins) for value in bins.values))
+    every = (bins for term in model.terms for bins in term.bins if bins.attribute == name)
+    return list(dict.fromkeys(value for bins in every if isinstance(bins, CategoryBins) for value in bins.values))
 
 
 def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
     """Return how an example record's value is chosen, and the one that it starts with: the most frequent, if known."""
-    found = [(term, bins) for term in model.terms for bins in term.bins if bins.attribute == name]
-    term, bins = next(((t, b) for t, b in found if len(t.bins) == 1), found[0])
+    axes = [(term, bins) for term in model.terms for bins in term.bins if bins.attribute == name]
+    term, bins = next(((t, b) for t, b in axes if len(t.bins) == 1), axes[0])
     common = 0
     if term.weights is not None and len(term.bins) == 1:
         common = int(np.argmax(term.weights[:-1]))
@@ -148,15 +148,15 @@ def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
         values = _values(model, name)
         first = next((value for value in bins.groups[common] if value is not None), None)
         start = "" if first is None else values.index(first)
-        groups = [bins for _, bins in found if isinstance(bins, CategoryBins)]
-        apart = any(entry.missing < len(entry.groups) for entry in groups)
-        return {"values": [str(value) for value in values], "start": start, "apart": apart}
+        groups = [bins for _, bins in axes if isinstance(bins, CategoryBins)]
+        separate = any(entry.missing < len(entry.groups) for entry in groups)
+        return {"values": [str(value) for value in values], "start": start, "apart": separate}
     low, high = bins.bounds or (min((0.0, *bins.cuts)), max((0.0, *bins.cuts)))
     ends = [low, *bins.cuts, high]
     return {"values": None, "start": float(f"{(ends[common] / 2 + ends[common + 1] / 2):.3g}")}
 
 
-def _script_json(value: Any) -> Markup:
+def _script_json(value: object) -> Markup:
     """Return plain values as JSON that can stand in a script element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for char in "<>&":

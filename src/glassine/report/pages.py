@@ -6,87 +6,50 @@ what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
     SCHEMA,
     DisclosureFinding,
     Findings,
     MembershipFinding,
-    ReconstructionFinding,
     ReleaseSummary,
+    SeveralSummary,
 )
 from glassine.comparison import Comparison
 from glassine.report import wording
-from glassine.report.section import Page, Section, clean_inputs
+from glassine.report.measured import MODEL, sections_of
+from glassine.report.section import Page, Section
 from glassine.report.sections.additive import additive_figures, additive_section
 from glassine.report.sections.comparison import comparison_page
-from glassine.report.sections.disclosure import disclosure_page, sensitive_section
+from glassine.report.sections.disclosure import disclosure_page
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
-from glassine.report.sections.membership import attack_page, membership_section
-from glassine.report.sections.outcomes import labels_section, lacking_values, values_section
+from glassine.report.sections.membership import attack_page
 from glassine.report.sections.parts import model_section, sizes_are_counted
-from glassine.report.sections.policy import (
-    CAVEAT,
-    measure_rows,
-    measured_section,
-    next_section,
-    policy_section,
-    sections_of,
-    unmeasured_sentence,
-    verdict_sentence,
-)
-from glassine.report.sections.reconstruction import (
-    alignment_section,
-    exposed_section,
-    headline_figures,
-    reconstruction_section,
-    subgroups_section,
-)
+from glassine.report.sections.policy import judged_page, measure_rows, policy_section, verdict_sentence
+from glassine.report.sections.reconstruction import headline_figures
 from glassine.report.sections.releases import release_page
+from glassine.report.sections.several import several_page
 
-__all__ = ["Reportable", "attack_page", "audit_page", "comparison_page", "disclosure_page", "page_of", "release_page"]
+__all__ = [
+    "Reportable",
+    "attack_page",
+    "audit_page",
+    "comparison_page",
+    "disclosure_page",
+    "page_of",
+    "release_page",
+    "several_page",
+]
 
 Reportable: TypeAlias = Findings | MembershipFinding | DisclosureFinding | Comparison
 """What there is a report on."""
-
-QUESTIONS = {
-    "reconstruction": ("Reconstruction", "How far can an attacker reconstruct the training records?"),
-    "labels": ("Label disclosure", "Does the model reveal outcomes in the training data?"),
-    "values": ("Value leakage", "Does the model contain exact training values?"),
-    "subgroups": ("Subgroups", "Does the model reveal more about some subgroups than about others?"),
-    "exposed_rows": ("Most exposed records", "About which rows of the data does the model reveal most?"),
-    "alignment": ("Comparison with the data", "How close are reconstructed records to the real ones?"),
-    "membership": ("Membership", "Can an attacker infer who is in the training data?"),
-    "disclosure": (
-        "Sensitive attribute",
-        "What does an attacker who knows all quasi-identifiers learn about it?",
-    ),
-}
-SHORT = {"labels": "outcomes", "values": "exact values"}
 
 
 def _model(findings: Findings) -> Section:
     terms = findings.value("terms")
     return model_section(findings) if terms is None else additive_section(terms)
-
-
-# What is shown of a measurement that was made, by its name, in the order of the page.
-BEFORE_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
-    "reconstruction": reconstruction_section,
-    "alignment": lambda found, _: alignment_section(found),
-}
-AFTER_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
-    "labels": labels_section,
-    "values": values_section,
-    "disclosure": lambda found, _: sensitive_section(found),
-    "membership": lambda found, _: membership_section(found),
-    "subgroups": subgroups_section,
-    "exposed_rows": lambda found, _: exposed_section(found),
-}
 
 
 def audit_page(findings: Findings, *, title: str | None = None) -> Page:
@@ -99,9 +62,8 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
     title : str, optional
         Title of the page; ``Privacy of a published <kind of model>`` otherwise.
     """
-    kind, verdict = findings.model.kind, findings.verdict
-    measures = measure_rows(findings.measured, QUESTIONS, _lacking, SHORT)
-    unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
+    kind = findings.model.kind
+    measures = measure_rows(findings)
     claimed, additive = findings.guarantee, findings.value("terms")
     if claimed is not None:
         figures = guarantee_figures(claimed)
@@ -109,26 +71,17 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         figures = additive_figures(additive, findings.policy.smallest_leaf)
     else:
         figures = headline_figures(findings)
-    return Page(
-        kind="privacy audit",
-        title=wording.clean(title or f"Privacy of a published {kind}"),
+    page = judged_page(findings, kind, measures, title=title or f"Privacy of a published {kind}")
+    return replace(
+        page,
         described=_described(findings),
-        tone=verdict,
-        headline=verdict.capitalize(),
-        sentence=f"{verdict_sentence(findings.checks, findings.policy, kind)} {unmeasured}".rstrip(),
-        brief=f"{verdict_sentence(findings.checks, findings.policy, kind, named=False)} {unmeasured}".rstrip(),
-        caveat=CAVEAT,
-        judged=True,
-        notes=tuple(map(wording.clean, findings.notes)),
         figures=figures,
         sections=(
             *((guarantee_section(claimed),) if claimed is not None else ()),
-            policy_section(findings.checks, findings.policy, kind),
-            next_section(findings.advice, verdict),
-            measured_section(measures),
-            *sections_of(findings.measured, BEFORE_MODEL, findings),
+            *page.sections,
+            *sections_of(findings, below=MODEL),
             _model(findings),
-            *sections_of(findings.measured, AFTER_MODEL, findings),
+            *sections_of(findings, least=MODEL),
         ),
         terms=(
             "bit",
@@ -137,12 +90,8 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             *(("quasi", "nat", "distance") if findings.value("disclosure") is not None else ()),
             *("outcome", "domain", "dist_g", "cut point", "suppressed"),
         ),
-        inputs=clean_inputs(findings.inputs),
         tied=True,
-        holder_only=findings.holder_only,
         scripted=True,
-        version=wording.clean(findings.version),
-        schema=SCHEMA,
     )
 
 
@@ -151,11 +100,11 @@ def _attacks_page(findings: Findings, title: str | None) -> Page | None:
     if len(findings.measured) != 1:
         return None
     (name,) = findings.measured
-    found = findings.value(name)
-    if isinstance(found, MembershipFinding):
-        page = attack_page(found, title=title, inputs=findings.inputs)
-    elif isinstance(found, DisclosureFinding) and found.details is not None:
-        page = disclosure_page(found, title=title, inputs=findings.inputs)
+    finding = findings.value(name)
+    if isinstance(finding, MembershipFinding):
+        page = attack_page(finding, title=title, inputs=findings.inputs)
+    elif isinstance(finding, DisclosureFinding) and finding.details is not None:
+        page = disclosure_page(finding, title=title, inputs=findings.inputs)
     else:
         return None
     page = replace(page, notes=(*map(wording.clean, findings.notes), *page.notes), schema=SCHEMA)
@@ -166,17 +115,6 @@ def _attacks_page(findings: Findings, title: str | None) -> Page | None:
         verdict = f"{findings.verdict.capitalize()}: {verdict[:1].lower()}{verdict[1:]}"
     judged = policy_section(findings.checks, findings.policy, findings.model.kind)
     return replace(page, sentence=f"{page.sentence} {verdict}", sections=(judged, *page.sections))
-
-
-def _lacking(name: str, found: object) -> str:
-    """Return what a measurement that was made still lacks."""
-    if isinstance(found, DisclosureFinding) and found.unused:
-        return f"The internal nodes were not used: {found.unused}"
-    if isinstance(found, ReconstructionFinding):
-        return found.undefined or ""
-    if isinstance(found, ValueLeakage):
-        return lacking_values(found)
-    return "There is no subgroup that is large enough to show." if name == "subgroups" and not found else ""
 
 
 def _described(findings: Findings) -> str:
@@ -202,15 +140,17 @@ def _described(findings: Findings) -> str:
     return f"{text}; from {wording.clean(model.source)}." if model.source else f"{text}."
 
 
-def page_of(found: Reportable, *, title: str | None = None) -> Page:
+def page_of(result: Reportable, *, title: str | None = None) -> Page:
     """Return the page of any finding that there is a report on."""
-    if isinstance(found, Findings):
-        with wording.counting(found.counted):
-            if isinstance(found.subject, ReleaseSummary):
-                return release_page(found, title=title)
-            return _attacks_page(found, title) or audit_page(found, title=title)
-    if isinstance(found, MembershipFinding):
-        return attack_page(found, title=title)
-    if isinstance(found, DisclosureFinding):
-        return disclosure_page(found, title=title)
-    return comparison_page(found, title=title)
+    if isinstance(result, Findings):
+        with wording.counting(result.counted):
+            if isinstance(result.subject, ReleaseSummary):
+                return release_page(result, title=title)
+            if isinstance(result.subject, SeveralSummary):
+                return several_page(result, title=title)
+            return _attacks_page(result, title) or audit_page(result, title=title)
+    if isinstance(result, MembershipFinding):
+        return attack_page(result, title=title)
+    if isinstance(result, DisclosureFinding):
+        return disclosure_page(result, title=title)
+    return comparison_page(result, title=title)

@@ -44,6 +44,7 @@ __all__ = [
     "Table",
     "clean_inputs",
     "facts_of",
+    "facts_section",
     "sentence",
 ]
 
@@ -472,6 +473,12 @@ def sentence(text: str) -> str:
 def facts_of(facts: tuple[Fact, ...]) -> tuple[str, ...]:
     """Return figures as sentences of the text."""
     return tuple(f"{fact.name}: {fact.value}. {fact.meaning}".rstrip() for fact in facts)
+
+
+def facts_section(id: str, title: str, link: str, facts: tuple[Fact, ...], *, text_title: str = "") -> Section:
+    """Return a section of figures alone; the text has them where it has a title for them."""
+    text = facts_of(facts) if text_title else ()
+    return Section(id=id, title=title, link=link, blocks=(Facts(facts),), text=text, text_title=text_title)
 
 
 def clean_inputs(files: Sequence[InputFile]) -> tuple[InputFile, ...]:

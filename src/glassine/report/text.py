@@ -63,6 +63,7 @@ def _lines(page: Page) -> Iterator[str]:
     yield from _wrap(page.brief or page.sentence)
     for block in page.details:
         if isinstance(block, Command):
+            # Not wrapped: it is there to be pasted.
             yield from ("", f"  {block.text}")
     files = [
         (
@@ -71,6 +72,7 @@ def _lines(page: Page) -> Iterator[str]:
             "no digest: records" if file.sha256 is None else f"sha256 {file.sha256[:12]}…",
         )
         for file in page.inputs
+        # Digests stand in texts whose verdict is handed on, so that it can be matched with the files.
         if page.tied
     ]
     yield from _aligned(files)

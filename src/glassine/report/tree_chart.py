@@ -76,13 +76,13 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
     column = TREE_WIDTH / (deepest + LAST_COLUMN - 1)
     pieces = [_draw(box, tree, rows, count, levels, column, deepest) for box in boxes]
     by_records = all(row.weight is not None for row in rows)
-    told = (
+    caption = (
         "Taller boxes hold more records, not in proportion; leaves of suppressed size are all drawn alike."
         if by_records
         else "All leaves are drawn equally tall, as the model does not publish how many records they hold."
     )
     if deepest < max(depth):
-        told += f" Only the first {deepest} levels are drawn: a box that ends in … holds several leaves."
+        caption += f" Only the first {deepest} levels are drawn: a box that ends in … holds several leaves."
     hatch = element(
         "pattern",
         element("rect", class_="ground", width=7, height=7),
@@ -102,7 +102,7 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
         description=f"{wording.plural(count[0], 'leaf')} in {wording.plural(max(depth), 'level')}. The list below says "
         "the same.",
     )
-    return chart.draw(element("defs", hatch), *pieces), told
+    return chart.draw(element("defs", hatch), *pieces), caption
 
 
 def _measure(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[list[int], list[float], list[int | None]]:
@@ -130,6 +130,7 @@ def _levels_that_fit(depth: Sequence[int]) -> int:
     for d in depth:
         at[d] += 1
     total, fits = 0, 1
+    # Nine columns are as narrow as a condition can be read in.
     for level in range(1, min(len(at), 9)):
         total += at[level]
         if total > MOST_BOXES and level > 1:

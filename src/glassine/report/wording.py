@@ -71,18 +71,20 @@ def percent(share: float, *, digits: int = 0) -> str:
     if not math.isfinite(share):
         return "not known"
     step = 10.0**-digits
-    shown = round(share * 100, digits)
-    if share > 0 and shown <= 0:
+    value = round(share * 100, digits)
+    # Nobody and somebody are different findings, however few they are.
+    if share > 0 and value <= 0:
         return f"under {step:g}%"
-    if share < 1 and shown >= 100:
+    if share < 1 and value >= 100:
         return f"over {100 - step:g}%"
-    return f"{shown:.{digits}f}%"
+    return f"{value:.{digits}f}%"
 
 
 def bits(value: float | None, *, beyond: float | None = None) -> str:
     """Return bits to one decimal, to more where that is needed to tell them from the limit ``beyond``."""
     if value is None or not math.isfinite(value):
         return "not known"
+    # What rounds to 0 reads as 0.0, never as -0.0.
     value = 0.0 if abs(value) < 0.05 else value
     digits = 1
     while beyond is not None and digits < 6 and (round(value, digits) > beyond) != (value > beyond):
@@ -92,6 +94,7 @@ def bits(value: float | None, *, beyond: float | None = None) -> str:
 
 def amount(value: float) -> str:
     """Return a quantity to three significant digits."""
+    # Three significant digits: as many as a reader compares.
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     text = f"{round(value, digits):,.{max(digits, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

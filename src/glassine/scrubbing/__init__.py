@@ -1,1 +1,7 @@
 """Scrubbing: the least changes that bring a model within a policy."""
+
+from __future__ import annotations
+
+from glassine.exports import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

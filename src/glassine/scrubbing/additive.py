@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
-from glassine.errors import InvalidDomainError, InvalidModelError
+from glassine.errors import InvalidDomainError, InvalidModelError, parameter
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
@@ -114,17 +114,20 @@ def scrub_additive(
     """
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     read = as_model(model, domain)
     if not isinstance(read, AdditiveModel):
-        raise InvalidModelError(f"scrub_additive scrubs additive models, got a {read}. Use glassine.scrub.")
+        raise InvalidModelError(f"scrub_additive scrubs additive models, got a {read}.", remedy="Use glassine.scrub.")
     size: object = smallest_bin
     if isinstance(size, bool) or not isinstance(size, int) or not size >= 0:
-        raise InvalidModelError(f"smallest_bin must be a whole number of at least 0, got {size!r}.")
+        raise InvalidModelError(f"{parameter('smallest_bin')} must be a whole number of at least 0, got {size!r}.")
     for name in read.tested:
         if name not in domain:
-            raise InvalidModelError(f"the model reads {name!r}, which the domain lacks. Add it to the domain.")
+            raise InvalidModelError(
+                f"the model reads {name!r}, which the domain lacks.", remedy="Add it to the domain."
+            )
     return _scrub(read, domain, smallest_bin, keep_sizes, data)
 
 
@@ -188,10 +191,10 @@ def _on_grid(
                 moved |= {(old.attribute, cut) for cut in old.cuts if _side(cut, old.closed, attribute) not in public}
             bins.append(cut_bins)
         else:
-            found = _public_groups(old, domain)
-            if found is None:
+            result = _public_groups(old, domain)
+            if result is None:
                 return None
-            groups, joined = found
+            groups, joined = result
             renamed |= {(old.attribute, value) for value in set(old.values) - set(groups.values)}
             bins.append(groups)
         joins.append(joined)
@@ -283,7 +286,8 @@ def _counted(model: AdditiveModel, term: Term, data: Any) -> Term:
         return replace(term, weights=sizes.reshape(term.shape))
     if term.weights is None:
         raise InvalidModelError(
-            "small bins cannot be joined in a model that publishes no sizes. Give the data, or drop smallest_bin."
+            "small bins cannot be joined in a model that publishes no sizes.",
+            remedy=f"Give the data, or drop {parameter('smallest_bin')}.",
         )
     return term
 

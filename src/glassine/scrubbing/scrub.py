@@ -17,9 +17,8 @@ from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidParameterError
-from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList, predict
-from glassine.models.scoring import predict as additive_predict
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidParameterError, parameter
+from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]
@@ -111,12 +110,14 @@ def scrub(
 
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     if persons is not None:
         if data is None or not smallest_leaf:
             raise InvalidParameterError(
-                "persons says whose records are counted, and none are. Pass data and smallest_leaf with it."
+                f"{parameter('persons')} says whose records are counted, and none are.",
+                remedy=f"Pass {parameter('data')} and {parameter('smallest_leaf')} with it.",
             )
         data = with_persons(data, persons)
         if isinstance(persons, str) and persons in domain:
@@ -128,12 +129,14 @@ def scrub(
         done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
         return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
     if counts not in ("keep", "coarsen", "remove"):
-        raise InvalidModelError(f"counts must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
+        raise InvalidModelError(f"{parameter('counts')} must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
     for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
         if not value >= least:
             raise InvalidModelError(f"{name} must be at least {least}, got {value!r}.")
     if smallest_leaf and not isinstance(model, DecisionTree):
-        raise InvalidModelError("only a tree's leaves can be merged. Learn the rule list again with more support.")
+        raise InvalidModelError(
+            "only a tree's leaves can be merged.", remedy="Learn the rule list again with more support."
+        )
     moves = {literal: _round(literal, domain) for literal in model.literals}
     old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
     n_before = len(model.cells)
@@ -168,7 +171,8 @@ def scrub(
 def _published_sizes(tree: DecisionTree) -> dict[int, int]:
     if any(cell.evidence.size is None for cell in tree.cells):
         raise InvalidModelError(
-            "small leaves cannot be merged in a model that publishes no counts. Give the data, or drop smallest_leaf."
+            "small leaves cannot be merged in a model that publishes no counts.",
+            remedy=f"Give the data, or drop {parameter('smallest_leaf')}.",
         )
     return {cell.node: cell.evidence.size or 0 for cell in tree.cells}
 
@@ -198,24 +202,29 @@ def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: 
     """
     columns = read_columns(data)
     if target not in columns:
-        raise InvalidDataError(f"data lack the target column {target!r}. Check its name.")
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its name.")
     truth = columns[target]
-    predicted = additive_predict(model, columns) if isinstance(model, AdditiveModel) else predict(model, columns)
+    predicted = model.predict(columns)
     if model.classes is None:
         if any(value is None for value in predicted):
             raise InvalidDataError("the model publishes no predicted values, so its accuracy cannot be measured.")
         if truth.dtype.kind not in "if" or is_missing(truth).any():
-            raise InvalidDataError(f"the target {target!r} of a regression must be a number without gaps. Clean it.")
+            raise InvalidDataError(
+                f"the target {target!r} of a regression must be a number without gaps.", remedy="Clean it."
+            )
         rest = float(((truth - predicted.astype(float)) ** 2).sum())
         total = float(((truth - truth.mean()) ** 2).sum())
         if not total:
-            raise InvalidDataError(f"every record has the same {target!r}, so R^2 is undefined. Give other records.")
+            raise InvalidDataError(
+                f"every record has the same {target!r}, so R^2 is undefined.", remedy="Give other records."
+            )
         return 1 - rest / total
     names = {class_key(c) for c in model.classes}
     keys = [class_key(value) for value in truth.tolist()]
     if not names & set(keys):
         raise InvalidDataError(
-            f"no value of {target!r} is a class of the model ({', '.join(map(str, model.classes))}). Check the target."
+            f"no value of {target!r} is a class of the model ({', '.join(map(str, model.classes))}).",
+            remedy="Check the target.",
         )
     return float(np.mean([p is not None and class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
 

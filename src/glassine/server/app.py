@@ -59,12 +59,12 @@ class _Service:
         """Return the black box's decisions; one call at a time, for an estimator need not bear more."""
         if self.black_box is None:
             raise BlackBoxError("the service has no black box to ask.")
-        given = self.layout.build(self.release.domain, records)
+        built = self.layout.build(self.release.domain, records)
         with self.lock:
-            answers = self.black_box(given, len(records))
+            answers = self.black_box(built, len(records))
         return [self._label(answer) for answer in answers.tolist()]
 
-    def _label(self, answer: Any) -> Any:
+    def _label(self, answer: object) -> Any:
         for label in self.release.classes:
             if label == answer:
                 return label
@@ -73,14 +73,16 @@ class _Service:
     def explain(self, asked: Asked) -> dict[str, Any]:
         """Return an explanation as plain values."""
         decision = asked.decision if self.black_box is None else self.ask([asked.query])[0]
-        told = self.release.explain(asked.query, decision, guided=asked.guided, n_closest=asked.n_closest)
-        if self.black_box is not None and told.contrasts:
-            told = confirmed(told, self.ask([_changed(asked, told, i) for i in range(len(told.contrasts))]))
-        return {**told.to_dict(), "reveals": [*self.revealed, *fit_of(told)]}
+        explanation = self.release.explain(asked.query, decision, guided=asked.guided, n_closest=asked.n_closest)
+        if self.black_box is not None and explanation.contrasts:
+            explanation = confirmed(
+                explanation, self.ask([_changed(asked, explanation, i) for i in range(len(explanation.contrasts))])
+            )
+        return {**explanation.to_dict(), "reveals": [*self.revealed, *fit_of(explanation)]}
 
 
-def _changed(asked: Asked, told: Explanation, index: int) -> dict[str, Any]:
-    return {**asked.query, **{change.attribute: change.after for change in told.contrasts[index].changes}}
+def _changed(asked: Asked, explanation: Explanation, index: int) -> dict[str, Any]:
+    return {**asked.query, **{change.attribute: change.after for change in explanation.contrasts[index].changes}}
 
 
 def create_app(
@@ -125,7 +127,7 @@ def create_app(
         fastapi = importlib.import_module("fastapi")
     except ImportError:
         raise GlassineError(
-            "serving needs the package fastapi. Install it with pip install 'glassine[server]'."
+            "serving needs the package fastapi.", remedy="Install it with pip install 'glassine[server]'."
         ) from None
     release = file.release
     box = None if black_box is None else BlackBox(black_box)

@@ -37,7 +37,7 @@ class Asked:
     decision: Scalar | None = None
 
 
-def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
+def read_asked(value: object, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
     """Return a request's JSON as plain values, or refuse it.
 
     Parameters
@@ -59,14 +59,12 @@ def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decide
     """
     if not isinstance(value, dict):
         raise InvalidDataError(f"the request must be a JSON object, got {_kind(value)}.")
-    known = {"query"}
+    keys = {"query"}
     if explained:
-        known |= {"guided", "n_closest"} | (set() if decides else {"decision"})
+        keys |= {"guided", "n_closest"} | (set() if decides else {"decision"})
     for name in value:
-        if name not in known:
-            raise InvalidDataError(
-                f"the request has the unknown key {_short(name)}. Known: {', '.join(sorted(known))}."
-            )
+        if name not in keys:
+            raise InvalidDataError(f"the request has the unknown key {_short(name)}. Known: {', '.join(sorted(keys))}.")
     if "query" not in value:
         raise InvalidDataError("the request lacks the key 'query', the record as an object.")
     guided, n_closest = value.get("guided", True), value.get("n_closest")
@@ -85,7 +83,7 @@ def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decide
     )
 
 
-def _query(value: Any, release: SurrogateRelease) -> dict[str, Scalar | None]:
+def _query(value: object, release: SurrogateRelease) -> dict[str, Scalar | None]:
     if not isinstance(value, dict):
         raise InvalidDataError(f"'query' must be an object of values by attribute, got {_kind(value)}.")
     record = release.query(value)
@@ -107,20 +105,20 @@ def _check_value(name: str, attribute: Attribute, value: Any) -> None:
         raise InvalidDataError(f"{name!r} must be a whole number, got {_short(value)}.")
 
 
-def _listed(value: Any, known: tuple[Scalar, ...], what: str) -> Scalar:
+def _listed(value: object, values: tuple[Scalar, ...], what: str) -> Scalar:
     """Return the listed value that a JSON value is; true and 1 are different values there."""
-    for entry in known:
+    for entry in values:
         if isinstance(entry, bool) == isinstance(value, bool) and entry == value:
             return entry
-    some = ", ".join(map(repr, known[:8])) + (" and others" if len(known) > 8 else "")
+    some = ", ".join(map(repr, values[:8])) + (" and others" if len(values) > 8 else "")
     raise InvalidDataError(f"{what} must be one of {some}.")
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {list: "a list", str: "a text", bool: "true or false", type(None): "null", dict: "an object"}
     return names.get(type(value), "a number")
 

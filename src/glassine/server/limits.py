@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["Gate", "Limits", "PatientProtocol", "Rates", "problem"]
 
@@ -92,6 +92,7 @@ MAX_CLIENTS = 10_000
 LONGEST_WAIT = 86_400.0
 """Most seconds that a client is told to wait."""
 
+# What every answer has: browsers neither guess its type, nor keep it, nor show it inside another page.
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -133,9 +134,11 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("rate", "burst", "total_rate", "max_bytes", "seconds"):
             if not getattr(self, name) > 0:
-                raise InvalidParameterError(f"{name} must be above 0, got {getattr(self, name)!r}.")
+                raise InvalidParameterError(f"{parameter(name)} must be above 0, got {getattr(self, name)!r}.")
         if not self.burst >= 1:
-            raise InvalidParameterError(f"burst must be at least 1, got {self.burst!r}: a request takes a whole one.")
+            raise InvalidParameterError(
+                f"{parameter('burst')} must be at least 1, got {self.burst!r}: a request takes a whole one."
+            )
 
 
 class Rates:
@@ -165,7 +168,9 @@ class Rates:
         tokens, last = self._buckets.pop(client, (self._burst, now))
         tokens = min(self._burst, tokens + (now - last) * self._rate)
         waiting = 0.0 if tokens >= 1 else (1 - tokens) / self._rate
+        # Who has to wait pays nothing: otherwise a client that keeps asking would never be served again.
         self._buckets[client] = (tokens - (not waiting), now)
+        # Popped and set again above, so that the first one is the client that was silent longest.
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)
         return waiting
@@ -209,6 +214,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # The client first: who asks too often must not use up what all share.
         waiting = self._clients.wait(client_of(scope)) or self._all.wait("")
         if waiting:
             after = (b"retry-after", str(math.ceil(min(waiting, LONGEST_WAIT))).encode())
@@ -240,9 +246,10 @@ class Gate:
     async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
         """Return the body, or None after a refusal or a lost connection."""
         most = self._limits.max_bytes
-        told = dict(scope.get("headers", ())).get(b"content-length", b"0")
+        length = dict(scope.get("headers", ())).get(b"content-length", b"0")
         too_large = f"A request has at most {most} bytes."
-        if told.isdigit() and len(told) < 20 and int(told) > most:
+        # Refused by what it announces, before a byte is read; twenty digits and more are no length.
+        if length.isdigit() and len(length) < 20 and int(length) > most:
             await _refuse(send, 413, "Content too large", too_large)
             return None
         parts: list[bytes] = []
@@ -255,6 +262,7 @@ class Gate:
                         return None
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
+                    # The announcement may be missing or false, so that what arrives is counted, too.
                     if size > most:
                         await _refuse(send, 413, "Content too large", too_large)
                         return None

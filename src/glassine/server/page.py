@@ -116,7 +116,7 @@ def _choices(attribute: Attribute) -> list[Any] | None:
     return list(_listed(attribute)) if isinstance(attribute, Category | Binary) else None
 
 
-def _script_json(value: Any) -> Markup:
+def _script_json(value: object) -> Markup:
     """Return plain values as JSON that can stand in a script element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for char in "<>&":

@@ -6,7 +6,7 @@ import importlib
 import socket
 from typing import Any
 
-from glassine.errors import GlassineError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidParameterError, parameter
 
 __all__ = ["listen", "run"]
 
@@ -37,7 +37,7 @@ def listen(host: str, port: int) -> socket.socket:
         If the address cannot be listened on.
     """
     if not 0 <= port <= 65_535:
-        raise InvalidParameterError(f"port must lie in [0, 65535], got {port}.")
+        raise InvalidParameterError(f"{parameter('port')} must lie in [0, 65535], got {port}.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # asyncio sends without delay only on sockets whose protocol is said to be TCP.
@@ -51,7 +51,7 @@ def listen(host: str, port: int) -> socket.socket:
             raise
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise GlassineError(f"cannot listen on {host} port {port}: {reason}. Name another.") from None
+        raise GlassineError(f"cannot listen on {host} port {port}: {reason}.", remedy="Name another.") from None
     return listening
 
 
@@ -67,7 +67,7 @@ def run(app: Any, listening: socket.socket) -> None:
         uvicorn = importlib.import_module("uvicorn")
     except ImportError:
         raise GlassineError(
-            "serving needs the package uvicorn. Install it with pip install 'glassine[server]'."
+            "serving needs the package uvicorn.", remedy="Install it with pip install 'glassine[server]'."
         ) from None
     from glassine.server.limits import PatientProtocol
 

@@ -47,7 +47,7 @@ def _cryptography(name: str) -> Any:
         return importlib.import_module(f"cryptography.hazmat.primitives.{name}")
     except ImportError:
         raise GlassineError(
-            "signatures need the package cryptography. Install it with pip install 'glassine[server]'."
+            "signatures need the package cryptography.", remedy="Install it with pip install 'glassine[server]'."
         ) from None
 
 
@@ -76,7 +76,9 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
     """
     ed25519, serialization = _cryptography("asymmetric.ed25519"), _cryptography("serialization")
     if os.path.abspath(private) == os.path.abspath(public):
-        raise UnreadableFileError(f"cannot write both keys to {os.fspath(private)}. Name two files.", path=private)
+        raise UnreadableFileError(
+            f"cannot write both keys to {os.fspath(private)}.", remedy="Name two files.", path=private
+        )
     for path in (private, public):
         if Path(path).exists() or Path(path).is_symlink():
             raise UnreadableFileError(f"cannot write {os.fspath(path)}: it exists. Keys are not replaced.", path=path)
@@ -84,14 +86,16 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    shown = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    public_pem = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     try:
         with os.fdopen(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             stream.write(secret)
     except OSError as error:
         raise UnreadableFileError(f"cannot write {os.fspath(private)}: {error.strerror}.", path=private) from None
     try:
-        write_bytes(shown, public)
+        write_bytes(public_pem, public)
     except UnreadableFileError:
         Path(private).unlink(missing_ok=True)
         raise
@@ -109,8 +113,8 @@ def _private_key(path: str | os.PathLike[str]) -> Any:
         key = serialization.load_pem_private_key(data, password=None)
     except (ValueError, TypeError, _unsupported()) as error:
         raise SignatureError(
-            f"{os.fspath(path)} holds no private key without a password ({type(error).__name__}). "
-            "Make one with glassine explain keys."
+            f"{os.fspath(path)} holds no private key without a password ({type(error).__name__}).",
+            remedy="Make one with glassine explain keys.",
         ) from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign releases.")
@@ -132,7 +136,9 @@ def read_public_key(path: str | os.PathLike[str]) -> str:
     try:
         key = serialization.load_pem_public_key(data)
     except (ValueError, _unsupported()):
-        raise SignatureError(f"{os.fspath(path)} holds no public key in PEM. Give the publisher's file.") from None
+        raise SignatureError(
+            f"{os.fspath(path)} holds no public key in PEM.", remedy="Give the publisher's file."
+        ) from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign releases.")
     return _text_of(key)
@@ -203,13 +209,13 @@ def read_release(path: str | os.PathLike[str], public_key: str | None = None) ->
     envelope = _envelope(content, path)
     if envelope.get("schema") != SCHEMA:
         if public_key is not None:
-            raise SignatureError(f"{name} is not signed. Ask its publisher for the signed file.")
+            raise SignatureError(f"{name} is not signed.", remedy="Ask its publisher for the signed file.")
         return ReleaseFile(release=SurrogateRelease.from_dict(envelope), content=content, public_key=None)
     if set(envelope) != KEYS or not all(isinstance(value, str) for value in envelope.values()):
         raise SignatureError(f"{name} must hold the texts {', '.join(sorted(KEYS))} and nothing else.")
     _verify(envelope, name)
     if public_key is not None and envelope["public_key"] != public_key:
-        raise SignatureError(f"{name} is signed by another key than the one given. Do not use it.")
+        raise SignatureError(f"{name} is signed by another key than the one given.", remedy="Do not use it.")
     release = SurrogateRelease.from_dict(parse_json(envelope["release"], path=path))
     return ReleaseFile(release=release, content=content, public_key=envelope["public_key"])
 
@@ -232,5 +238,5 @@ def _verify(envelope: dict[str, str], name: str) -> None:
         ed25519.Ed25519PublicKey.from_public_bytes(raw).verify(signature, _signed_bytes(envelope["release"]))
     except (binascii.Error, ValueError, invalid):
         raise SignatureError(
-            f"the signature of {name} does not hold: the file was changed or damaged. Do not use it."
+            f"the signature of {name} does not hold: the file was changed or damaged.", remedy="Do not use it."
         ) from None

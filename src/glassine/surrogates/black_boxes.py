@@ -71,7 +71,7 @@ class BlackBox:
         self.n_queries = 0
         self.n_calls = 0
 
-    def __call__(self, records: Any, n_records: int) -> npt.NDArray[Any]:
+    def __call__(self, records: object, n_records: int) -> npt.NDArray[Any]:
         """Return the labels of records as an array of plain scalars, shape (n,).
 
         Raises
@@ -84,20 +84,22 @@ class BlackBox:
         if self.max_queries is not None and not self.n_queries + n_records <= self.max_queries:
             raise InvalidParameterError(
                 f"the black box may be asked on {self.max_queries} records, {self.n_queries} were, and {n_records} "
-                "more are wanted. Raise the budget or ask less."
+                "more are wanted.",
+                remedy="Raise the budget or ask less.",
             )
         self.n_queries += n_records
         self.n_calls += 1
         # A black box that writes into its argument must not write into the caller's records.
         copy = getattr(records, "copy", None)
-        given = copy() if callable(copy) else records
+        own = copy() if callable(copy) else records
         try:
-            answer = self._call(given)
+            answer = self._call(own)
         except GlassineError:
             raise
         except Exception as error:
             raise BlackBoxError(
-                f"the black box raised {type(error).__name__} on {n_records} records. Call it on these records to see."
+                f"the black box raised {type(error).__name__} on {n_records} records.",
+                remedy="Call it on these records to see.",
             ) from None
         return _labels(answer, n_records)
 
@@ -113,15 +115,17 @@ def _kind(value: object) -> str:
     return f"the class {value.__name__}, not an instance" if isinstance(value, type) else type(value).__name__
 
 
-def _labels(answer: Any, n_records: int) -> npt.NDArray[Any]:
+def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
     try:
         array = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
     except Exception as error:
-        raise BlackBoxError(f"the black box's answer is no array ({type(error).__name__}). Return labels.") from None
+        raise BlackBoxError(
+            f"the black box's answer is no array ({type(error).__name__}).", remedy="Return labels."
+        ) from None
     if array.shape != (n_records,):
         raise BlackBoxError(
-            f"the black box must answer with one label a record, shape ({n_records},), got {array.shape}. "
-            "Return labels, not probabilities."
+            f"the black box must answer with one label a record, shape ({n_records},), got {array.shape}.",
+            remedy="Return labels, not probabilities.",
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
@@ -130,7 +134,8 @@ def _labels(answer: Any, n_records: int) -> npt.NDArray[Any]:
         if not is_scalar(value):
             raise BlackBoxError(
                 f"the black box must answer with texts, finite numbers or Booleans, but an answer is a "
-                f"{type(value).__name__} that is none of these. Label every record."
+                f"{type(value).__name__} that is none of these.",
+                remedy="Label every record.",
             )
         out[i] = value
     return out
@@ -181,7 +186,7 @@ def _by_name(X: Any, names: list[str]) -> dict[str, Any]:
         return {name: X[:, i] for i, name in enumerate(names)}
     absent = [name for name in names if name not in X.columns]
     if absent:
-        raise BlackBoxError(f"the ONNX model's input {absent[0]!r} is not an attribute. Rename it.")
+        raise BlackBoxError(f"the ONNX model's input {absent[0]!r} is not an attribute.", remedy="Rename it.")
     return {name: X[name].to_numpy() for name in names}
 
 
@@ -196,7 +201,9 @@ def _typed(array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
     if kind == "tensor(string)":
         return np.asarray(array, dtype=object).astype(str).astype(object)
     if kind not in kinds:
-        raise UnsupportedModelError(f"an ONNX input of type {kind} is not supported. Use tensors of numbers or text.")
+        raise UnsupportedModelError(
+            f"an ONNX input of type {kind} is not supported.", remedy="Use tensors of numbers or text."
+        )
     return np.asarray(array, dtype=kinds[kind])
 
 
@@ -227,7 +234,7 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
     name = os.fspath(path)
     data = read_bytes(path, most=MAX_BYTES)
     if not data:
-        raise UnreadableFileError(f"{name} is empty. Give an ONNX or a skops file.", path=path)
+        raise UnreadableFileError(f"{name} is empty.", remedy="Give an ONNX or a skops file.", path=path)
     if data.startswith(b"PK"):
         estimator = _read_skops(data, path)
         if not callable(getattr(estimator, "predict", None)):
@@ -237,7 +244,8 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
 
     if is_pickle(data):
         raise UnreadableFileError(
-            f"{name} is a pickle, and a pickle is code that runs when it is read. Use skops or ONNX.",
+            f"{name} is a pickle, and a pickle is code that runs when it is read.",
+            remedy="Use skops or ONNX.",
             path=path,
         )
     return _read_onnx(data, name)
@@ -267,7 +275,8 @@ def _read_onnx(data: bytes, name: str) -> _Onnx:
         onnxruntime: Any = importlib.import_module("onnxruntime")
     except ImportError:
         raise UnsupportedModelError(
-            "reading ONNX files needs the package onnxruntime. Install it with pip install 'glassine[formats]'."
+            "reading ONNX files needs the package onnxruntime.",
+            remedy="Install it with pip install 'glassine[formats]'.",
         ) from None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4

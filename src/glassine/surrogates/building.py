@@ -17,7 +17,7 @@ from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.microaggregation import SemanticDistance
-from glassine.models import DecisionTree, Evidence
+from glassine.models import DecisionTree, Evidence, Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
@@ -34,8 +34,9 @@ from glassine.surrogates.private_trees import (
     tree_class_of,
 )
 from glassine.surrogates.reading import Record
-from glassine.surrogates.release import Provenance, SurrogateRelease
+from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import Plan
+from glassine.surrogates.values import Provenance
 
 __all__ = ["Built", "Material", "build", "draw_queries", "public_metric", "public_points"]
 
@@ -82,7 +83,9 @@ def _free(domain: Domain) -> list[str]:
 def _records(domain: Domain, uniform: npt.NDArray[np.float64]) -> list[Record]:
     if domain.inferred:
         name = next(name for name in domain if domain[name].inferred)
-        raise InvalidDomainError(f"a public domain is needed, but {name!r} was inferred from data. Declare it by hand.")
+        raise InvalidDomainError(
+            f"a public domain is needed, but {name!r} was inferred from data.", remedy="Declare it by hand."
+        )
     free = _free(domain)
     columns: dict[str, list[Scalar]] = {name: _values(domain[name], uniform[:, i]) for i, name in enumerate(free)}
     for i, (block, rows) in enumerate(domain.blocks, start=len(free)):
@@ -215,8 +218,8 @@ def _check_gaps(columns: Columns) -> None:
         gaps = int((np.isnan(array) if name in columns.numbers else array < 0).sum())
         if gaps:
             raise InvalidDataError(
-                f"{gaps} records have no value of {name!r} (missing or NaN), and such records are not microaggregated. "
-                'Fill or drop them, or use partition="public" with distance="gower".'
+                f"{gaps} records have no value of {name!r} (missing or NaN), and such records are not microaggregated.",
+                remedy='Fill or drop them, or use partition="public" with distance="gower".',
             )
 
 
@@ -298,12 +301,22 @@ def _private_trees(
             n_groups,
             budget=budget,
             trees=every,
-            domain=material.domain,
-            classes=material.classes,
-            caveats=paid.caveats if plan.private_partition else (*paid.caveats, WHOLE_PARTITION),
             randomness=paid.randomness,
         )
-        trees, used = _in_used_classes(drawn, material)
+        limits = paid.caveats if plan.private_partition else (*paid.caveats, WHOLE_PARTITION)
+        claimed = Guarantee(epsilon=float(budget.total), caveats=limits)
+        published = tuple(
+            every.publish(
+                tree,
+                None,
+                domain=material.domain,
+                classes=material.classes,
+                source="private surrogate tree",
+                guarantee=claimed,
+            )
+            for tree in drawn
+        )
+        trees, used = _in_used_classes(published, material)
         return trees, used, certificate(paid, used.classes)
 
     price = _price(plan, n_groups)

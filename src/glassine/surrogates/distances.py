@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from glassine.codec import Codec, checked
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
-from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError
+from glassine.domain.attributes import Scalar, is_scalar
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
 
-__all__ = ["DISTANCES", "Metric"]
+__all__ = ["DISTANCES", "TAXONOMIES", "Metric"]
 
 DISTANCES = ("euclidean", "gower", "semantic")
 
@@ -55,36 +56,42 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.distance not in DISTANCES:
-            raise InvalidParameterError(f"distance must be one of {', '.join(DISTANCES)}, got {self.distance!r}.")
+            raise InvalidParameterError(
+                f"{parameter('distance')} must be one of {', '.join(DISTANCES)}, got {self.distance!r}."
+            )
         scales = tuple(float(scale) for scale in self.scales)
         if not all(0 < scale < math.inf for scale in scales):
-            raise InvalidParameterError(f"scales must be positive finite numbers, got {list(scales)}.")
+            raise InvalidParameterError(f"{parameter('scales')} must be positive finite numbers, got {list(scales)}.")
         object.__setattr__(self, "scales", scales)
         if self.taxonomies and self.distance != "semantic":
-            raise InvalidParameterError("taxonomies go with the semantic distance. Leave them out.")
+            raise InvalidParameterError("taxonomies go with the semantic distance.", remedy="Leave them out.")
         # Its constructor checks the trees.
         semantic = SemanticDistance(self.taxonomies)
         object.__setattr__(self, "taxonomies", {name: _nested(tree) for name, tree in semantic.taxonomies.items()})
-        found = {name: semantic.taxonomy(name) for name in self.taxonomies}
-        tables = {name: ({v: i for i, v in enumerate(t.values)}, t.table()) for name, t in found.items()}
+        trees = {name: semantic.taxonomy(name) for name in self.taxonomies}
+        tables = {name: ({v: i for i, v in enumerate(t.values)}, t.table()) for name, t in trees.items()}
         object.__setattr__(self, "_tables", tables)
 
     def check(self, domain: Domain) -> None:
         """Raise InvalidParameterError if the distance does not know an attribute of the domain."""
         if len(self.scales) != len(domain):
-            raise InvalidParameterError(f"scales must be {len(domain)}, one per attribute, got {len(self.scales)}.")
+            raise InvalidParameterError(
+                f"{parameter('scales')} must be {len(domain)}, one per attribute, got {len(self.scales)}."
+            )
         if self.distance == "euclidean":
             for name in domain:
                 if isinstance(domain[name], Category) or domain[name].missing:
                     what = "is a category" if isinstance(domain[name], Category) else "may be missing"
                     raise InvalidParameterError(
-                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}. "
-                        'Use distance="gower", or encode it.'
+                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}.",
+                        remedy='Use distance="gower", or encode it.',
                     )
         for name in self.taxonomies:
             attribute = domain[name]
             if not isinstance(attribute, Category):
-                raise InvalidParameterError(f"{name!r} has a taxonomy, but is no category of the domain. Drop it.")
+                raise InvalidParameterError(
+                    f"{name!r} has a taxonomy, but is no category of the domain.", remedy="Drop it."
+                )
             self._table(attribute, name)
 
     def _table(self, attribute: Category, name: str) -> npt.NDArray[np.float64]:
@@ -92,7 +99,7 @@ class Metric:
         where, table = self._tables[name]
         absent = [value for value in attribute.values if value not in where]
         if absent:
-            raise InvalidParameterError(f"the taxonomy of {name!r} has no value {absent[0]!r}. Add it.")
+            raise InvalidParameterError(f"the taxonomy of {name!r} has no value {absent[0]!r}.", remedy="Add it.")
         at = [where[value] for value in attribute.values]
         return np.asarray(table[np.ix_(at, at)])
 
@@ -100,8 +107,8 @@ class Metric:
         """Return the values of a category, those closest to one of them first, equally close ones in their order."""
         if name not in self.taxonomies or value is None:
             return attribute.values
-        apart = self._table(attribute, name)[attribute.values.index(value)]
-        return tuple(attribute.values[i] for i in np.argsort(apart, kind="stable").tolist())
+        distances = self._table(attribute, name)[attribute.values.index(value)]
+        return tuple(attribute.values[i] for i in np.argsort(distances, kind="stable").tolist())
 
     def embed(self, columns: Columns) -> npt.NDArray[np.float64]:
         """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
@@ -143,14 +150,14 @@ class Metric:
             first, second = left[:, j, None], right[None, :, j]
             gaps = np.isnan(first) | np.isnan(second)
             if isinstance(attribute, Category) and name not in self.taxonomies:
-                apart = np.where(first != second, 1.0, 0.0)
+                distances = np.where(first != second, 1.0, 0.0)
             elif isinstance(attribute, Category):
                 codes = (np.where(np.isnan(part), 0, part).astype(np.intp) for part in (first, second))
-                apart = self._table(attribute, name)[tuple(codes)]
+                distances = self._table(attribute, name)[tuple(codes)]
             else:
-                apart = np.minimum(np.abs(first - second), 1.0)
+                distances = np.minimum(np.abs(first - second), 1.0)
             alike = np.isnan(first) & np.isnan(second)
-            total += np.where(gaps, np.where(alike, 0.0, 1.0), apart)
+            total += np.where(gaps, np.where(alike, 0.0, 1.0), distances)
         return total / len(self.scales)
 
     def closest(
@@ -161,8 +168,8 @@ class Metric:
         out = np.empty((len(queries), n), dtype=np.intp)
         step = max(1, BLOCK // len(points))
         for start in range(0, len(queries), step):
-            apart = self.between(queries[start : start + step], points, domain)
-            out[start : start + step] = np.argsort(apart, axis=1, kind="stable")[:, :n]
+            distances = self.between(queries[start : start + step], points, domain)
+            out[start : start + step] = np.argsort(distances, axis=1, kind="stable")[:, :n]
         return out
 
 
@@ -178,3 +185,44 @@ def as_metric(distance: str | SemanticDistance, scales: tuple[float, ...]) -> Me
     if isinstance(distance, SemanticDistance):
         return Metric(distance="semantic", scales=scales, taxonomies=distance.taxonomies)
     return Metric(distance=distance, scales=scales)
+
+
+# Taxonomies as a file has them.
+
+MAX_TAXONOMY_DEPTH = 100
+MAX_TAXONOMY_VALUES = 2000
+
+
+def _plain_tree(tree: Any) -> Any:
+    """Return a taxonomy as JSON has it: mappings have names for keys, so that each level is a list of pairs."""
+    if isinstance(tree, Mapping):
+        return [[value, _plain_tree(below)] for value, below in tree.items()]
+    return None if tree is None else [[value, None] for value in tree]
+
+
+def _tree_of(pairs: object, left: list[int], depth: int = 0) -> Any:
+    """Return pairs as a nested mapping; ``left`` holds how many values may still come."""
+    if pairs is None:
+        return None
+    if depth > MAX_TAXONOMY_DEPTH:
+        raise InvalidModelError(f"a taxonomy of the release is deeper than {MAX_TAXONOMY_DEPTH} levels.")
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise InvalidModelError("a taxonomy of the release must be a list of pairs of a value and what is below it.")
+    left[0] -= len(pairs)
+    if left[0] < 0:
+        raise InvalidModelError(f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.")
+    if not all(is_scalar(pair[0]) for pair in pairs):
+        raise InvalidModelError("a taxonomy of the release must hold texts, finite numbers or Booleans.")
+    if len({pair[0] for pair in pairs}) < len(pairs):
+        raise InvalidModelError("a taxonomy of the release names a value twice.")
+    return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
+
+
+def _taxonomies(entry: object) -> dict[str, Any]:
+    tree = _tree_of(entry, [MAX_TAXONOMY_VALUES])
+    if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
+        raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")
+    return tree
+
+
+TAXONOMIES: Codec[dict[str, Any]] = checked(_plain_tree, _taxonomies)

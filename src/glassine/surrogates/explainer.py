@@ -15,10 +15,10 @@ from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import frame_of, with_persons
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.learners.antecedents import check_whole
-from glassine.learners.estimator import class_array
 from glassine.microaggregation import SemanticDistance
+from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
 from glassine.surrogates.black_boxes import BlackBox, is_regression
@@ -273,18 +273,18 @@ class SurrogateExplainer(MeasuredExplainer):
         for name in ("epsilon", "partition", "fixed_black_box", "ledger", "dataset"):
             if name in parameters:
                 raise InvalidParameterError(
-                    f"{name} protects training records, and a third party has none. Leave it out."
+                    f"{name} protects training records, and a third party has none.", remedy="Leave it out."
                 )
         explainer = cls(predict, k, domain=domain, **parameters)
         if not isinstance(domain, Domain):
             raise InvalidParameterError(
-                f"a third party needs a public Domain, got {type(domain).__name__}. Declare it."
+                f"a third party needs a public Domain, got {type(domain).__name__}.", remedy="Declare it."
             )
         if takes not in ("array", "pandas", "polars"):
-            raise InvalidParameterError(f"takes must be 'array', 'pandas' or 'polars', got {takes!r}.")
+            raise InvalidParameterError(f"{parameter('takes')} must be 'array', 'pandas' or 'polars', got {takes!r}.")
         if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
             raise InvalidParameterError(
-                'a third party knows no true labels. Pass labels="black-box" with the paper\'s form.'
+                "a third party knows no true labels.", remedy='Pass labels="black-box" with the paper\'s form.'
             )
         source = "queries" if queries is None else "given"
         if queries is None:
@@ -342,17 +342,21 @@ class SurrogateExplainer(MeasuredExplainer):
             n = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
             if plan.private_partition is False and not plan.k <= n:
                 raise InvalidParameterError(
-                    f"k must be at most the number of records, {n}, got {plan.k}. Use a smaller k."
+                    f"{parameter('k')} must be at most the number of records, {n}, got {plan.k}.",
+                    remedy="Use a smaller k.",
                 )
             domain = coarse_domain(data) if declared is None else declared
             columns, asked = read(data, domain, refuse_outside=False), np.ones(n, dtype=bool)
         if plan.labels == "true" and y is None:
-            raise InvalidDataError('labels="true" needs y, the true labels, got None. Pass y, or labels="black-box".')
+            raise InvalidDataError(
+                f'labels="true" needs {parameter("y")}, the true labels, got None.',
+                remedy='Pass y, or labels="black-box".',
+            )
         truth = None if y is None or each else label_array(y, n)
         if self.classes is None and is_regression(self.predict):
             raise BlackBoxError(
-                "the black box is a regression: it answers with scores, and each would be published as a class. Pass a "
-                "function that returns a class for each record, or declare classes=."
+                "the black box is a regression: it answers with scores, and each would be published as a class.",
+                remedy=f"Pass a function that returns a class for each record, or declare {parameter('classes=')}.",
             )
         box = BlackBox(self.predict)
         answered = np.full(n, None, dtype=object)
@@ -455,13 +459,13 @@ class SurrogateExplainer(MeasuredExplainer):
         """
         release = self.release()
         record = query_of(x, release.domain)
-        told = release.explain(
+        explanation = release.explain(
             record, self._ask([record])[0], guided=guided, n_closest=n_closest, n_contrasts=n_contrasts
         )
-        if not check or not told.contrasts:
-            return told
-        changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in told.contrasts]
-        return confirmed(told, self._ask(changed).tolist())
+        if not check or not explanation.contrasts:
+            return explanation
+        changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in explanation.contrasts]
+        return confirmed(explanation, self._ask(changed).tolist())
 
     def explain_many(
         self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0

@@ -17,7 +17,7 @@ from glassine.data.labels import check_lengths, class_codes
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
-from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
@@ -249,7 +249,7 @@ def _step(scale: float) -> Fraction:
         power -= 1
 
 
-def _value(mean: float, step: Fraction | None, attribute: Any) -> Scalar:
+def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
     value = mean
     if step is not None:
         value = float(round(exact(mean) / step) * step)
@@ -260,7 +260,7 @@ def _value(mean: float, step: Fraction | None, attribute: Any) -> Scalar:
 
 
 def classes_of(
-    given: Sequence[Scalar] | None, answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None = None, *, least: int
+    declared: Sequence[Scalar] | None, answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None = None, *, least: int
 ) -> tuple[Scalar, ...]:
     """Return the classes: those that are declared, or those that occur.
 
@@ -269,7 +269,7 @@ def classes_of(
 
     Parameters
     ----------
-    given : sequence of scalars, optional
+    declared : sequence of scalars, optional
         The declared classes.
     answered : ndarray of scalars, shape (n,)
         What the black box says of the records.
@@ -285,14 +285,16 @@ def classes_of(
     BlackBoxError
         If what is not declared is a score or a rare name; none is quoted.
     """
-    if given is None:
+    if declared is None:
         return _occurring(answered, truth, least)
-    several: object = given
+    several: object = declared
     listed = () if isinstance(several, str | bytes) or not isinstance(several, Iterable) else tuple(several)
-    known: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
-    if not known or not all(map(is_scalar, known)) or len(set(known)) < len(known):
-        raise InvalidParameterError("classes must be different plain values, at least one. List each once.")
-    return known
+    classes: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
+    if not classes or not all(map(is_scalar, classes)) or len(set(classes)) < len(classes):
+        raise InvalidParameterError(
+            f"{parameter('classes')} must be different plain values, at least one.", remedy="List each once."
+        )
+    return classes
 
 
 def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least: int) -> tuple[Scalar, ...]:
@@ -301,14 +303,15 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
         own: Counter[Scalar] = Counter() if labels is None else Counter(labels.tolist())
         if any(isinstance(name, float) for name in own):
             raise BlackBoxError(
-                f"{what} fractions, which are scores and no classes: each would be published. Return a class for each "
-                "record, such as whether the score is above a limit, or declare classes=."
+                f"{what} fractions, which are scores and no classes: each would be published.",
+                remedy="Return a class for each "
+                f"record, such as whether the score is above a limit, or declare {parameter('classes=')}.",
             )
         if len(own) > MOST_NAMES:
             raise BlackBoxError(
                 f"{what} more than {MOST_NAMES} different labels, and all would be published. If they are scores, "
                 "return a class for each record, such as a range of the score; if they are public classes, declare "
-                "classes=."
+                f"{parameter('classes=')}."
             )
         for name, count in own.items():
             counts[name] = max(counts[name], count)
@@ -316,8 +319,8 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
     if rare:
         raise BlackBoxError(
             f"{rare} of {len(counts)} labels are given to fewer than {least} records each: a name that so few share "
-            "would be published as theirs. Declare classes= if the names are public, or join rare ones in the black "
-            "box."
+            "would be published as theirs.",
+            remedy=f"Declare {parameter('classes=')} if the names are public, or join rare ones in the black box.",
         )
     return class_order(set(counts))
 
@@ -332,11 +335,15 @@ def label_array(y: Any, n_records: int) -> npt.NDArray[Any]:
     """
     array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if array.shape != (n_records,):
-        raise InvalidDataError(f"y must hold one label a record, shape ({n_records},), got {array.shape}.")
+        raise InvalidDataError(
+            f"{parameter('y')} must hold one label a record, shape ({n_records},), got {array.shape}."
+        )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
         if not is_scalar(value):
-            raise InvalidDataError("y holds a missing value, or one that is no label. Label or drop these records.")
+            raise InvalidDataError(
+                "y holds a missing value, or one that is no label.", remedy="Label or drop these records."
+            )
         out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
     return out
 
@@ -353,8 +360,8 @@ def index_of(labels: npt.NDArray[Any], classes: Sequence[Scalar], what: str) -> 
     odd = int((out < 0).sum())
     if odd:
         raise InvalidDataError(
-            f"{odd} labels of {what} are not declared as classes, in the same words. Declare or translate them, or "
-            "leave classes out."
+            f"{odd} labels of {what} are not declared as classes, in the same words.",
+            remedy="Declare or translate them, or leave classes out.",
         )
     return out
 
@@ -376,22 +383,23 @@ def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.
     places = np.maximum(class_codes(y, classes), -1)
     check_lengths(n_records, len(places))
     if (places < 0).all():
-        raise InvalidDataError("no record has one of the declared classes as its label. Check the labels.")
+        raise InvalidDataError("no record has one of the declared classes as its label.", remedy="Check the labels.")
     return places
 
 
-def check_words(truth: npt.NDArray[Any], known: Iterable[Scalar]) -> None:
+def check_words(truth: npt.NDArray[Any], names_: Iterable[Scalar]) -> None:
     """Raise InvalidDataError where no true label is one of the names that the black box or the release uses.
 
     Such labels are other words for the same classes, and every figure that compares them would be 0.
     """
-    names = set(known)
+    names = set(names_)
     if not len(truth) or any(value in names for value in truth.tolist()):
         return
     kinds = [" and ".join(sorted({_kind(v) for v in values})) for values in (truth.tolist(), names)]
     raise InvalidDataError(
         f"y uses other words than the black box: it holds {kinds[0]}, the black box answers with {kinds[1]}, and no "
-        "label is common to both. Translate the labels of one into those of the other."
+        "label is common to both.",
+        remedy="Translate the labels of one into those of the other.",
     )
 
 

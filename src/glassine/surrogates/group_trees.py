@@ -134,8 +134,8 @@ def grow_trees(
     # Written so that gaps pass: scikit-learn takes NaN, and no number that single precision does not hold.
     if (np.abs(matrix) > SINGLE).any():
         raise InvalidDataError(
-            f"exact trees are grown in single precision, and a number is beyond {SINGLE:g}. Divide the attribute by a "
-            'power of ten, or use form="restricted".'
+            f"exact trees are grown in single precision, and a number is beyond {SINGLE:g}.",
+            remedy='Divide the attribute by a power of ten, or use form="restricted".',
         )
     seen = Domain(
         {f"x{j}": Real(-LARGEST, LARGEST, missing=domain[part.attribute].missing) for j, part in enumerate(parts)}

@@ -24,7 +24,6 @@ __all__ = [
     "MeasuredExplainer",
     "agreement",
     "choose",
-    "measure",
     "node_counts",
     "null_agreement",
     "reach",
@@ -127,12 +126,11 @@ def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float
 
 
 def _leaves(release: SurrogateRelease, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    from glassine.learners.publishing import route
 
     out = np.empty(records.n_records, dtype=np.intp)
     for group in np.unique(groups).tolist():
         rows = np.flatnonzero(groups == group)
-        out[rows] = route(release.trees[group], records.take(rows))
+        out[rows] = release.trees[group].apply(records.take(rows))
     return out
 
 
@@ -159,63 +157,6 @@ def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.i
     for tree in release.trees:
         shares.append(float((decided_by(tree, some) == answers[at]).mean()))
     return float(np.mean(shares))
-
-
-def measure(
-    release: SurrogateRelease,
-    training: Training,
-    records: Columns,
-    answered: npt.NDArray[Any],
-    answers: npt.NDArray[np.int64],
-    *,
-    truth: npt.NDArray[Any] | None,
-    n_closest: int,
-    n_draws: int,
-    rng: np.random.Generator,
-    information_loss: float | None,
-) -> Measures:
-    """Return every measure.
-
-    Parameters
-    ----------
-    release, training
-        The release, and the records behind it.
-    records : Columns
-        The records to measure on, n of them.
-    answered, answers : ndarray, shape (n,)
-        What the black box says, and its index among the classes.
-    truth : ndarray, shape (n,), or None
-        True labels.
-    n_closest, n_draws, rng
-        As in :func:`null_agreement`.
-    information_loss : float or None
-        Of the microaggregation.
-    """
-    decided = release.decisions(records, release.closest(records, n_closest))
-    first, guided = decided[:, 0], choose(decided, answers)
-    classes = np.array([*release.classes, None], dtype=object)[:-1]
-    stable = stability(release, records) or (None, None, None)
-    null = null_agreement(release, records, answers, n_closest=n_closest, n_draws=n_draws, rng=rng)
-    return Measures(
-        n_records=records.n_records,
-        n_groups=release.n_groups,
-        k=release.k,
-        n_closest=n_closest,
-        fidelity=float((first == answers).mean()),
-        fidelity_guided=float((guided == answers).mean()),
-        fidelity_null=null,
-        accuracy=None if truth is None else float((classes[first] == truth).mean()),
-        accuracy_guided=None if truth is None else float((classes[guided] == truth).mean()),
-        black_box_accuracy=None if truth is None else float((answered == truth).mean()),
-        nodes=node_counts(release.trees),
-        comprehensibility=float(np.mean([1 / len(tree.nodes) for tree in release.trees])),
-        stability_group=stable[0],
-        stability_tree=stable[1],
-        stability_path=stable[2],
-        representativeness=representativeness(release, training),
-        reach=reach(release, records, answers),
-        information_loss=information_loss,
-    )
 
 
 # What every fitted explainer measures of itself.
@@ -268,7 +209,13 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         columns, _, answers = self._measured(X)
         return agreement(self.release_, columns, answers, self._closest(guided, n_closest))
 
-    def fidelity_null(self, X: Any, n_closest: int | None = None, n_draws: int = 10, random_state: Any = 0) -> float:
+    def fidelity_null(
+        self,
+        X: Any,
+        n_closest: int | None = None,
+        n_draws: int = 10,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> float:
         """Return the guided fidelity with groups drawn at random instead of the closest: what choosing alone gives.
 
         Parameters
@@ -319,7 +266,13 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         return self.release().n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
 
     def measures(
-        self, X: Any, y: Any = None, n_closest: int | None = None, *, n_draws: int = 10, random_state: Any = 0
+        self,
+        X: Any,
+        y: Any = None,
+        n_closest: int | None = None,
+        *,
+        n_draws: int = 10,
+        random_state: int | np.random.Generator | None = 0,
     ) -> Measures:
         """Return every measure at once.
 
@@ -335,15 +288,32 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             As in :meth:`fidelity_null`.
         """
         columns, answered, answers = self._measured(X)
-        return measure(
-            self.release_,
-            self.training_,
-            columns,
-            answered,
-            answers,
-            truth=None if y is None else self._truth(y, answered),
-            n_closest=self._closest(True, n_closest),
-            n_draws=check_whole(n_draws, "n_draws", 1, 100_000),
-            rng=settings.generator(random_state),
+        release, training = self.release_, self.training_
+        closest = self._closest(True, n_closest)
+        draws, rng = check_whole(n_draws, "n_draws", 1, 100_000), settings.generator(random_state)
+        truth = None if y is None else self._truth(y, answered)
+        decided = self._decided(columns, closest)
+        first, guided = decided[:, 0], choose(decided, answers)
+        classes = np.array([*release.classes, None], dtype=object)[:-1]
+        stable = stability(release, columns) or (None, None, None)
+        null = null_agreement(release, columns, answers, n_closest=closest, n_draws=draws, rng=rng)
+        return Measures(
+            n_records=columns.n_records,
+            n_groups=release.n_groups,
+            k=release.k,
+            n_closest=closest,
+            fidelity=float((first == answers).mean()),
+            fidelity_guided=float((guided == answers).mean()),
+            fidelity_null=null,
+            accuracy=None if truth is None else float((classes[first] == truth).mean()),
+            accuracy_guided=None if truth is None else float((classes[guided] == truth).mean()),
+            black_box_accuracy=None if truth is None else float((answered == truth).mean()),
+            nodes=node_counts(release.trees),
+            comprehensibility=float(np.mean([1 / len(tree.nodes) for tree in release.trees])),
+            stability_group=stable[0],
+            stability_tree=stable[1],
+            stability_path=stable[2],
+            representativeness=representativeness(release, training),
+            reach=reach(release, columns, answers),
             information_loss=self.information_loss_,
         )

@@ -19,8 +19,7 @@ from glassine.learners.antecedents import declared
 from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.caveats import DOMAIN_FROM_DATA
 from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes
-from glassine.learners.exhaustive.trees import TreeClass
-from glassine.models import DecisionTree, Guarantee
+from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
@@ -106,12 +105,9 @@ def draw_trees(
     *,
     budget: Budget,
     trees: TreeClass,
-    domain: Domain,
-    classes: tuple[Scalar, ...],
-    caveats: tuple[str, ...],
     randomness: Randomness,
-) -> tuple[DecisionTree, ...]:
-    """Return one private tree a group, those without records included.
+) -> tuple[Tree, ...]:
+    """Draw one private tree a group, those without records included.
 
     Guarantee
     ---------
@@ -131,26 +127,16 @@ def draw_trees(
         Budget of each tree: see :func:`tree_budget`.
     trees : TreeClass
         The public class of trees: see :func:`tree_class_of`.
-    domain, classes
-        Public.
-    caveats : tuple of str
-        What voids the claim.
     randomness : Randomness
         The stream of random bits.
     """
     epsilon = budget.selection(trees.rounding())
-    claimed = Guarantee(epsilon=float(budget.total), caveats=caveats)
     truths = [columns.holds(literal) for literal in trees.logic.literals]
     drawn = []
     for group in range(n_groups):
         rows = np.flatnonzero((groups == group) & (targets >= 0))
-        bitsets = BitSets.pack((truth[rows] for truth in truths), targets[rows], len(classes))
-        tree = trees.sums(bitsets, Weighting.private(epsilon, 1.0, len(rows))).draw(randomness)
-        drawn.append(
-            trees.publish(
-                tree, None, domain=domain, classes=classes, source="private surrogate tree", guarantee=claimed
-            )
-        )
+        bitsets = BitSets.pack((truth[rows] for truth in truths), targets[rows], trees.n_classes)
+        drawn.append(trees.sums(bitsets, Weighting.private(epsilon, 1.0, len(rows))).draw(randomness))
     return tuple(drawn)
 
 

@@ -111,11 +111,15 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
     frame = None if table is None else table.frame
     if table is not None and frame is not None and any(isinstance(name, str) for name in frame.columns):
         if any(not isinstance(name, str) for name in frame.columns) or not len(frame):
-            raise InvalidDataError("records must be at least one, in columns named by strings. Check the data.")
+            raise InvalidDataError(
+                "records must be at least one, in columns named by strings.", remedy="Check the data."
+            )
         names = tuple(frame.columns) if domain is None else domain.names
         absent = [name for name in names if name not in frame.columns]
         if absent:
-            raise InvalidDataError(f"data lack the column {absent[0]!r} of the domain. Add it, or drop the attribute.")
+            raise InvalidDataError(
+                f"data lack the column {absent[0]!r} of the domain.", remedy="Add it, or drop the attribute."
+            )
         # The black box sees the attributes alone, here as with single queries.
         table = table.restrict(names)
         return Layout(names=names, backend=frame.implementation.name.lower()), table.frame.to_native(), table
@@ -124,8 +128,8 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
     array = _array(X if frame is None else frame.to_numpy())
     if domain is not None and array.shape[1] != len(domain):
         raise InvalidDataError(
-            f"records must have one column per attribute, {len(domain)} in order, got {array.shape[1]}. "
-            "Pass a data frame to name the columns."
+            f"records must have one column per attribute, {len(domain)} in order, got {array.shape[1]}.",
+            remedy="Pass a data frame to name the columns.",
         )
     names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
     return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
@@ -156,7 +160,7 @@ def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.b
     records: Any = X if table is None else table
     columns = conform(records, domain, outside=Outside.KEEP_UNDECLARED)
     if not columns.n_records:
-        raise InvalidDataError("records must be at least one, got none. Check the data.")
+        raise InvalidDataError("records must be at least one, got none.", remedy="Check the data.")
     free = Domain({n: Real(-LARGEST, LARGEST, missing=True) if n in columns.numbers else domain[n] for n in domain})
     described = np.ones(columns.n_records, dtype=bool)
     if columns.numbers:
@@ -185,12 +189,14 @@ def _array(X: Any) -> npt.NDArray[Any]:
             array = np.array(X, dtype=object)
     except (ValueError, TypeError):
         raise InvalidDataError(
-            "records must form a rectangle, got rows of different lengths. Check the data."
+            "records must form a rectangle, got rows of different lengths.", remedy="Check the data."
         ) from None
     if array.ndim != 2 or not array.shape[0] or not array.shape[1]:
-        raise InvalidDataError(f"records must have shape (n, d) with n and d at least 1, got {array.shape}. Reshape.")
+        raise InvalidDataError(
+            f"records must have shape (n, d) with n and d at least 1, got {array.shape}.", remedy="Reshape."
+        )
     if array.dtype.kind not in "biufOU":
-        raise InvalidDataError(f"records must be numbers, Booleans or text, got {array.dtype}. Convert them.")
+        raise InvalidDataError(f"records must be numbers, Booleans or text, got {array.dtype}.", remedy="Convert them.")
     return array
 
 
@@ -201,8 +207,8 @@ def coarse_domain(data: Any) -> Domain:
     apart, and tell the outermost values no finer than that: those of whole numbers with a range of up to 20 they tell.
     Names of categories are those of the data.
     """
-    found = infer_domain(_frame(data) if isinstance(data, dict) else data)
-    return Domain({name: _coarse(found[name]) for name in found})
+    inferred = infer_domain(_frame(data) if isinstance(data, dict) else data)
+    return Domain({name: _coarse(inferred[name]) for name in inferred})
 
 
 def _frame(columns: Mapping[str, npt.NDArray[Any]]) -> Any:
@@ -216,7 +222,9 @@ def _frame(columns: Mapping[str, npt.NDArray[Any]]) -> Any:
             }
         )
     except (TypeError, pl.exceptions.PolarsError):
-        raise InvalidDataError("records mix kinds of values in a column. Convert them, or declare a domain.") from None
+        raise InvalidDataError(
+            "records mix kinds of values in a column.", remedy="Convert them, or declare a domain."
+        ) from None
 
 
 def _coarse(attribute: Attribute) -> Attribute:
@@ -272,7 +280,8 @@ def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
     for name, codes in columns.codes.items():
         if not domain[name].missing and (codes < 0).any():
             raise InvalidDataError(
-                f"the records hold a value of {name!r} that the domain does not declare. Declare it or recode it."
+                f"the records hold a value of {name!r} that the domain does not declare.",
+                remedy="Declare it or recode it.",
             )
     numbers = dict(columns.numbers)
     for name, attribute in attributes.items():
@@ -282,7 +291,7 @@ def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
             outside = (columns.numbers[name] < numbers[name]) | (columns.numbers[name] > numbers[name])
             if refuse_outside and outside.any():
                 raise InvalidDataError(
-                    f"records lie outside the domain in {name!r}. Clip or drop them, or widen the bounds."
+                    f"records lie outside the domain in {name!r}.", remedy="Clip or drop them, or widen the bounds."
                 )
     return Columns(attributes=attributes, numbers=numbers, codes=columns.codes)
 
@@ -322,11 +331,13 @@ def query_of(x: Query, domain: Domain) -> Record:
     for name in named:
         if name not in domain:
             raise InvalidDataError(
-                f"the query has {_short(name)}, which is not an attribute. Leave it out or rename it."
+                f"the query has {_short(name)}, which is not an attribute.", remedy="Leave it out or rename it."
             )
     for name in domain:
         if name not in named:
-            raise InvalidDataError(f"the query lacks the attribute {name!r}. Give a value for each attribute.")
+            raise InvalidDataError(
+                f"the query lacks the attribute {name!r}.", remedy="Give a value for each attribute."
+            )
     return {name: _value(name, domain[name], named[name]) for name in domain}
 
 
@@ -340,7 +351,9 @@ def _named(x: Query, domain: Domain) -> Mapping[Any, Any]:
             frame = None
         if isinstance(frame, nw.DataFrame):
             if len(frame) != 1:
-                raise InvalidDataError(f"a query is one record, got {len(frame)}. Use explain_many for several.")
+                raise InvalidDataError(
+                    f"a query is one record, got {len(frame)}.", remedy="Use explain_many for several."
+                )
             return {name: frame[name].to_list()[0] for name in frame.columns if name in domain}
         if frame is not None and hasattr(x, "to_dict"):
             by_label: dict[Any, Any] = x.to_dict()
@@ -360,25 +373,25 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _value(name: str, attribute: Attribute, value: Any) -> Scalar | None:
+def _value(name: str, attribute: Attribute, value: object) -> Scalar | None:
     """Return a value as a plain scalar of its attribute, or refuse it."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
         if not attribute.missing:
-            raise InvalidDataError(f"the query has no value for {name!r}, which cannot be missing. Give one.")
+            raise InvalidDataError(f"the query has no value for {name!r}, which cannot be missing.", remedy="Give one.")
         return None
     if isinstance(attribute, Category | Binary):
         values: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
         if is_scalar(value):
-            for known in values:
-                if known == value:
-                    return known
+            for listed in values:
+                if listed == value:
+                    return listed
         some = ", ".join(map(repr, values[:8])) + (" and others" if len(values) > 8 else "")
         raise InvalidDataError(f"{name!r} must be one of {some}, got {_short(value)}.")
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        shown = "a number beyond 1e300" if isinstance(value, int) else _short(value)
-        raise InvalidDataError(f"{name!r} must be a finite number, got {shown}.")
+        text = "a number beyond 1e300" if isinstance(value, int) else _short(value)
+        raise InvalidDataError(f"{name!r} must be a finite number, got {text}.")
     if not attribute.inferred:
         if not attribute.lo <= value <= attribute.hi:
             raise InvalidDataError(f"{name!r} must lie in [{attribute.lo}, {attribute.hi}], got {_short(value)}.")

@@ -11,43 +11,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine import __version__
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN
-from glassine.errors import GlassineError, InvalidDataError, InvalidModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
 from glassine.files import read_json
 from glassine.formats.conditions import check_domain
 from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
-from glassine.learners.publishing import route
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
-from glassine.surrogates.distances import Metric
+from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
-from glassine.surrogates.values import Contrast, Explanation
+from glassine.surrogates.values import Contrast, Explanation, Provenance
 from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
 
-__all__ = ["SCHEMA", "Provenance", "SurrogateRelease", "check_release", "from_dict", "read", "to_dict"]
+__all__ = ["SCHEMA", "SurrogateRelease", "check_release", "from_dict", "read", "to_dict"]
 
 # Whether the parts of a release fit each other.
 
 
-CHOICES = {
-    "form": ("restricted", "paper"),
-    "labels": ("black-box", "true"),
-    "records": ("training", "queries", "given"),
-    "partition": ("microaggregation", "public"),
-    "counted": ("records", "people"),
-}
-
-
 def check_release(release: SurrogateRelease) -> None:
     """Raise InvalidModelError if the parts of a release contradict each other."""
-    given: tuple[object, ...] = (release.domain, release.metric)
-    if not isinstance(given[0], Domain) or not isinstance(given[1], Metric):
+    parts: tuple[object, ...] = (release.domain, release.metric)
+    if not isinstance(parts[0], Domain) or not isinstance(parts[1], Metric):
         raise InvalidModelError("a release needs a Domain and a Metric.")
     _check_classes(release)
     if not release.trees or len(release.trees) != len(release.representatives):
@@ -65,12 +54,14 @@ def check_release(release: SurrogateRelease) -> None:
         _check_tree(tree, release, group)
     k: object = release.k
     if k is not None and (not is_whole(k) or not isinstance(k, int) or not k >= 1):
-        raise InvalidModelError(f"k must be a whole number of at least 1 or None, got {k!r}.")
+        raise InvalidModelError(f"{parameter('k')} must be a whole number of at least 1 or None, got {k!r}.")
     if not is_whole(release.n_closest) or not 1 <= release.n_closest <= 1000:
-        raise InvalidModelError(f"n_closest must be a whole number in [1, 1000], got {release.n_closest!r}.")
+        raise InvalidModelError(
+            f"{parameter('n_closest')} must be a whole number in [1, 1000], got {release.n_closest!r}."
+        )
     if release.certificate is not None and not isinstance(release.certificate, Certificate):
         raise InvalidModelError("a release's certificate must be a Certificate or None.")
-    _check_provenance(release.provenance)
+    release.provenance.check()
 
 
 def _check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:
@@ -95,7 +86,7 @@ def _check_classes(release: SurrogateRelease) -> None:
     if not release.classes or not all(is_scalar(value) for value in release.classes):
         raise InvalidModelError("a release's classes must be plain values, at least one.")
     if len(set(release.classes)) < len(release.classes):
-        raise InvalidModelError("the classes of a release must differ. Drop the repeat.")
+        raise InvalidModelError("the classes of a release must differ.", remedy="Drop the repeat.")
 
 
 def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
@@ -108,78 +99,11 @@ def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
     except GlassineError as error:
         raise InvalidModelError(f"the tree of group {group}: {error}") from None
     if any(cell.evidence.prediction is None for cell in tree.cells):
-        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing. Publish its label.")
-
-
-def _check_provenance(provenance: Provenance) -> None:
-    for name, known in CHOICES.items():
-        if getattr(provenance, name) not in known:
-            raise InvalidModelError(
-                f"a release's {name} must be one of {', '.join(known)}, got {getattr(provenance, name)!r}."
-            )
-    for name in ("method", "scaling", "version"):
-        if not isinstance(getattr(provenance, name), str):
-            raise InvalidModelError(f"a release's {name} must be a text, got {getattr(provenance, name)!r}.")
-    notes: object = provenance.notes
-    if not isinstance(notes, tuple) or not all(isinstance(note, str) and note for note in notes):
-        raise InvalidModelError("a release's notes must be non-empty texts.")
-    depth: object = provenance.max_depth
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not depth >= 0):
-        raise InvalidModelError(f"a release's max_depth must be a whole number or None, got {depth!r}.")
-    leaf: object = provenance.min_samples_leaf
-    if isinstance(leaf, bool) or not isinstance(leaf, int) or not leaf >= 1:
-        raise InvalidModelError(f"a release's min_samples_leaf must be a whole number of at least 1, got {leaf!r}.")
+        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing.", remedy="Publish its label.")
 
 
 MAX_CLOSEST = 1000
 """Largest number of closest representatives that are tried for one query."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
-    """How a release was made; public.
-
-    Attributes
-    ----------
-    form : {"restricted", "paper"}
-        Trees on the public grid without counts, or as published.
-    labels : {"black-box", "true"}
-        What the trees were trained on.
-    records : {"training", "queries", "given"}
-        Whether the groups are of training records, of queries drawn from the public domain, or of records that a third
-        party brought, which may be people's.
-    partition : {"microaggregation", "public"}
-        Whether groups follow from the records, or cells from public points.
-    method, scaling : str
-        Of the microaggregation; empty for a public partition.
-    max_depth : int or None
-        Largest depth of the trees; None for no limit.
-    min_samples_leaf : int
-        Fewest records, or people, of a leaf.
-    version : str
-        Version of this package.
-    notes : tuple of str
-        What the reader should know: bounds inferred from the data, rounding, and so on.
-    counted : {"records", "people"}
-        What ``k`` and ``min_samples_leaf`` count: people, where it was stated whose the records are.
-    """
-
-    form: str
-    labels: str
-    records: str
-    partition: str
-    method: str
-    scaling: str
-    max_depth: int | None
-    min_samples_leaf: int
-    version: str = __version__
-    notes: tuple[str, ...] = ()
-    counted: str = "records"
-
-    def of(self, number: int | str) -> str:
-        """Return a number of what groups and leaves hold: records, or people where persons were stated."""
-        one = {"records": "record", "people": "person"}[self.counted]
-        return f"{number} {one if number in (1, '1') else self.counted}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -287,7 +211,7 @@ class SurrogateRelease:
     def explain(
         self,
         x: Query,
-        decision: Any,
+        decision: object,
         *,
         guided: bool = True,
         n_closest: int | None = None,
@@ -319,26 +243,26 @@ class SurrogateRelease:
         record = self.query(x)
         wanted = self.n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
         most = check_whole(n_contrasts, "n_contrasts", 0, 100)
-        told = _plain(decision)
-        apart = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
-        nearest = np.argsort(apart, kind="stable")[: wanted if guided else 1]
+        answer = _plain(decision)
+        distances = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
+        nearest = np.argsort(distances, kind="stable")[: wanted if guided else 1]
         chosen, rank = int(nearest[0]), None
         for place, group in enumerate(nearest.tolist(), start=1):
-            if self._decides(group, record) == told:
+            if self._decides(group, record) == answer:
                 chosen, rank = group, place
                 break
         tree = self.trees[chosen]
         path, literals = way_of(tree, record)
         own = self._decides(chosen, record)
         return Explanation(
-            decision=told,
+            decision=answer,
             tree_decision=own,
             agrees=rank is not None,
             group=chosen,
             rank=rank,
             guided=bool(guided),
             n_closest=min(wanted, self.n_groups) if guided else 1,
-            distance=float(apart[chosen]),
+            distance=float(distances[chosen]),
             representative=self.representative(chosen),
             tree=tree,
             path=path,
@@ -364,7 +288,7 @@ class SurrogateRelease:
         write_json(self.to_dict(), path)
 
     @classmethod
-    def from_dict(cls, values: Any) -> SurrogateRelease:
+    def from_dict(cls, values: object) -> SurrogateRelease:
         """Return the release that plain JSON values describe.
 
         Raises
@@ -400,7 +324,7 @@ def confirmed(explanation: Explanation, answers: list[Any]) -> Explanation:
 def decided_by(tree: DecisionTree, records: Columns) -> npt.NDArray[np.int64]:
     """Return the index of the class that a tree gives each record, shape (n,)."""
     labels = np.array([cell.evidence.prediction for cell in tree.cells], dtype=np.int64)
-    return np.asarray(labels[route(tree, records)])
+    return np.asarray(labels[tree.apply(records)])
 
 
 def _tested(tree: DecisionTree) -> tuple[str, ...]:
@@ -413,7 +337,8 @@ def _plain(decision: Any) -> Scalar:
         value = int(value)
     if not is_scalar(value):
         raise InvalidDataError(
-            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}. Give the label."
+            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}.",
+            remedy="Give the label.",
         )
     plain: Scalar = value
     return plain
@@ -426,8 +351,6 @@ MAX_GROUPS = 100_000
 MAX_NODES = 2_000_000
 MAX_TREE_DEPTH = 200
 MAX_ATTRIBUTES = 10_000
-MAX_TAXONOMY_DEPTH = 100
-MAX_TAXONOMY_VALUES = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,38 +364,6 @@ class _Group:
 def _groups(release: SurrogateRelease) -> list[_Group]:
     pairs = zip(release.representatives, release.trees, strict=True)
     return [_Group(representative=point, tree=tree) for point, tree in pairs]
-
-
-def _plain_tree(tree: Any) -> Any:
-    """Return a taxonomy as JSON has it: mappings have names for keys, so that each level is a list of pairs."""
-    if isinstance(tree, Mapping):
-        return [[value, _plain_tree(below)] for value, below in tree.items()]
-    return None if tree is None else [[value, None] for value in tree]
-
-
-def _tree_of(pairs: Any, left: list[int], depth: int = 0) -> Any:
-    """Return pairs as a nested mapping; ``left`` holds how many values may still come."""
-    if pairs is None:
-        return None
-    if depth > MAX_TAXONOMY_DEPTH:
-        raise InvalidModelError(f"a taxonomy of the release is deeper than {MAX_TAXONOMY_DEPTH} levels.")
-    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise InvalidModelError("a taxonomy of the release must be a list of pairs of a value and what is below it.")
-    left[0] -= len(pairs)
-    if left[0] < 0:
-        raise InvalidModelError(f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.")
-    if not all(is_scalar(pair[0]) for pair in pairs):
-        raise InvalidModelError("a taxonomy of the release must hold texts, finite numbers or Booleans.")
-    if len({pair[0] for pair in pairs}) < len(pairs):
-        raise InvalidModelError("a taxonomy of the release names a value twice.")
-    return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
-
-
-def _taxonomies(entry: Any) -> dict[str, Any]:
-    found = _tree_of(entry, [MAX_TAXONOMY_VALUES])
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")
-    return found
 
 
 def _release(
@@ -494,7 +385,7 @@ RELEASE: Codec[SurrogateRelease] = record(
         "classes": Field(codec=listed(SCALAR)),
         "distance": Field(codec=TEXT, get=attrgetter("metric.distance")),
         "scales": Field(codec=listed(FLOAT), get=attrgetter("metric.scales")),
-        "taxonomies": Field(codec=checked(_plain_tree, _taxonomies), get=attrgetter("metric.taxonomies")),
+        "taxonomies": Field(codec=TAXONOMIES, get=attrgetter("metric.taxonomies")),
         "k": Field(codec=optional(WHOLE)),
         "n_closest": Field(codec=WHOLE),
         "provenance": Field(codec=record(Provenance, dict.fromkeys(("version", "notes"), Field(required=True)))),
@@ -516,7 +407,7 @@ def to_dict(release: SurrogateRelease) -> dict[str, Any]:
     return out
 
 
-def from_dict(values: Any) -> SurrogateRelease:
+def from_dict(values: object) -> SurrogateRelease:
     """Return the release that plain JSON values describe.
 
     Raises
@@ -525,8 +416,8 @@ def from_dict(values: Any) -> SurrogateRelease:
         If a key is missing, unknown or of the wrong kind, a limit of size is passed, or parts contradict each other.
     """
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
-        found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-        raise InvalidModelError(f"a release of surrogates must have the schema {SCHEMA!r}, got {str(found)[:60]!r}.")
+        schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
+        raise InvalidModelError(f"a release of surrogates must have the schema {SCHEMA!r}, got {str(schema)[:60]!r}.")
     _check_sizes(values)
     return decoded(RELEASE, values, "the release", InvalidModelError)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.microaggregation import SemanticDistance
@@ -91,19 +91,25 @@ def plan_of(explainer: Any, records: str) -> Plan:
     partition = _choice(explainer.partition, "partition", ("microaggregation", "public"))
     domain = explainer.domain
     if domain is not None and not isinstance(domain, Domain):
-        raise InvalidParameterError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+        raise InvalidParameterError(
+            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
+        )
     if partition == "public" and (domain is None or domain.inferred):
-        raise InvalidParameterError('partition="public" needs a domain that is declared by hand. Pass domain=.')
+        raise InvalidParameterError(
+            'partition="public" needs a domain that is declared by hand.', remedy=f"Pass {parameter('domain=')}."
+        )
     epsilon = explainer.epsilon
     if epsilon is not None:
         epsilon = check_number(epsilon, "epsilon", low=0.0, high=1e6, low_open=True)
         if form == "paper":
             raise InvalidParameterError(
-                'epsilon goes with form="restricted": the paper publishes exact counts. Drop either.'
+                'epsilon goes with form="restricted": the paper publishes exact counts.', remedy="Drop either."
             )
     _check_ledger(explainer, private=epsilon is not None, public=partition == "public")
     if not isinstance(explainer.fixed_black_box, bool | np.bool_):
-        raise InvalidParameterError(f"fixed_black_box must be true or false, got {explainer.fixed_black_box!r}.")
+        raise InvalidParameterError(
+            f"{parameter('fixed_black_box')} must be true or false, got {explainer.fixed_black_box!r}."
+        )
     k = check_whole(explainer.k, "k", 2, 10**9)
     return Plan(
         k=k,
@@ -131,13 +137,14 @@ def _check_ledger(explainer: Any, *, private: bool, public: bool) -> None:
         return
     if not private:
         raise InvalidParameterError(
-            "ledger and dataset have no effect without epsilon: nothing is spent where nothing is private. Leave both "
-            "out, or pass epsilon."
+            "ledger and dataset have no effect without epsilon: nothing is spent where nothing is private.",
+            remedy="Leave both out, or pass epsilon.",
         )
     if explainer.ledger is not None and not public:
         raise InvalidParameterError(
             'a ledger is charged for records, and with partition="microaggregation" epsilon covers no whole record: '
-            'the groups follow from all of them. Pass partition="public", or leave the ledger out.'
+            "the groups follow from all of them.",
+            remedy='Pass partition="public", or leave the ledger out.',
         )
 
 
@@ -150,13 +157,13 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     restricted = form == "restricted"
     depth, leaf, counts = explainer.max_depth, explainer.min_samples_leaf, explainer.leaf_counts
     if counts is not None and not isinstance(counts, bool):
-        raise InvalidParameterError(f"leaf_counts must be true, false or None, got {counts!r}.")
+        raise InvalidParameterError(f"{parameter('leaf_counts')} must be true, false or None, got {counts!r}.")
     if private and counts:
-        raise InvalidParameterError("private trees publish no counts. Leave leaf_counts out.")
+        raise InvalidParameterError("private trees publish no counts.", remedy=f"Leave {parameter('leaf_counts')} out.")
     if isinstance(depth, str) and depth == "auto":
         depth = PRIVATE_DEPTH if private else _restricted_depth(k) if restricted else None
     if private and depth is None:
-        raise InvalidParameterError("private trees need a max_depth, got None. Use 1 to 4.")
+        raise InvalidParameterError(f"private trees need a {parameter('max_depth')}, got None.", remedy="Use 1 to 4.")
     if depth is not None:
         depth = check_whole(depth, "max_depth", 1, 8 if private else 1000)
     if isinstance(leaf, str) and leaf == "auto":
@@ -171,17 +178,17 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     )
 
 
-def _seed(random_state: Any) -> int:
+def _seed(random_state: object) -> int:
     return int(generator(0 if random_state is None else random_state).integers(2**31))
 
 
-def _choice(value: object, name: str, known: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: object) -> np.random.Generator:
     """Return the generator that a ``random_state`` stands for.
 
     Raises
@@ -198,5 +205,6 @@ def generator(random_state: Any) -> np.random.Generator:
     ):
         return np.random.default_rng(random_state)
     raise InvalidParameterError(
-        f"random_state must be None, a whole number of at least 0 or a numpy Generator, got {random_state!r}."
+        f"{parameter('random_state')} must be None, a whole number of at least 0 or a numpy Generator, got "
+        f"{random_state!r}."
     )

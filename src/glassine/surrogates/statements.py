@@ -76,13 +76,13 @@ def _of_trees(release: SurrogateRelease) -> str:
     leaf = _of_leaves(release)
     counted = any(node.evidence.counts is not None for tree in release.trees for node in tree.nodes)
     if made.form == "paper":
-        told = ", and it tells how many records of each class are in each part" if counted else ""
+        counts = ", and it tells how many records of each class are in each part" if counted else ""
         return (
             f"The tree was learnt from {taught}, and shows where the values of single records lie: its thresholds are "
-            f"middles of two of them, {leaf}{told}."
+            f"middles of two of them, {leaf}{counts}."
         )
-    told = "it tells how many records of each class are in each part" if counted else "no counts are told"
-    return f"The tree was learnt from {taught}. Where it can split follows from {follow}, {leaf}, and {told}."
+    counts = "it tells how many records of each class are in each part" if counted else "no counts are told"
+    return f"The tree was learnt from {taught}. Where it can split follows from {follow}, {leaf}, and {counts}."
 
 
 def _of_leaves(release: SurrogateRelease) -> str:

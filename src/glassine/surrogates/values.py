@@ -8,11 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from glassine import __version__
 from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, parameter
 from glassine.formats.json import to_dict as model_to_dict
 from glassine.models.tree import DecisionTree
 
-__all__ = ["Change", "Contrast", "Explanation", "Measures", "NodeCounts"]
+__all__ = ["Change", "Contrast", "Explanation", "Measures", "NodeCounts", "Provenance"]
+
+CHOICES = {
+    "form": ("restricted", "paper"),
+    "labels": ("black-box", "true"),
+    "records": ("training", "queries", "given"),
+    "partition": ("microaggregation", "public"),
+    "counted": ("records", "people"),
+}
+"""What is said of how a release was made, in words that the file and the report share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,15 +155,15 @@ class Explanation:
     def __str__(self) -> str:
         way = " and ".join(self.conditions) or "every record of the group"
         if self.agrees:
-            told = f"decision {self.decision}: {way}"
+            text = f"decision {self.decision}: {way}"
         else:
             others = (
                 f"none of the {self.n_closest} closest trees decides so" if self.n_closest > 1 else "the tree does not"
             )
-            told = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
+            text = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
         for contrast in self.contrasts[:1]:
-            told += f". {contrast.decision} if " + " and ".join(change.condition for change in contrast.changes)
-        return told
+            text += f". {contrast.decision} if " + " and ".join(change.condition for change in contrast.changes)
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,3 +251,74 @@ class Measures:
     def to_json(self) -> str:
         """Return the JSON text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """How a release was made; public.
+
+    Attributes
+    ----------
+    form : {"restricted", "paper"}
+        Trees on the public grid without counts, or as published.
+    labels : {"black-box", "true"}
+        What the trees were trained on.
+    records : {"training", "queries", "given"}
+        Whether the groups are of training records, of queries drawn from the public domain, or of records that a third
+        party brought, which may be people's.
+    partition : {"microaggregation", "public"}
+        Whether groups follow from the records, or cells from public points.
+    method, scaling : str
+        Of the microaggregation; empty for a public partition.
+    max_depth : int or None
+        Largest depth of the trees; None for no limit.
+    min_samples_leaf : int
+        Fewest records, or people, of a leaf.
+    version : str
+        Version of this package.
+    notes : tuple of str
+        What the reader should know: bounds inferred from the data, rounding, and so on.
+    counted : {"records", "people"}
+        What ``k`` and ``min_samples_leaf`` count: people, where it was stated whose the records are.
+    """
+
+    form: str
+    labels: str
+    records: str
+    partition: str
+    method: str
+    scaling: str
+    max_depth: int | None
+    min_samples_leaf: int
+    version: str = __version__
+    notes: tuple[str, ...] = ()
+    counted: str = "records"
+
+    def of(self, number: int | str) -> str:
+        """Return a number of what groups and leaves hold: records, or people where persons were stated."""
+        one = {"records": "record", "people": "person"}[self.counted]
+        return f"{number} {one if number in (1, '1') else self.counted}"
+
+    def check(self) -> None:
+        """Raise InvalidModelError if a part is not what it can be: all of it may come from a file."""
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InvalidModelError(
+                    f"a release's {name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}."
+                )
+        for name in ("method", "scaling", "version"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidModelError(f"a release's {name} must be a text, got {getattr(self, name)!r}.")
+        notes: object = self.notes
+        if not isinstance(notes, tuple) or not all(isinstance(note, str) and note for note in notes):
+            raise InvalidModelError("a release's notes must be non-empty texts.")
+        depth: object = self.max_depth
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not depth >= 0):
+            raise InvalidModelError(
+                f"a release's {parameter('max_depth')} must be a whole number or None, got {depth!r}."
+            )
+        leaf: object = self.min_samples_leaf
+        if isinstance(leaf, bool) or not isinstance(leaf, int) or not leaf >= 1:
+            raise InvalidModelError(
+                f"a release's {parameter('min_samples_leaf')} must be a whole number of at least 1, got {leaf!r}."
+            )

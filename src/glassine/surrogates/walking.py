@@ -76,7 +76,7 @@ def contrasts_of(
     those of fewest attributes first, then of smallest distance, then in order of the leaves.
     """
     here = metric.embed_one(domain, record)
-    found: list[tuple[int, float, int, Contrast]] = []
+    candidates: list[tuple[int, float, int, Contrast]] = []
     for order, cell in enumerate(tree.cells):
         label = cell.evidence.prediction
         if tree.classes is None or label is None or tree.classes[label] == decision:
@@ -87,10 +87,10 @@ def contrasts_of(
         changed = {**record, **{change.attribute: change.after for change in changes}}
         if leaf_of(tree, changed) != cell.node or not _possible(changed, domain):
             continue
-        apart = float(metric.between(here, metric.embed_one(domain, changed), domain)[0, 0])
-        contrast = Contrast(decision=tree.classes[label], changes=changes, distance=apart)
-        found.append((len(changes), apart, order, contrast))
-    return tuple(entry[-1] for entry in sorted(found, key=lambda entry: entry[:3])[:n_contrasts])
+        distance = float(metric.between(here, metric.embed_one(domain, changed), domain)[0, 0])
+        contrast = Contrast(decision=tree.classes[label], changes=changes, distance=distance)
+        candidates.append((len(changes), distance, order, contrast))
+    return tuple(entry[-1] for entry in sorted(candidates, key=lambda entry: entry[:3])[:n_contrasts])
 
 
 def _possible(record: Mapping[str, Scalar | None], domain: Domain) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.verification.protocols import FloatArray
 
 __all__ = [
@@ -205,7 +205,7 @@ def delta_lower_bound(false_positive_rate: float, false_negative_rate: float, ep
     0.3728
     """
     if not 0 <= epsilon < math.inf:
-        raise InvalidParameterError(f"epsilon must be a finite number of at least 0, got {epsilon!r}.")
+        raise InvalidParameterError(f"{parameter('epsilon')} must be a finite number of at least 0, got {epsilon!r}.")
     a, b = (float(rate) for rate in _rates(np.array(false_positive_rate), np.array(false_negative_rate)))
     grown = math.exp(min(epsilon, 700.0))
     return max(0.0, 1 - b - grown * a, 1 - a - grown * b)
@@ -306,7 +306,9 @@ def trade_off_band(scores0: npt.ArrayLike, scores1: npt.ArrayLike, *, confidence
     check_probability(confidence, "confidence")
     first, second = (np.sort(np.asarray(scores, dtype=np.float64), axis=None) for scores in (scores0, scores1))
     if not (first.size and second.size) or np.isnan(first).any() or np.isnan(second).any():
-        raise InvalidParameterError("scores must be numbers, at least one for each data set. Drop or replace NaN.")
+        raise InvalidParameterError(
+            f"{parameter('scores')} must be numbers, at least one for each data set.", remedy="Drop or replace NaN."
+        )
     # Half of the error probability for each side, a level at which Massart's constant holds.
     log = math.log(2 / (1 - confidence))
     thresholds = np.append(np.unique(np.concatenate([first, second])), np.inf)
@@ -324,7 +326,7 @@ def check_probability(value: float, name: str, *, zero: bool = False) -> None:
     """Raise unless a value lies in (0, 1), or [0, 1)."""
     if not (0 < value < 1 or (zero and value == 0)):
         interval = "[0, 1)" if zero else "(0, 1)"
-        raise InvalidParameterError(f"{name} must lie in {interval}, got {value!r}.")
+        raise InvalidParameterError(f"{parameter(name)} must lie in {interval}, got {value!r}.")
 
 
 def _rates(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -338,5 +340,7 @@ def _rates(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
 def _counts(successes: npt.ArrayLike, trials: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     if not ((k >= 0) & (k <= n)).all():
-        raise InvalidParameterError("successes must be between 0 and the number of trials, got one that is not.")
+        raise InvalidParameterError(
+            f"{parameter('successes')} must be between 0 and the number of trials, got one that is not."
+        )
     return k, n

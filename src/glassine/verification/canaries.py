@@ -12,10 +12,10 @@ import numpy.typing as npt
 from scipy import stats
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.containers import check_seed, pair_of, source_of
-from glassine.verification.protocols import verdict
+from glassine.verification.protocols import NO_CLAIM, Claim, verdict
 
 __all__ = ["OneRunBound", "audit_one_run", "one_run_bound", "one_run_p_value"]
 
@@ -104,7 +104,7 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
     _check_counts(correct, guesses, canaries)
     check_probability(delta, "delta", zero=True)
     if not 0 <= epsilon < math.inf:
-        raise InvalidParameterError(f"epsilon must be a finite number of at least 0, got {epsilon!r}.")
+        raise InvalidParameterError(f"{parameter('epsilon')} must be a finite number of at least 0, got {epsilon!r}.")
     share = 1 / (1 + math.exp(-epsilon))
     tail = float(stats.binom.sf(correct - 1, guesses, share))
     if delta == 0 or correct == 0:
@@ -159,11 +159,11 @@ def one_run_bound(
             f"coins and guesses must be two columns of one length, got {coins.shape}, {guesses.shape}."
         )
     if not np.isin(coins, (0, 1)).all() or not np.isin(guesses, (-1, 0, 1)).all():
-        raise InvalidDataError("coins must be 0 or 1 and guesses -1, 0 or 1, got something else.")
+        raise InvalidDataError(f"{parameter('coins')} must be 0 or 1 and guesses -1, 0 or 1, got something else.")
     check_probability(confidence, "confidence")
     check_probability(delta, "delta", zero=True)
     if epsilon is not None and not 0 <= epsilon < math.inf:
-        raise InvalidParameterError(f"epsilon must be a finite number of at least 0, got {epsilon!r}.")
+        raise InvalidParameterError(f"{parameter('epsilon')} must be a finite number of at least 0, got {epsilon!r}.")
     made = guesses != 0
     number, right = int(made.sum()), int((made & ((guesses > 0) == (coins > 0))).sum())
     return OneRunBound(
@@ -184,11 +184,9 @@ def audit_one_run(
     dataset: Any,
     canaries: Any,
     score: Callable[[Any, Any], npt.ArrayLike],
+    claim: Claim = NO_CLAIM,
     *,
     guesses: int | None = None,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    confidence: float = 0.95,
     seed: int | None = 0,
 ) -> OneRunBound:
     """Put each canary in by a fair coin, run a learner once, and guess from its output which were in.
@@ -207,11 +205,11 @@ def audit_one_run(
         Records that are each put in or left out; the more the learner can show of each, the better. Hundreds.
     score : callable
         From the output and all canaries to one number for each; the higher, the more likely it was in.
+    claim : Claim, optional
+        Of epsilon, with delta and the confidence; no other claim is tested by one run.
     guesses : int, optional
         How many are guessed: one half, those of the highest scores, to be in, the other, those of the lowest, to be
         out. By default a fifth of the canaries.
-    epsilon, delta, confidence
-        As in ``one_run_bound``.
     seed : int or None, default=0
         Of coins and run. None draws both from the operating system.
 
@@ -219,6 +217,8 @@ def audit_one_run(
     ------
     InvalidDataError
         If the scores are not one number for each canary.
+    InvalidParameterError
+        If ``guesses`` is out of its range, or the claim is not one of epsilon.
 
     Examples
     --------
@@ -226,27 +226,31 @@ def audit_one_run(
     >>> def response(records, seed):
     ...     truth = np.isin(np.arange(1000), [i for i, _ in records])
     ...     return np.where(np.random.default_rng(seed).random(1000) < 0.9, truth, ~truth)
-    >>> audit_one_run(response, [], bits, lambda output, canaries: output, guesses=1000, epsilon=1.0).violated
+    >>> audit_one_run(response, [], bits, lambda output, canaries: output, Claim(epsilon=1.0), guesses=1000).violated
     True
     """
+    if (claim.mu, claim.bound, claim.value) != (None, None, None):
+        raise InvalidParameterError("one run tests a claim of epsilon and delta alone, got another. Use lower_bound.")
     source = source_of(learner)
     number = _size(canaries)
     wanted = max(2, number // 5) if guesses is None else guesses
     if not is_whole(wanted) or not 1 <= wanted <= number:
-        raise InvalidParameterError(f"guesses must be a whole number in [1, {number}], got {guesses!r}.")
+        raise InvalidParameterError(f"{parameter('guesses')} must be a whole number in [1, {number}], got {guesses!r}.")
     rng = np.random.default_rng(check_seed(seed))
     coins = rng.random(number) < 0.5
     run_seed = None if seed is None else int(rng.integers(0, 2**31 - 1))
     output = source.draw(_with(dataset, canaries, np.flatnonzero(coins)), run_seed)
     scores = np.asarray(score(output, canaries), dtype=np.float64)
     if scores.shape != (number,) or np.isnan(scores).any():
-        raise InvalidDataError(f"score must return one number for each of {number} canaries, got shape {scores.shape}.")
+        raise InvalidDataError(
+            f"{parameter('score')} must return one number for each of {number} canaries, got shape {scores.shape}."
+        )
     # Ties are broken by coins that have nothing to do with those of the canaries.
     order = np.lexsort((rng.random(number), scores))
     guessed = np.zeros(number, dtype=int)
     guessed[order[: wanted // 2]] = -1
     guessed[order[number - (wanted - wanted // 2) :]] = 1
-    return one_run_bound(coins, guessed, epsilon=epsilon, delta=delta, confidence=confidence)
+    return one_run_bound(coins, guessed, epsilon=claim.epsilon, delta=claim.delta, confidence=claim.confidence)
 
 
 def _largest_rejected(correct: int, guesses: int, canaries: int, delta: float, alpha: float) -> float:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.verification.protocols import Refusal, Relation, Source
 
 __all__ = [
@@ -86,8 +86,10 @@ class EstimatorSource:
             fresh.set_params(random_state=seed)
         elif parameters.get("random_state") is not None:
             raise InvalidParameterError(
-                f"random_state must be None where the runs are not seeded, got {parameters['random_state']!r}: all "
-                "runs would be one. Set it to None, or pass a seed."
+                f"{parameter('random_state')} must be None where the runs are not seeded, got "
+                f"{parameters['random_state']!r}: all "
+                "runs would be one.",
+                remedy="Set it to None, or pass a seed.",
             )
         records = None if isinstance(dataset, CsvRecords) else pair_of(dataset)
         if records is None:
@@ -124,7 +126,9 @@ class MechanismSource:
 
 def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Path, str], tuple[Any, Any]]:
     if read is None:
-        raise InvalidDataError("a data set is a file, and nothing reads it. Pass read=, or leave files out.")
+        raise InvalidDataError(
+            "a data set is a file, and nothing reads it.", remedy=f"Pass {parameter('read=')}, or leave files out."
+        )
     return read
 
 
@@ -137,7 +141,9 @@ def source_of(learner: Any) -> Source:
         If it is none of them.
     """
     if isinstance(learner, type):
-        raise InvalidParameterError(f"learner must be an instance, got the class {learner.__name__}. Construct it.")
+        raise InvalidParameterError(
+            f"{parameter('learner')} must be an instance, got the class {learner.__name__}.", remedy="Construct it."
+        )
     if isinstance(learner, Source):
         return learner
     if hasattr(learner, "fit") and hasattr(learner, "get_params"):
@@ -145,8 +151,9 @@ def source_of(learner: Any) -> Source:
     if callable(learner):
         return MechanismSource(learner)
     raise InvalidParameterError(
-        f"learner must be an estimator, a function of a data set and a seed, or a source, got {learner!r}. "
-        "Wrap it in a function."
+        f"{parameter('learner')} must be an estimator, a function of a data set and a seed, or a source, got "
+        f"{learner!r}.",
+        remedy="Wrap it in a function.",
     )
 
 
@@ -154,8 +161,8 @@ def pair_of(dataset: Any) -> tuple[Any, Any]:
     """Return the attributes and the labels of a data set for an estimator."""
     if not (isinstance(dataset, tuple) and len(dataset) == 2):
         raise InvalidDataError(
-            f"a data set for an estimator must be a tuple (X, y), got {type(dataset).__name__}. Pass both, or wrap the "
-            "estimator in a function."
+            f"a data set for an estimator must be a tuple (X, y), got {type(dataset).__name__}.",
+            remedy="Pass both, or wrap the estimator in a function.",
         )
     return dataset[0], dataset[1]
 
@@ -165,7 +172,7 @@ def check_seed(seed: Any) -> int | None:
     if seed is None:
         return None
     if not is_whole(seed) or not seed >= 0:
-        raise InvalidParameterError(f"seed must be None or a whole number of at least 0, got {seed!r}.")
+        raise InvalidParameterError(f"{parameter('seed')} must be None or a whole number of at least 0, got {seed!r}.")
     return int(seed)
 
 
@@ -185,7 +192,7 @@ def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
         If they hold the same records, or differ by more than the relation allows.
     """
     if relation not in RELATIONS:
-        raise InvalidParameterError(f"relation must be one of {', '.join(RELATIONS)}, got {relation!r}.")
+        raise InvalidParameterError(f"{parameter('relation')} must be one of {', '.join(RELATIONS)}, got {relation!r}.")
     first, second = records_of(d0), records_of(d1)
     removed, added = first - second, second - first
     n_removed, n_added = removed.total(), added.total()
@@ -240,7 +247,7 @@ def _rows(table: Any) -> list[Hashable]:
     if isinstance(table, np.ndarray | list | tuple):
         return [_key(row) for row in (table.tolist() if isinstance(table, np.ndarray) else table)]
     if hasattr(table, "tocsr"):
-        raise InvalidDataError("a data set must not be a sparse matrix. Make it dense.")
+        raise InvalidDataError("a data set must not be a sparse matrix.", remedy="Make it dense.")
     if _is_table(table):
         import narwhals as nw
 
@@ -248,8 +255,8 @@ def _rows(table: Any) -> list[Hashable]:
     if isinstance(table, Iterable) and not isinstance(table, str | bytes | Mapping):
         return [_key(row) for row in table]
     raise InvalidDataError(
-        f"a data set must be a table, (X, y) or a sequence of records, got {type(table).__name__}. Let the mechanism "
-        "compute its query from the records."
+        f"a data set must be a table, (X, y) or a sequence of records, got {type(table).__name__}.",
+        remedy="Let the mechanism compute its query from the records.",
     )
 
 

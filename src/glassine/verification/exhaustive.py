@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = ["MASS_TOLERANCE", "ExhaustiveResult", "multisets", "verify_exhaustively"]
 
@@ -151,7 +151,7 @@ def verify_exhaustively(
     """
     _check(universe, max_records, min_records, epsilon, slack)
     laws = _Laws(mechanism, universe)
-    found: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
+    worst_case: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
     worst, n_pairs = -math.inf, 0
     for size in range(min_records, max_records + 1):
         for smaller in multisets(range(len(universe)), size):
@@ -160,9 +160,9 @@ def verify_exhaustively(
                 ratio, output = laws.compare(smaller, larger)
                 n_pairs += 1
                 if not ratio <= worst and not math.isnan(worst):
-                    worst, found = ratio, (smaller, larger, output)
+                    worst, worst_case = ratio, (smaller, larger, output)
         laws.forget(size)
-    smaller, larger, output = found
+    smaller, larger, output = worst_case
     return ExhaustiveResult(
         epsilon=float(epsilon),
         slack=float(slack),
@@ -207,10 +207,10 @@ class _Laws(Generic[Record]):
             del self._known[dataset]
 
     def _law(self, dataset: tuple[int, ...]) -> npt.NDArray[np.float64]:
-        known = self._known.get(dataset)
-        if known is None:
-            known = self._known[dataset] = self._evaluate(tuple(self.universe[i] for i in dataset))
-        return known
+        law = self._known.get(dataset)
+        if law is None:
+            law = self._known[dataset] = self._evaluate(tuple(self.universe[i] for i in dataset))
+        return law
 
     def _evaluate(self, dataset: tuple[Record, ...]) -> npt.NDArray[np.float64]:
         stated = self.mechanism(dataset)
@@ -228,7 +228,8 @@ class _Laws(Generic[Record]):
         if abs(mass - 1) > MASS_TOLERANCE:
             raise InvalidMechanismError(
                 f"the probabilities of a mechanism's outputs must add up to 1, got {mass:.12g} for the data set "
-                f"{dataset!r}. Return the logarithm of the probability of every output."
+                f"{dataset!r}.",
+                remedy="Return the logarithm of the probability of every output.",
             )
         return law
 
@@ -236,13 +237,16 @@ class _Laws(Generic[Record]):
 def _check(universe: Sequence[object], max_records: int, min_records: int, epsilon: float, slack: float) -> None:
     if not len(universe) > 0 or len(set(universe)) < len(universe):
         raise InvalidMechanismError(
-            f"universe must hold different records, at least one, got {len(universe)} of which {len(set(universe))} "
-            "differ. List each possible record once."
+            f"{parameter('universe')} must hold different records, at least one, got {len(universe)} of which "
+            f"{len(set(universe))} "
+            "differ.",
+            remedy="List each possible record once.",
         )
     if not 0 <= min_records <= max_records:
         raise InvalidMechanismError(
-            f"max_records must be at least min_records, and that at least 0, got {max_records} and {min_records}."
+            f"{parameter('max_records')} must be at least {parameter('min_records')}, and that at least 0, got "
+            f"{max_records} and {min_records}."
         )
     for name, value in (("epsilon", epsilon), ("slack", slack)):
         if not 0 <= value < math.inf:
-            raise InvalidMechanismError(f"{name} must be a finite number of at least 0, got {value!r}.")
+            raise InvalidMechanismError(f"{parameter(name)} must be a finite number of at least 0, got {value!r}.")

@@ -131,8 +131,9 @@ def _parts(output: Any, place: str) -> Iterator[tuple[str, float]]:
         yield from ((f"{place} has {item}", 1.0) for item in sorted(map(str, output)))
     else:
         raise UnsupportedModelError(
-            f"there are no features for an output of type {type(output).__name__}. Pass "
-            "score=Distinguisher(features=...) with a function from an output to a mapping of names to numbers."
+            f"there are no features for an output of type {type(output).__name__}.",
+            remedy="Pass "
+            "score=Distinguisher(features=...) with a function from an output to a mapping of names to numbers.",
         )
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.verification.containers import (
     CONTAINERS,
     EstimatorSource,
@@ -23,7 +23,7 @@ from glassine.verification.containers import (
     of_each_type,
     source_of,
 )
-from glassine.verification.protocols import Progress, Relation
+from glassine.verification.protocols import NO_CLAIM, RUNS, Claim, Relation, Runs, Score
 from glassine.verification.searching import FEWEST, Hunt
 from glassine.verification.statistical import FEWEST_RUNS, LowerBound, Plan
 from glassine.verification.trials import Crowd, StatedNoise
@@ -173,7 +173,8 @@ def worst_pairs(
     background, labels = _roomy(np.asarray(X)), _roomy(np.asarray(y))
     if background.ndim != 2 or labels.shape != background.shape[:1] or not len(labels) >= 4:
         raise InvalidDataError(
-            f"X must be a table of at least 4 records with one label each, got shapes {background.shape} and "
+            f"{parameter('X')} must be a table of at least 4 records with one label each, got shapes "
+            f"{background.shape} and "
             f"{labels.shape}."
         )
     if target_range is not None:
@@ -191,15 +192,13 @@ def worst_pairs(
 def search(
     learner: Any,
     pairs: Sequence[Pair],
+    claim: Claim = NO_CLAIM,
     *,
-    runs: int = 1600,
+    score: Score | Callable[[Any], float] | None = None,
     preliminary: int | None = None,
     read: Callable[[Path, str], tuple[Any, Any]] | None = None,
-    seed: int | None = 0,
-    progress: Progress | None = None,
-    workers: int = 1,
     relation: Relation = "add-or-remove-one",
-    **options: Any,
+    runs: Runs = RUNS,
 ) -> Search:
     """Find what looks worst in few runs, and bound the privacy parameter on it from fresh ones.
 
@@ -216,22 +215,20 @@ def search(
         As in ``lower_bound``. What is no estimator gets the pairs of arrays alone.
     pairs : sequence of Pair
         Such as ``worst_pairs``.
-    runs : int, default=1600
-        Runs for the bound, those that help to choose the event included.
+    claim : Claim, optional
+        As in ``lower_bound``.
+    score : Score or callable, optional
+        As in ``lower_bound``; with a score of your own only the pairs of arrays are tried.
     preliminary : int, optional
         Runs for each pair beforehand, on average: what looks harmless gets fewer. By default 3/4 of ``runs`` in all.
         Odd records have a least number of their own, which may be more.
     read : callable, optional
         From the path of a CSV file and the name of its target to ``(X, y)``. Without it no files are tried.
-    seed : int or None, default=0
-        Preliminary and final runs get different seeds.
-    progress : callable, optional
-        Called with the runs done and the runs in all, preliminary ones included.
-    workers, relation
+    relation
         As in ``lower_bound``.
-    **options
-        ``epsilon``, ``delta``, ``mu``, ``confidence``, ``score``, ``bound`` and ``claim``, as in ``lower_bound``. With
-        a score of your own only the pairs of arrays are tried.
+    runs : Runs, optional
+        Runs for the bound, by default 1600, those that help to choose the event included; preliminary ones, with seeds
+        of their own, come on top.
 
     Raises
     ------
@@ -242,19 +239,21 @@ def search(
     --------
     >>> def careless(dataset, seed):
     ...     return dataset[1].sum() + np.random.default_rng(seed).laplace(scale=0.5)
-    >>> found = search(careless, worst_pairs([[0], [0], [1], [1]], [0, 1, 0, 1]), epsilon=1.0, score=float)
+    >>> found = search(careless, worst_pairs([[0], [0], [1], [1]], [0, 1, 0, 1]), Claim(epsilon=1.0), score=float)
     >>> found.bound.violated, "label 1" in found.pair.name
     (True, True)
     """
-    for name, number, least in (("runs", runs, FEWEST_RUNS), ("preliminary", preliminary, FEWEST)):
+    wanted = 1600 if runs.number is None else runs.number
+    for name, number, least in (("runs", wanted, FEWEST_RUNS), ("preliminary", preliminary, FEWEST)):
         if number is not None and not (is_whole(number) and number >= least):
-            raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {number!r}.")
-    defaults = {"epsilon": None, "delta": 0.0, "mu": None, "confidence": 0.95}
-    plan = Plan.of(**{**defaults, "score": None, "bound": None, "claim": None, **options, "runs": runs})
+            raise InvalidParameterError(
+                f"{parameter(name)} must be a whole number of at least {least}, got {number!r}."
+            )
+    plan = Plan.of(claim, score, wanted)
     source = source_of(learner)
     if isinstance(source, EstimatorSource) and read is not None:
         source = EstimatorSource(source.estimator, read)
-    own = options.get("score") is not None
+    own = score is not None
     plain = [pair for pair in pairs if pair.container == ARRAY]
     odd = (
         []
@@ -264,26 +263,26 @@ def search(
         ]
     )
     if not plain and not odd:
-        raise InvalidParameterError("there must be at least one pair, got none. See worst_pairs.")
+        raise InvalidParameterError("there must be at least one pair, got none.", remedy="See worst_pairs.")
     for pair in plain:
         check_neighbors(pair.d0, pair.d1, relation)
     hunt = Hunt(
         source=source,
         plan=plan,
         relation=relation,
-        runs=runs,
-        budget=3 * runs // 4 if preliminary is None else preliminary * len(pairs),
-        seed=seed,
-        workers=workers,
-        progress=progress,
+        runs=wanted,
+        budget=3 * wanted // 4 if preliminary is None else preliminary * len(pairs),
+        seed=runs.seed,
+        workers=runs.workers,
+        progress=runs.progress,
     )
-    found = hunt.find(plain, odd, extras=not own and relation == "add-or-remove-one")
+    hunted = hunt.find(plain, odd, extras=not own and relation == "add-or-remove-one")
     return Search(
-        pair=found.case,
-        bound=found.bound,
-        bounds=found.bounds,
-        preliminary=found.tried,
-        refused=found.refused,
+        pair=hunted.case,
+        bound=hunted.bound,
+        bounds=hunted.bounds,
+        preliminary=hunted.tried,
+        refused=hunted.refused,
         runs=hunt.done,
     )
 
@@ -421,8 +420,8 @@ def _outlier(X: Array, domain: Domain | None, j: int) -> list[Any]:
     if any(isinstance(value, bool) for value in values):
         record[j] = not record[j]
     elif all(isinstance(value, int | float) for value in values):
-        known = [*values, *(v for v in _extremes(X, domain, j) if not isinstance(v, str))]
-        record[j] = max(known) + 1000 * ((max(known) - min(known)) or 1)
+        finite = [*values, *(v for v in _extremes(X, domain, j) if not isinstance(v, str))]
+        record[j] = max(finite) + 1000 * ((max(finite) - min(finite)) or 1)
     else:
         record[j] = OUTLIER
     return record

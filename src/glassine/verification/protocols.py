@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bound", "Event", "FloatArray", "Progress", "Refusal", "Relation", "Score", "Source", "verdict"]
+__all__ = [
+    "NO_CLAIM",
+    "RUNS",
+    "Bound",
+    "Claim",
+    "Event",
+    "FloatArray",
+    "Progress",
+    "Refusal",
+    "Relation",
+    "Runs",
+    "Score",
+    "Source",
+    "verdict",
+]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -113,3 +127,61 @@ def verdict(parameter: str, value: float, claim: float | None, confidence: float
     if value > claim:
         return f"violated: {parameter} is at least {value:.4g} at confidence {confidence:g}, claimed {claim:.4g}"
     return f"not rejected at confidence {confidence:g} (this is no evidence of safety)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What is claimed of a mechanism, and with which confidence it is to be refuted.
+
+    Attributes
+    ----------
+    epsilon : float, optional
+        The claimed epsilon, at ``delta``.
+    delta : float, default=0.0
+        In [0, 1); the bound on epsilon is at this delta even without a claim.
+    mu : float, optional
+        A claim of mu-GDP, instead of epsilon.
+    bound : EpsilonBound, GaussianBound or the like, optional
+        By default ``EpsilonBound``, or ``GaussianBound`` for a claim of mu. With ``GaussianBound`` a claim of epsilon
+        and delta is taken for that of a Gaussian mechanism, an assumption that the result states.
+    value : float, optional
+        What is claimed of the parameter of another ``bound``.
+    confidence : float, default=0.95
+        In (0, 1).
+    """
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    mu: float | None = None
+    bound: Bound | None = None
+    value: float | None = None
+    confidence: float = 0.95
+
+
+NO_CLAIM = Claim()
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How a learner or mechanism is run.
+
+    Attributes
+    ----------
+    number : int, optional
+        Runs in all; each function has its own default.
+    seed : int or None, default=0
+        Makes the runs repeatable. None draws from the operating system: then what is released is tested, not a seeded
+        twin of it.
+    workers : int, default=1
+        Processes; -1 takes all cores.
+    progress : callable, optional
+        Called with the runs done and the runs in all.
+    """
+
+    number: int | None = None
+    seed: int | None = field(default=0, kw_only=True)
+    workers: int = field(default=1, kw_only=True)
+    progress: Progress | None = field(default=None, kw_only=True)
+
+
+RUNS = Runs()

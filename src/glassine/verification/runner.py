@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.release import fresh_count
 from glassine.verification.containers import check_seed
 from glassine.verification.features import REFUSED
-from glassine.verification.protocols import Progress, Refusal, Score, Source
+from glassine.verification.protocols import Refusal, Runs, Score, Source
 
 __all__ = ["draw_outputs", "kept_of", "refuse_the_refused", "seeds_of"]
 
@@ -20,23 +20,21 @@ __all__ = ["draw_outputs", "kept_of", "refuse_the_refused", "seeds_of"]
 def draw_outputs(
     source: Source,
     score: Score,
-    d0: Any,
-    d1: Any,
-    each: int,
-    *,
-    seed: int | None = 0,
-    workers: int = 1,
-    progress: Progress | None = None,
+    datasets: tuple[Any, Any],
+    runs: Runs,
 ) -> tuple[list[Any], list[Any]]:
-    """Return what a score keeps of so many independent outputs on each of two data sets."""
+    """Return what a score keeps of independent outputs, half of them on each of two data sets."""
+    each, workers, progress = (runs.number or 0) // 2, runs.workers, runs.progress
     if not is_whole(workers) or not (workers >= 1 or workers == -1):
-        raise InvalidParameterError(f"workers must be a whole number of at least 1, or -1 for all, got {workers!r}.")
-    seeds = seeds_of(seed, 2 * each)
+        raise InvalidParameterError(
+            f"{parameter('workers')} must be a whole number of at least 1, or -1 for all, got {workers!r}."
+        )
+    seeds = seeds_of(runs.seed, 2 * each)
     tasks = [(which, chunk) for which in (0, 1) for chunk in _chunks(seeds[which * each : (which + 1) * each], workers)]
     kept: tuple[list[Any], list[Any]] = ([], [])
     done = 0
-    for (which, chunk), found in zip(tasks, _ran(source, score, (d0, d1), tasks, workers), strict=True):
-        kept[which].extend(found)
+    for (which, chunk), outputs in zip(tasks, _ran(source, score, datasets, tasks, workers), strict=True):
+        kept[which].extend(outputs)
         done += len(chunk)
         if progress is not None:
             progress(done, 2 * each)
@@ -47,7 +45,9 @@ def draw_outputs(
 def refuse_the_refused(kept: Sequence[Any]) -> None:
     """Raise InvalidDataError if every run was refused: nothing was released, so that nothing is learned of it."""
     if kept and all(isinstance(row, Mapping) and any(name.startswith(REFUSED) for name in row) for row in kept):
-        raise InvalidDataError("the learner refused both data sets in every run. Fit it to one of them to see why.")
+        raise InvalidDataError(
+            "the learner refused both data sets in every run.", remedy="Fit it to one of them to see why."
+        )
 
 
 def _ran(
@@ -57,10 +57,10 @@ def _ran(
         return (_run(source, score, datasets[which], chunk) for which, chunk in tasks)
     from sklearn.utils.parallel import Parallel, delayed
 
-    found: Iterator[list[Any]] = Parallel(n_jobs=workers, return_as="generator")(
+    chunks: Iterator[list[Any]] = Parallel(n_jobs=workers, return_as="generator")(
         delayed(_run)(source, score, datasets[which], chunk) for which, chunk in tasks
     )
-    return found
+    return chunks
 
 
 def _run(source: Source, score: Score, dataset: Any, seeds: list[int | None]) -> list[Any]:
@@ -91,7 +91,7 @@ def seeds_of(seed: int | None, number: int) -> list[int | None]:
     if seed is None:
         return [None] * number
     rng = np.random.default_rng(check_seed(seed))
-    found: dict[int | None, None] = {}
-    while len(found) < number:
-        found.update(dict.fromkeys(rng.integers(0, 2**31 - 1, size=number).tolist()))
-    return list(found)[:number]
+    seeds: dict[int | None, None] = {}
+    while len(seeds) < number:
+        seeds.update(dict.fromkeys(rng.integers(0, 2**31 - 1, size=number).tolist()))
+    return list(seeds)[:number]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.features import Features, features_at, features_of
 from glassine.verification.protocols import Event, FloatArray, Refusal, Score
@@ -86,7 +86,9 @@ class FixedThresholds:
     def __post_init__(self) -> None:
         cuts = np.asarray(self.thresholds, dtype=np.float64).ravel()
         if not cuts.size or np.isnan(cuts).any():
-            raise InvalidParameterError("thresholds must be numbers, at least one. Drop or replace NaN.")
+            raise InvalidParameterError(
+                f"{parameter('thresholds')} must be numbers, at least one.", remedy="Drop or replace NaN."
+            )
 
     @property
     def train_share(self) -> float:
@@ -162,14 +164,16 @@ class Distinguisher:
         check_probability(self.train_share, "train_share")
         unknown = set(self.models) - set(_MODELS)
         if unknown:
-            raise InvalidParameterError(f"models must be among {', '.join(_MODELS)}, got {sorted(unknown)}.")
+            raise InvalidParameterError(
+                f"{parameter('models')} must be among {', '.join(_MODELS)}, got {sorted(unknown)}."
+            )
 
     def keep(self, output: Any) -> Features:
         """Return the features."""
         if isinstance(output, Refusal):
             return features_of(output)
-        found = dict(self.features(output))
-        return found if self.records is None else found | features_at(output, self.records)
+        features = dict(self.features(output))
+        return features if self.records is None else features | features_at(output, self.records)
 
     def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Rate) -> tuple[Event, ...]:
         """Return the event that is best on the training runs; those of models are judged out of fold."""
@@ -187,7 +191,7 @@ class Distinguisher:
             X = np.vstack([first[:, order], second[:, order]])
             y = np.repeat([0, 1], [len(kept0), len(kept1)])
             for name in self.models:
-                best = max(best, _model_event(name, chosen, X, y, rate), key=lambda found: found[0])
+                best = max(best, _model_event(name, chosen, X, y, rate), key=lambda event: event[0])
         return (best[1],)
 
 
@@ -237,8 +241,8 @@ def score_of(score: Any) -> Score:
     if callable(score):
         return Statistic(statistic=score, name=getattr(score, "__name__", "statistic"))
     raise InvalidParameterError(
-        f"score must be None, a function from an output to a number, or a score, got {score!r}. See "
-        "glassine.verification.scores."
+        f"{parameter('score')} must be None, a function from an output to a number, or a score, got {score!r}.",
+        remedy="See glassine.verification.scores.",
     )
 
 
@@ -257,18 +261,18 @@ def _column_event(column: str, cut: float, flipped: bool) -> Event:
 
 def _cuts(values: FloatArray) -> FloatArray:
     """Return candidate thresholds: all values where they are few, else evenly spread ones and both tails."""
-    known = np.sort(values[~np.isnan(values)])
-    distinct = np.unique(known)
+    finite = np.sort(values[~np.isnan(values)])
+    distinct = np.unique(finite)
     if distinct.size <= 64:
         return distinct
-    tail = 2 ** np.arange(int(np.log2(known.size)))
-    places = np.concatenate([np.linspace(0, known.size - 1, 48).astype(int), tail, known.size - 1 - tail])
-    return np.unique(known[places])
+    tail = 2 ** np.arange(int(np.log2(finite.size)))
+    places = np.concatenate([np.linspace(0, finite.size - 1, 48).astype(int), tail, finite.size - 1 - tail])
+    return np.unique(finite[places])
 
 
 def _positives(values: FloatArray, cuts: FloatArray) -> FloatArray:
-    known = np.sort(values[~np.isnan(values)])
-    return np.asarray(known.size - np.searchsorted(known, cuts, side="left"), dtype=np.float64)
+    finite = np.sort(values[~np.isnan(values)])
+    return np.asarray(finite.size - np.searchsorted(finite, cuts, side="left"), dtype=np.float64)
 
 
 def _gap(first: FloatArray, second: FloatArray) -> float:
@@ -324,11 +328,11 @@ class _Squash:
     """Columns around their median in units of their spread, through an arc tangent: far values do not drown others."""
 
     def __init__(self, X: FloatArray) -> None:
-        known = np.nan_to_num(X, posinf=1e300, neginf=-1e300)
-        self.middle = np.median(known, axis=0)
-        low, high = np.quantile(known, [0.1, 0.9], axis=0)
+        finite = np.nan_to_num(X, posinf=1e300, neginf=-1e300)
+        self.middle = np.median(finite, axis=0)
+        low, high = np.quantile(finite, [0.1, 0.9], axis=0)
         spread = high - low
-        self.spread = np.where(spread > 0, spread, np.maximum(np.ptp(known, axis=0), 1e-300))
+        self.spread = np.where(spread > 0, spread, np.maximum(np.ptp(finite, axis=0), 1e-300))
 
     def __call__(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):

@@ -138,6 +138,7 @@ class Hunt:
         """
         amplified, noise = self._extras(plain) if extras else ([], None)
         cost = GLANCES * len(odd) + SHARED * len({id(pair.d0) for pair in odd}) + AGAIN * bool(odd)
+        # What odd records cost is fixed by their number; plain pairs get what they leave, and never nothing.
         rest = max(LEAST * self.budget, self.budget - cost)
         cases = [_Case(trial=pair, plan=self.plan) for pair in plain]
         lanes: list[tuple[_Lane, _Case | StatedNoise]] = [] if noise is None else [(NOISE, noise)]
@@ -153,11 +154,12 @@ class Hunt:
         if strange:
             lanes.append((ODD, self._narrowed(strange, AGAIN)))
         if not lanes:
-            raise InvalidDataError("the learner refused every data set. Fit it to one of a pair to see why.")
+            raise InvalidDataError("the learner refused every data set.", remedy="Fit it to one of a pair to see why.")
         all_runs = sum(lane.runs for lane, _ in lanes if lane is not NOISE)
         level = sum(lane.level for lane, _ in lanes)
         bounds: list[tuple[Any, LowerBound]] = []
         for lane, chosen in lanes:
+            # The error probability is divided among the kinds of trials, so that all bounds hold at once.
             confidence = 1 - lane.level / level * (1 - self.plan.confidence)
             if isinstance(chosen, StatedNoise):
                 bound = self._noise(chosen, max(FEWEST, int(lane.runs * self.runs)), confidence)
@@ -167,6 +169,7 @@ class Hunt:
             bounds.append(
                 (chosen.trial if isinstance(chosen, _Case) else chosen, replace(bound, confidence=self.plan.confidence))
             )
+            # One refutation is enough; more runs would only cost.
             if bound.violated:
                 break
         best = max(bounds, key=lambda one: one[1].value / one[1].claim if one[1].claim else one[1].value)
@@ -183,6 +186,7 @@ class Hunt:
     def _final(self, best: _Case, runs: int, confidence: float) -> LowerBound:
         """Return the bound of a trial from fresh runs."""
         before = 0 if best.drawn is None else len(best.drawn.kept)
+        # Runs that chose an event are never counted.
         more = 0 if best.trial.canaries > 1 else max(0, int(TRAINED * runs) - before)
         plan = with_records(replace(best.plan, confidence=confidence), best.trial)
         # The guess of several canaries is fixed; the preliminary runs say which way it speaks.
@@ -200,6 +204,7 @@ class Hunt:
     def _narrowed(self, cases: Sequence[_Case], budget: float) -> _Case:
         """Return the case that stands out, after rounds in which the better quarter gets on."""
         left = list(cases)
+        # Successive halving, by quarters: each round spends the same on fewer cases.
         rounds = max(1, math.ceil(math.log(len(left), 4)))
         for _ in range(rounds):
             each = max(FEWEST, int(budget / rounds / len(left)))
@@ -248,7 +253,7 @@ class Hunt:
             if progress is not None:
                 progress(before + more, total)
 
-        found = draw(
+        outcome = draw(
             self.source,
             plan,
             trial,
@@ -259,7 +264,7 @@ class Hunt:
             progress=shifted,
         )
         self.done += runs
-        return found
+        return outcome
 
     def _noise(self, noise: StatedNoise, runs: int, confidence: float) -> LowerBound:
         """Return the bound on the epsilon of published counts from fresh runs."""
@@ -271,6 +276,7 @@ class Hunt:
         self._seeds += 1
         if self.seed is None:
             return None
+        # A seed of its own for each use: the final runs share none with the preliminary ones.
         return int(np.random.SeedSequence([self.seed, self._seeds]).generate_state(1)[0])
 
     def _extras(self, plain: Sequence[Any]) -> tuple[list[_Case], StatedNoise | None]:
@@ -361,10 +367,10 @@ def _varying(X: Any) -> list[int]:
 
 def _two_labels(plain: Sequence[Any]) -> tuple[Any, Any] | None:
     """Return two labels of the pairs."""
-    found: dict[Any, None] = {}
+    labels: dict[Any, None] = {}
     for pair in plain:
-        found.update(dict.fromkeys(pair.d1[1].tolist()))
-    return (*found,)[:2] if len(found) > 1 else None
+        labels.update(dict.fromkeys(pair.d1[1].tolist()))
+    return (*labels,)[:2] if len(labels) > 1 else None
 
 
 def _corners(X: Any, columns: Sequence[int]) -> Any:
@@ -391,6 +397,7 @@ def _crowd(X: Any, columns: Sequence[int], labels: tuple[Any, Any], epsilon: flo
     the odds that the canary is in are nearly all that the claim allows.
     """
     cells = _corners(X, columns)
+    # By group privacy so many records may change the odds by exp(2): a rare label then shows in few runs.
     distance = min(MOST_RECORDS, max(1, round(2 / epsilon)))
     y = np.empty(len(cells) * distance, dtype=np.asarray(labels).dtype if _plain(labels) else object)
     y[:] = labels[0]

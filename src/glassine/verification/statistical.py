@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
 from glassine.verification.bounds import (
     EpsilonBound,
@@ -19,7 +19,18 @@ from glassine.verification.bounds import (
     delta_lower_bound,
 )
 from glassine.verification.containers import check_neighbors, source_of
-from glassine.verification.protocols import Bound, Event, FloatArray, Progress, Relation, Score, verdict
+from glassine.verification.protocols import (
+    NO_CLAIM,
+    RUNS,
+    Bound,
+    Claim,
+    Event,
+    FloatArray,
+    Relation,
+    Runs,
+    Score,
+    verdict,
+)
 from glassine.verification.runner import draw_outputs
 from glassine.verification.scores import score_of
 
@@ -135,19 +146,11 @@ def lower_bound(
     learner: Any,
     d0: Any,
     d1: Any,
+    claim: Claim = NO_CLAIM,
     *,
-    runs: int = 1000,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    mu: float | None = None,
-    confidence: float = 0.95,
     score: Score | Callable[[Any], float] | None = None,
-    bound: Bound | None = None,
-    claim: float | None = None,
     relation: Relation = "add-or-remove-one",
-    seed: int | None = 0,
-    workers: int = 1,
-    progress: Progress | None = None,
+    runs: Runs = RUNS,
 ) -> LowerBound:
     """Run a learner or mechanism many times on two neighboring data sets, and bound its privacy parameter from below.
 
@@ -165,31 +168,15 @@ def lower_bound(
         A private estimator, fitted to data sets ``(X, y)``; or a function ``mechanism(dataset, seed)``.
     d0, d1 : data set
         Two neighbors: tuples ``(X, y)``, frames, arrays or sequences of records.
-    runs : int, default=1000
-        Runs in all, one half on each data set; at least 40.
-    epsilon, delta : float, default None and 0
-        The claim to test; the bound on epsilon is at this delta even without a claim.
-    mu : float, optional
-        A claim of mu-GDP, instead of epsilon.
-    confidence : float, default=0.95
-        In (0, 1).
+    claim : Claim, optional
+        What is to be refuted, and with which confidence. By default nothing: the bounds are computed all the same.
     score : Score or callable, optional
         What tells outputs apart: a function from an output to a number, whose threshold is chosen on training runs, or
         an object of ``glassine.verification.scores``. By default a learned distinguisher.
-    bound : EpsilonBound, GaussianBound or the like, optional
-        By default ``EpsilonBound``, or ``GaussianBound`` for a claim of mu. With ``GaussianBound`` a claim of
-        epsilon and delta is taken for that of a Gaussian mechanism, an assumption that the result states.
-    claim : float, optional
-        What is claimed of the parameter of another ``bound``.
     relation : {"add-or-remove-one", "replace-one"}, default="add-or-remove-one"
         The relation for which the claim is made; other pairs are refused.
-    seed : int or None, default=0
-        Makes the runs repeatable. None draws from the operating system: then what is released is tested, not a seeded
-        twin of it.
-    workers : int, default=1
-        Processes; -1 takes all cores.
-    progress : callable, optional
-        Called with the runs done and the runs in all.
+    runs : Runs, optional
+        How many runs, at least 40, one half on each data set; by default 1000.
 
     Returns
     -------
@@ -209,18 +196,17 @@ def lower_bound(
 
     >>> def careless(records, seed):
     ...     return len(records) + np.random.default_rng(seed).laplace(scale=0.5)
-    >>> found = lower_bound(careless, ["a"], ["a", "b"], runs=2000, epsilon=1.0, score=float)
+    >>> found = lower_bound(careless, ["a"], ["a", "b"], Claim(epsilon=1.0), score=float, runs=Runs(2000))
     >>> found.violated, round(found.epsilon, 2)
     (True, 1.57)
     """
-    plan = Plan.of(
-        epsilon=epsilon, delta=delta, mu=mu, confidence=confidence, score=score, bound=bound, claim=claim, runs=runs
-    )
+    number = 1000 if runs.number is None else runs.number
+    plan = Plan.of(claim, score, number)
     source = source_of(learner)
     how = f"{check_neighbors(d0, d1, relation)} ({relation})"
-    kept0, kept1 = draw_outputs(source, plan.score, d0, d1, runs // 2, seed=seed, workers=workers, progress=progress)
+    kept0, kept1 = draw_outputs(source, plan.score, (d0, d1), replace(runs, number=number))
     assumptions = ("runs are independent",)
-    if seed is not None:
+    if runs.seed is not None:
         assumptions = ("seeded runs are like independent ones",)
     return plan.judge(kept0, kept1, how, assumptions)
 
@@ -228,14 +214,9 @@ def lower_bound(
 def lower_bound_from_outputs(
     outputs0: Sequence[Any],
     outputs1: Sequence[Any],
+    claim: Claim = NO_CLAIM,
     *,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    mu: float | None = None,
-    confidence: float = 0.95,
     score: Score | Callable[[Any], float] | None = None,
-    bound: Bound | None = None,
-    claim: float | None = None,
     relation: str = "neighbors, as stated by the caller",
 ) -> LowerBound:
     """Bound a privacy parameter from below from outputs that were drawn elsewhere.
@@ -249,7 +230,7 @@ def lower_bound_from_outputs(
     ----------
     outputs0, outputs1 : sequence
         Outputs on the first and on the second data set, at least 20 of each.
-    epsilon, delta, mu, confidence, score, bound, claim
+    claim, score
         As in ``lower_bound``.
     relation : str
         How the data sets differ, for the result.
@@ -257,14 +238,11 @@ def lower_bound_from_outputs(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> found = lower_bound_from_outputs(rng.normal(0, 1, 2000), rng.normal(2, 1, 2000), mu=1.0, score=float)
+    >>> found = lower_bound_from_outputs(rng.normal(0, 1, 2000), rng.normal(2, 1, 2000), Claim(mu=1.0), score=float)
     >>> found.violated, round(found.mu, 2)
     (True, 1.94)
     """
-    runs = 2 * min(len(outputs0), len(outputs1))
-    plan = Plan.of(
-        epsilon=epsilon, delta=delta, mu=mu, confidence=confidence, score=score, bound=bound, claim=claim, runs=runs
-    )
+    plan = Plan.of(claim, score, 2 * min(len(outputs0), len(outputs1)))
     kept0, kept1 = ([plan.score.keep(output) for output in outputs] for outputs in (outputs0, outputs1))
     return plan.judge(kept0, kept1, relation, ("outputs are those of independent runs",))
 
@@ -298,37 +276,28 @@ class Plan:
     assumptions: tuple[str, ...]
 
     @classmethod
-    def of(
-        cls,
-        *,
-        epsilon: float | None,
-        delta: float,
-        mu: float | None,
-        confidence: float,
-        score: Any,
-        bound: Bound | None,
-        claim: float | None,
-        runs: int,
-    ) -> Plan:
-        """Return the plan for parameters as given, or raise."""
-        check_probability(confidence, "confidence")
+    def of(cls, claim: Claim, score: object, runs: int) -> Plan:
+        """Return the plan of a verification with so many runs, or raise."""
+        check_probability(claim.confidence, "confidence")
         if not is_whole(runs) or not runs >= FEWEST_RUNS:
-            raise InvalidParameterError(f"runs must be a whole number of at least {FEWEST_RUNS}, got {runs!r}.")
-        for name, value in (("epsilon", epsilon), ("mu", mu), ("claim", claim)):
+            raise InvalidParameterError(
+                f"{parameter('runs')} must be a whole number of at least {FEWEST_RUNS}, got {runs!r}."
+            )
+        for name, value in (("epsilon", claim.epsilon), ("mu", claim.mu), ("value", claim.value)):
             if value is not None and not 0 <= value < np.inf:
-                raise InvalidParameterError(f"{name} must be a finite number of at least 0, got {value!r}.")
-        if epsilon is not None and mu is not None:
-            raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both. Drop one.")
-        check_probability(delta, "delta", zero=True)
-        used = bound or (EpsilonBound(delta=delta) if mu is None else GaussianBound())
-        stated, assumptions = _claim(used, epsilon, delta, mu, claim)
+                raise InvalidParameterError(f"{parameter(name)} must be a finite number of at least 0, got {value!r}.")
+        if claim.epsilon is not None and claim.mu is not None:
+            raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both.", remedy="Drop one.")
+        check_probability(claim.delta, "delta", zero=True)
+        bound = claim.bound or (EpsilonBound(delta=claim.delta) if claim.mu is None else GaussianBound())
+        stated, assumptions = _claim(bound, claim)
         return cls(
             score=score_of(score),
-            bound=used,
-            delta=float(delta),
+            bound=bound,
+            delta=float(claim.delta),
             claim=stated,
-            claimed_epsilon=epsilon,
-            confidence=float(confidence),
+            claimed_epsilon=claim.epsilon,
+            confidence=float(claim.confidence),
             assumptions=assumptions,
         )
 
@@ -390,30 +359,37 @@ class Plan:
         return rate
 
 
-def _claim(
-    bound: Bound, epsilon: float | None, delta: float, mu: float | None, claim: float | None
-) -> tuple[float | None, tuple[str, ...]]:
+def _claim(bound: Bound, claim: Claim) -> tuple[float | None, tuple[str, ...]]:
     """Return what is claimed of the bound's parameter, and what that supposes."""
-    if claim is not None:
-        return float(claim), ()
+    epsilon, delta, mu = claim.epsilon, claim.delta, claim.mu
+    if claim.value is not None:
+        return float(claim.value), ()
     if bound.parameter == "epsilon" and epsilon is not None:
         if isinstance(bound, EpsilonBound) and bound.delta != delta:
-            raise InvalidParameterError(f"delta must be that of the bound, {bound.delta:g}, got {delta:g}.")
+            raise InvalidParameterError(
+                f"{parameter('delta')} must be that of the bound, {bound.delta:g}, got {delta:g}."
+            )
         return float(epsilon), ()
     if bound.parameter == "mu" and mu is not None:
         return float(mu), ()
     if bound.parameter == "mu" and epsilon is not None:
         if not (epsilon > 0 and delta > 0):
-            raise InvalidParameterError("a claim with delta = 0 is none of mu-GDP. Pass mu=, or another bound.")
+            raise InvalidParameterError(
+                "a claim with delta = 0 is none of mu-GDP.", remedy=f"Pass {parameter('mu=')}, or another bound."
+            )
         return mu_from_epsilon(epsilon, delta), (GAUSSIAN,)
     if epsilon is not None or mu is not None:
-        raise InvalidParameterError(f"the bound is on {bound.parameter}. State the claim on it with claim=.")
+        raise InvalidParameterError(
+            f"the bound is on {bound.parameter}.", remedy=f"State the claim on it with {parameter('value=')}."
+        )
     return None, ()
 
 
 def _errors(event: Event, test0: list[Any], test1: list[Any]) -> tuple[int, int]:
     if not (test0 and test1):
-        raise InvalidDataError("no runs are left to be counted. Lower train_share, or raise runs.")
+        raise InvalidDataError(
+            "no runs are left to be counted.", remedy=f"Lower {parameter('train_share')}, or raise runs."
+        )
     occurred0, occurred1 = event.occurs(test0), event.occurs(test1)
     if (len(occurred0), len(occurred1)) != (len(test0), len(test1)):
         raise InvalidDataError(f"the event {event.name!r} must give one bool for each output, got another number.")

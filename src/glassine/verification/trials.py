@@ -172,8 +172,8 @@ def draw(
         from sklearn.utils.parallel import Parallel, delayed
 
         results = Parallel(n_jobs=workers, return_as="generator")(delayed(run)(part) for part in parts)
-    for found in results:
-        kept += found
+    for outputs in results:
+        kept += outputs
         if progress is not None:
             progress(len(kept), runs)
     return Drawn(kept, coins)
@@ -210,7 +210,7 @@ def _chosen(plan: Plan, trial: Trial, train: Drawn) -> tuple[float, _Guess]:
     alpha = (1 - plan.confidence) / 2
     without, there = train.sides()
     rate = _odds_rate(len(without), len(there), alpha) if odds else plan.rate(len(without), len(there))
-    found: list[tuple[float, _Guess]] = []
+    candidates: list[tuple[float, _Guess]] = []
     for event in plan.score.events(without, there, rate):
         # An event that was fixed beforehand speaks for the second data set.
         for inside in (True, False) if odds and plan.score.train_share else (True,):
@@ -220,10 +220,10 @@ def _chosen(plan: Plan, trial: Trial, train: Drawn) -> tuple[float, _Guess]:
                 value = float(odds_bound(right, wrong, alpha)) + 1e-3 * (right - wrong) / max(1, len(without))
             else:
                 value = float(rate(np.array([wrong]), np.array([len(there) - right]))[0])
-            found.append((value, guess))
-    if not found:
+            candidates.append((value, guess))
+    if not candidates:
         raise InvalidParameterError("a score must return at least one event, got none.")
-    return max(found, key=lambda one: one[0])
+    return max(candidates, key=lambda one: one[0])
 
 
 def _odds_rate(n0: int, n1: int, alpha: float) -> Any:

@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import as_model
 from glassine.attacks.disclosure import Adversary
 from glassine.attacks.disclosure.constraints import Constraints, derive_constraints
+from glassine.attacks.disclosure.cuts import cut_at, tangent
 from glassine.attacks.disclosure.people import People, read_people
-from glassine.attacks.disclosure.tangents import cut_at, tangent
 from glassine.data.inference import columns
 from glassine.learners.greedy.impurity import CRITERIA, Criterion, impurity
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
@@ -190,7 +190,8 @@ def test_candidates_are_left_out_and_the_notes_say_why() -> None:
 def test_sets_of_categories_are_no_candidates() -> None:
     frame, y = mixed(1)
     frame = frame.select("job").with_columns(town=pl.Series(["a", "b", "c", "d", "e", "f"] * 10))
-    from glassine import Branch, Evidence, Node, OneOf
+    from glassine.domain import OneOf
+    from glassine.models import Branch, Evidence, Node
 
     counts = [[sum(v == c and (t in "abc") == s for v, t in zip(y, frame["town"], strict=True)) for c in ("c0", "c1")]
               for s in (True, False)]  # fmt: skip

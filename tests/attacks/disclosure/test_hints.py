@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import Binary, Domain, OptimalTreeClassifier
-from glassine.attacks.disclosure.hints import NOT_STATED, Hints, read_hints
+from glassine.attacks.disclosure.adversary import NOT_STATED, Hints, read_hints
 
 
 @pytest.mark.parametrize(

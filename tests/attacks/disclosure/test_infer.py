@@ -12,22 +12,11 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import (
-    Between,
-    Branch,
-    DecisionTree,
-    Evidence,
-    Failed,
-    GlassineError,
-    Guarantee,
-    Measured,
-    Node,
-    NotApplicable,
-    OneOf,
-    infer_domain,
-    parse_rules,
-)
+from glassine import DecisionTree, GlassineError, infer_domain, parse_rules
+from glassine.attacks import Failed, Measured, NotApplicable
 from glassine.attacks.disclosure import Adversary, ContradictionError, Disclosure, infer_sensitive, measure_disclosure
+from glassine.attacks.disclosure.concave import Starts
+from glassine.domain import Between, OneOf
 from glassine.errors import (
     InvalidDataError,
     InvalidModelError,
@@ -36,6 +25,7 @@ from glassine.errors import (
     UnsupportedModelError,
 )
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import Branch, Evidence, Guarantee, Node
 from tests.attacks.disclosure.instances import categories, disguised, mixed, parity
 
 
@@ -292,8 +282,13 @@ BAD: list[tuple[str, Callable[[], Any], type[GlassineError], str]] = [
         InvalidParameterError,
         "name of the class",
     ),
-    ("no starts", lambda: infer_sensitive(stump(), AGES, n_starts=0), InvalidParameterError, "n_starts"),
-    ("starts by truth", lambda: infer_sensitive(stump(), AGES, n_starts=True), InvalidParameterError, "n_starts"),
+    ("no starts", lambda: infer_sensitive(stump(), AGES, starts=Starts(0)), InvalidParameterError, "number of starts"),
+    (
+        "starts by truth",
+        lambda: infer_sensitive(stump(), AGES, starts=Starts(True)),
+        InvalidParameterError,
+        "number of starts",
+    ),
     (
         "an adversary by name",
         lambda: infer_sensitive(stump(), AGES, adversary="leaf_counts"),  # type: ignore[arg-type]
@@ -382,7 +377,7 @@ def test_progress_names_the_stages() -> None:
     )
     stages: list[str] = []
     infer_sensitive(tree, frame, adversary=Adversary(), progress=stages.append)
-    infer_sensitive(tree, frame, adversary=Adversary("error_rates"), n_starts=2, progress=stages.append)
+    infer_sensitive(tree, frame, adversary=Adversary("error_rates"), starts=Starts(2), progress=stages.append)
     assert stages == [
         "cutting off what the internal nodes exclude", "climbing from start 1 of 2", "climbing from start 2 of 2",
     ]  # fmt: skip

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from scipy.optimize import minimize
 
-from glassine import DecisionTree, Evidence, Guarantee, Node
+from glassine import DecisionTree
 from glassine.attacks.disclosure import (
     Adversary,
     CountNoise,
@@ -22,11 +22,13 @@ from glassine.attacks.disclosure import (
     measure_disclosure,
     measure_posterior,
 )
+from glassine.attacks.disclosure.concave import Starts
+from glassine.attacks.disclosure.leaves import even_counts
 from glassine.attacks.disclosure.noise import expected_counts
-from glassine.attacks.disclosure.slacks import even_counts
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import Evidence, Guarantee, Node
 from tests.attacks.disclosure.instances import parity
 
 Floats = npt.NDArray[np.float64]
@@ -143,7 +145,7 @@ def test_rounded_counts_with_internal_nodes_tell_more_and_exclude_nothing_true()
                 rounded(tree, step),
                 frame,
                 adversary=Adversary(internal_nodes=used, noise=CountNoise("rounded", step), min_samples_leaf=1),
-                n_starts=1,
+                starts=Starts(1),
             )
             for used in (False, True)
         )

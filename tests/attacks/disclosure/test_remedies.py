@@ -11,7 +11,7 @@ import pytest
 
 from glassine import Category, Domain, Integer, MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, SearchError, infer_sensitive
-from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
+from glassine.attacks.disclosure.remedies import Remedies, RemedyTable, measure_remedies
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 NONE: dict[str, Any] = {"merge_below": [], "purities": [], "round_to": [], "epsilons": []}
@@ -31,7 +31,9 @@ def table() -> RemedyTable:
     """Measure every remedy once."""
     frame, y = records()
     tree = MultiwayTreeClassifier(min_samples_split=60).fit(frame, y)
-    return measure_remedies(tree, frame, y, domain=DOMAIN, epsilons=(10.0,), max_depth=2, round_to=(5,))
+    return measure_remedies(
+        tree, frame, y, remedies=Remedies(domain=DOMAIN, epsilons=(10.0,), max_depth=2, round_to=(5,))
+    )
 
 
 def test_every_remedy_is_measured_and_none_discloses_more(table: RemedyTable) -> None:
@@ -68,9 +70,8 @@ def test_the_table_is_a_frame(table: RemedyTable) -> None:
 def test_a_reader_of_rounded_counts_uses_the_internal_nodes(table: RemedyTable) -> None:
     frame, y = records()
     tree = MultiwayTreeClassifier(min_samples_split=60).fit(frame, y)
-    alone = measure_remedies(
-        tree, frame, y, adversary=Adversary(internal_nodes=False), **{**NONE, "round_to": [5]}
-    ).rows[-1]  # fmt: skip
+    remedies = Remedies(**{**NONE, "round_to": [5]})
+    alone = measure_remedies(tree, frame, y, adversary=Adversary(internal_nodes=False), remedies=remedies).rows[-1]
     row = next(row for row in table.rows if row.name == "counts rounded to 5")
     assert row.internal_nodes
     assert not alone.internal_nodes
@@ -82,7 +83,9 @@ def test_a_reader_of_rounded_counts_uses_the_internal_nodes(table: RemedyTable) 
 def test_a_private_reader_learns_more_with_a_larger_epsilon() -> None:
     frame, y = records()
     tree = MultiwayTreeClassifier(min_samples_split=20).fit(frame, y)
-    rows = measure_remedies(tree, frame, y, domain=DOMAIN, max_depth=2, **{**NONE, "epsilons": [0.05, 50.0]}).rows[-2:]
+    rows = measure_remedies(
+        tree, frame, y, remedies=Remedies(domain=DOMAIN, max_depth=2, **{**NONE, "epsilons": [0.05, 50.0]})
+    ).rows[-2:]
     assert all(row.d_overall is not None and math.isfinite(row.d_overall) for row in rows)
     assert rows[0].d_overall > rows[1].d_overall  # type: ignore[operator]
 
@@ -93,14 +96,16 @@ def test_accuracy_is_measured_on_held_out_records_too() -> None:
     other = other.with_columns(town=pl.when(pl.int_range(pl.len()) < 10).then(pl.lit("nowhere")).otherwise("town"))
     tree = MultiwayTreeClassifier(min_samples_split=60).fit(frame, y)
     some: dict[str, Any] = {**NONE, "merge_below": [20], "epsilons": [10.0]}
-    table = measure_remedies(tree, frame, y, domain=DOMAIN, max_depth=2, evaluation=(other, truth), **some)
+    table = measure_remedies(
+        tree, frame, y, evaluation=(other, truth), remedies=Remedies(domain=DOMAIN, max_depth=2, **some)
+    )
     assert all(row.holdout_accuracy is not None for row in table.rows)
     known = np.arange(150) >= 10
     right = (tree.predict(other.filter(known)) == truth[known]).sum() / 150
     # Of ten records the tree does not know the town; it may not have looked at it.
     assert right <= (table.rows[0].holdout_accuracy or 0) <= right + 10 / 150
     assert table.to_frame()["holdout_accuracy"].null_count() == 0
-    assert measure_remedies(tree, frame, y, **NONE).to_frame()["holdout_accuracy"].null_count() == 3
+    assert measure_remedies(tree, frame, y, remedies=Remedies(**NONE)).to_frame()["holdout_accuracy"].null_count() == 3
 
 
 @pytest.mark.parametrize(
@@ -118,20 +123,20 @@ def test_bad_held_out_records_are_refused(evaluation: Any, said: str) -> None:
     frame, y = records(60)
     tree = MultiwayTreeClassifier(min_samples_split=5).fit(frame, y)
     with pytest.raises((InvalidDataError, InvalidParameterError), match=said):
-        measure_remedies(tree, frame, y, evaluation=evaluation, **NONE)
+        measure_remedies(tree, frame, y, evaluation=evaluation, remedies=Remedies(**NONE))
 
 
 def test_remedies_are_those_of_the_publisher() -> None:
     frame, y = records(60)
     tree = MultiwayTreeClassifier(min_samples_split=20).fit(frame, y)
     with pytest.raises(InvalidParameterError, match="publisher"):
-        measure_remedies(tree, frame, y, adversary=Adversary(training="sample"), **NONE)
+        measure_remedies(tree, frame, y, adversary=Adversary(training="sample"), remedies=Remedies(**NONE))
 
 
 def test_without_a_domain_there_is_no_private_tree() -> None:
     frame, y = records(60)
     tree = MultiwayTreeClassifier(min_samples_split=20).fit(frame, y)
-    last = measure_remedies(tree, frame, y, **{**NONE, "epsilons": [1.0]}).rows[-1]
+    last = measure_remedies(tree, frame, y, remedies=Remedies(**{**NONE, "epsilons": [1.0]})).rows[-1]
     assert last.status == "not measured"
     assert last.d_overall is None
     assert "domain" in (last.reason or "")
@@ -150,14 +155,14 @@ def test_bad_options_are_refused(options: dict[str, Any], said: str) -> None:
     frame, y = records(60)
     tree = MultiwayTreeClassifier(min_samples_split=20).fit(frame, y)
     with pytest.raises(InvalidParameterError, match=said):
-        measure_remedies(tree, frame, y, **{**NONE, **options})
+        measure_remedies(tree, frame, y, remedies=Remedies(**{**NONE, **options}))
 
 
 def test_another_truth_is_refused() -> None:
     frame, y = records(60)
     tree = MultiwayTreeClassifier(min_samples_split=20).fit(frame, y)
     with pytest.raises(InvalidDataError, match="other class counts"):
-        measure_remedies(tree, frame, y[::-1], **NONE)
+        measure_remedies(tree, frame, y[::-1], remedies=Remedies(**NONE))
 
 
 def test_where_a_search_leads_nowhere_the_leaves_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +177,7 @@ def test_where_a_search_leads_nowhere_the_leaves_are_read(monkeypatch: pytest.Mo
         return infer_sensitive(model, people, adversary=adversary)
 
     monkeypatch.setattr("glassine.attacks.disclosure.remedies.infer_sensitive", fails)
-    rows = measure_remedies(tree, frame, y, **NONE).rows
+    rows = measure_remedies(tree, frame, y, remedies=Remedies(**NONE)).rows
     assert told.count(False) == 2
     for row in rows[1:]:
         assert row.d_overall is not None

@@ -11,15 +11,17 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from glassine import DecisionTree, Evidence, GlassineError, Node
+from glassine import DecisionTree, GlassineError
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive, measure_disclosure, measure_posterior
 from glassine.attacks.disclosure import sample as sample_module
+from glassine.attacks.disclosure.concave import Starts
 from glassine.attacks.disclosure.posterior import infer_posterior
 from glassine.attacks.disclosure.worlds import is_world
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import Evidence, Node
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import Problem
 from tests.attacks.disclosure.sample_brute import by_definition, keeps, leaf_of
@@ -234,7 +236,7 @@ def test_error_rates_of_a_sample() -> None:
     for seed in range(3):
         tree, everybody, y, rows = grown(seed, n=20, more=5)
         adversary = Adversary("error_rates", training="sample", min_samples_leaf=1)
-        found = infer_sensitive(tree, everybody, adversary=adversary, n_starts=1)
+        found = infer_sensitive(tree, everybody, adversary=adversary, starts=Starts(1))
         assert found.constraints.satisfied(world(found, y, rows))
         assert is_world(found, world(found, y, rows))
         counts = infer_sensitive(tree, everybody, adversary=Adversary(training="sample", internal_nodes=False))

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, infer_sensitive
-from glassine.attacks.disclosure.concave import climb, convex_concave, feasible_tables
+from glassine.attacks.disclosure.concave import Starts, climb, convex_concave, feasible_tables
 from glassine.attacks.disclosure.cuts import Engine
 from glassine.attacks.disclosure.dual import DualProblem, minimise
 from glassine.attacks.disclosure.leaves import Rows
@@ -27,7 +27,7 @@ SEED = 6
 @cache
 def instance() -> tuple[Any, Any, list[str], Disclosure]:
     frame, y, tree = parity(SEED, n=26, values=2)
-    return tree, frame, y, infer_sensitive(tree, frame, adversary=READER, n_starts=1)
+    return tree, frame, y, infer_sensitive(tree, frame, adversary=READER, starts=Starts(1))
 
 
 READER = Adversary("error_rates", min_samples_leaf=1)
@@ -93,15 +93,15 @@ def test_where_no_start_leads_anywhere_the_truth_does(monkeypatch: pytest.Monkey
         return replace(convex_concave(*arguments, **(more | {"most_steps": 1})), feasible=False)
 
     monkeypatch.setattr(infer, "convex_concave", fails)
-    found = infer_sensitive(tree, frame, adversary=READER, n_starts=1)
+    found = infer_sensitive(tree, frame, adversary=READER, starts=Starts(1))
     assert found.constraints.satisfied(found.quasi_probabilities * found.people.sizes[:, None])
     monkeypatch.setattr(infer, "feasible_tables", lambda *arguments: [])
-    worlds = infer_sensitive(tree, frame, adversary=READER, n_starts=1)
+    worlds = infer_sensitive(tree, frame, adversary=READER, starts=Starts(1))
     assert worlds.constraints.satisfied(worlds.quasi_probabilities * worlds.people.sizes[:, None])
     monkeypatch.setattr(infer, "_worlds", lambda *arguments: [])
     with pytest.raises(SearchError, match="furthest off"):
-        infer_sensitive(tree, frame, adversary=READER, n_starts=1)
-    told = infer_sensitive(tree, frame, adversary=READER, n_starts=1, truth=y)
+        infer_sensitive(tree, frame, adversary=READER, starts=Starts(1))
+    told = infer_sensitive(tree, frame, adversary=READER, starts=Starts(1), truth=y)
     assert any("from the true classes" in note for note in told.notes)
     assert told.constraints.satisfied(told.quasi_probabilities * told.people.sizes[:, None])
     for other in (found, worlds, told):

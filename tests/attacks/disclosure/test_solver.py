@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Evidence, Node
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+from glassine.attacks.disclosure.concave import Starts
 from glassine.learners.greedy.impurity import Criterion
-from glassine.models import DecisionTree
+from glassine.models import DecisionTree, Evidence, Node
 from tests.attacks.disclosure.instances import categories, mixed, parity
 from tests.attacks.disclosure.naive import Problem
 
@@ -67,7 +67,7 @@ def searched(criterion: Criterion, *, n_wanted: int, leaves: Any = "leaf_counts"
     for seed in range(100):
         frame, _, tree = parity(seed, criterion=criterion, n=26, values=2, **more)
         adversary = Adversary(leaves, criterion=criterion, min_samples_leaf=1)
-        disclosure = infer_sensitive(tree, frame, adversary=adversary, n_starts=2)
+        disclosure = infer_sensitive(tree, frame, adversary=adversary, starts=Starts(2))
         if reshaped(disclosure):
             found.append(disclosure)
             if len(found) == n_wanted:
@@ -111,7 +111,7 @@ def test_the_estimate_keeps_what_is_known_and_the_bound_holds_for_the_truth(crit
     assert n_shaped > 1
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("criterion", [pytest.param("gini", marks=pytest.mark.slow), "entropy"])
 def test_error_rates_of_three_classes_reach_what_a_general_solver_reaches(criterion: Criterion) -> None:
     for disclosure in searched(criterion, n_wanted=2, leaves="error_rates"):
         n = disclosure.people.n_people
@@ -149,7 +149,7 @@ def test_labels_alone_tell_nothing_unless_class_totals_are_known() -> None:
     assert known.entropy < labels.entropy
 
 
-@pytest.mark.parametrize("leaves", ["error_rates", "labels_only"])
+@pytest.mark.parametrize("leaves", ["error_rates", pytest.param("labels_only", marks=pytest.mark.slow)])
 def test_class_totals_without_internal_nodes_are_the_global_optimum(leaves: Any) -> None:
     for seed in range(3):
         frame, y, tree = categories(seed, n=30, min_samples_split=8)

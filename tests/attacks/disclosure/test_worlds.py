@@ -12,14 +12,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Branch, DecisionTree, Evidence, Failed, GlassineError, Measured, Node, OneOf
+from glassine import DecisionTree, GlassineError
+from glassine.attacks import Failed, Measured
 from glassine.attacks.disclosure import Adversary, Disclosure, enumeration, infer_sensitive
 from glassine.attacks.disclosure.enumeration import enumerate_worlds
 from glassine.attacks.disclosure.posterior import Posterior, infer_posterior, measure_posterior
 from glassine.attacks.disclosure.worlds import NoWorldError, is_world, log_weights, true_world
+from glassine.domain import OneOf
 from glassine.errors import CountingLimitError, InvalidParameterError
 from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import Branch, Evidence, Node
 from tests.attacks.disclosure.brute import posterior as by_definition
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import broken
@@ -207,7 +210,7 @@ def with_totals(seed: int, leaves: Any) -> tuple[Disclosure, np.ndarray[Any, Any
     return disclosure, mean / n, n
 
 
-@pytest.mark.parametrize("leaves", ["error_rates", "labels_only"])
+@pytest.mark.parametrize("leaves", ["error_rates", pytest.param("labels_only", marks=pytest.mark.slow)])
 def test_class_totals_without_counts_are_enumerated_by_their_definition(leaves: Any) -> None:
     for seed in range(2):
         disclosure, expected, n = with_totals(seed, leaves)

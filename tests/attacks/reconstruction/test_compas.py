@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from glassine import Domain, Failed, Measured
-from glassine.attacks.reconstruction.rows import reconstruct_rows
+from glassine import Domain
+from glassine.attacks import Failed, Measured
+from glassine.attacks.reconstruction.records import reconstruct_records
+from glassine.attacks.reconstruction.search import Search
 from tests.oracles import compas
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
@@ -29,7 +31,7 @@ def test_fifty_trees_give_fifty_records_back(data_dir: Path, seed: int) -> None:
     frame, labels, domain = sample(data_dir, 50, seed)
     forest = RandomForestClassifier(50, bootstrap=False, random_state=seed).fit(frame, labels)
     started = time.monotonic()
-    outcome = reconstruct_rows(forest, domain, random_state=0, workers=2)
+    outcome = reconstruct_records(forest, domain, random_state=0, search=Search(workers=2))
     assert time.monotonic() - started < 60
     assert isinstance(outcome, Measured)
     rebuilt = outcome.value
@@ -44,7 +46,7 @@ def test_fifty_trees_give_fifty_records_back(data_dir: Path, seed: int) -> None:
 def test_counts_alone_leave_only_values_that_no_tree_tells_apart(data_dir: Path) -> None:
     frame, labels, domain = sample(data_dir, 50, 0)
     forest = RandomForestClassifier(50, bootstrap=False, random_state=0).fit(frame, labels)
-    outcome = reconstruct_rows(forest, domain, use_seeds=False, random_state=0, workers=2)
+    outcome = reconstruct_records(forest, domain, use_seeds=False, random_state=0, search=Search(workers=2))
     assert isinstance(outcome, Measured)
     assert outcome.value.status == "unique"
     assert outcome.value.reproduced is None
@@ -55,7 +57,9 @@ def test_counts_alone_leave_only_values_that_no_tree_tells_apart(data_dir: Path)
 def test_groups_are_not_needed(data_dir: Path) -> None:
     frame, labels, domain = sample(data_dir, 25, 0)
     forest = RandomForestClassifier(50, bootstrap=False, random_state=0).fit(frame, labels)
-    outcome = reconstruct_rows(forest, Domain.binary(domain.names), time_limit=300, random_state=0, workers=2)
+    outcome = reconstruct_records(
+        forest, Domain.binary(domain.names), random_state=0, search=Search(time_limit=300, workers=2)
+    )
     assert isinstance(outcome, Measured)
     assert outcome.value.error_to(frame, random_state=0).error < 0.1
 
@@ -63,7 +67,7 @@ def test_groups_are_not_needed(data_dir: Path) -> None:
 def test_bootstrap_with_its_seeds_gives_records_in_order(data_dir: Path) -> None:
     frame, labels, domain = sample(data_dir, 50, 0)
     forest = RandomForestClassifier(50, random_state=0).fit(frame, labels)
-    outcome = reconstruct_rows(forest, domain, random_state=0, workers=2)
+    outcome = reconstruct_records(forest, domain, random_state=0, search=Search(workers=2))
     assert isinstance(outcome, Measured)
     assert outcome.value.status == "unique"
     assert outcome.value.reproduced
@@ -73,6 +77,6 @@ def test_bootstrap_with_its_seeds_gives_records_in_order(data_dir: Path) -> None
 def test_time_out_is_not_solved(data_dir: Path) -> None:
     frame, labels, domain = sample(data_dir, 50, 0)
     forest = RandomForestClassifier(50, bootstrap=False, random_state=0).fit(frame, labels)
-    outcome = reconstruct_rows(forest, domain, time_limit=0.01)
+    outcome = reconstruct_records(forest, domain, search=Search(time_limit=0.01))
     assert isinstance(outcome, Failed)
     assert "not solved within 0.01 s" in outcome.reason

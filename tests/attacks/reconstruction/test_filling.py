@@ -14,7 +14,7 @@ import pytest
 from glassine import Domain, Integer, scrub
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
-from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+from glassine.attacks.reconstruction.records import reconstruct_records
 from glassine.data.inference import columns
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError
@@ -88,8 +88,8 @@ def test_data_of_others_are_refused() -> None:
 
 
 def test_rows_can_be_rebuilt_from_counted_numbers() -> None:
-    assert isinstance(reconstruct_rows_jointly([stump(40), stump(41)], DOMAIN), NotApplicable)
-    found = reconstruct_rows_jointly([stump(40), stump(41)], DOMAIN, data=AGES, counts="data")
+    assert isinstance(reconstruct_records([stump(40), stump(41)], DOMAIN), NotApplicable)
+    found = reconstruct_records([stump(40), stump(41)], DOMAIN, data=AGES, counts="data")
     assert isinstance(found, Measured)
     assert sum(found.value.rows["age"] <= 40) == 50
 

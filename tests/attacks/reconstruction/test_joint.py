@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, Integer, Real, reconstruct
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
+from glassine.attacks.reconstruction.search import Search
 from glassine.domain import Between, OneOf
 from glassine.errors import (
     CountingLimitError,
@@ -385,6 +386,8 @@ def call(**more: Any) -> JointReconstruction:
     """Reconstruct from two stumps with some arguments replaced."""
     given: dict[str, Any] = {"models": [stump("age", 40, (3, 1), (2, 4)), stump("height", 150, 4, 6)], "domain": DOMAIN}
     given |= more
+    if "search" in given:
+        given["search"] = Search(**given["search"])
     return reconstruct_jointly(given.pop("models"), given.pop("domain"), **given)
 
 
@@ -404,9 +407,9 @@ def call(**more: Any) -> JointReconstruction:
         ({"names": ["one"]}, InvalidParameterError, "names"),
         ({"smallest_group": 0}, InvalidParameterError, "smallest_group"),
         ({"smallest_group": float("nan")}, InvalidParameterError, "smallest_group"),
-        ({"max_cells": 3}, CountingLimitError, "max_cells"),
-        ({"max_steps": True}, InvalidParameterError, "max_steps"),
-        ({"time_limit": float("nan")}, InvalidParameterError, "time_limit"),
+        ({"search": {"max_parts": 3}}, CountingLimitError, "max_parts"),
+        ({"search": {"max_steps": True}}, InvalidParameterError, "max_steps"),
+        ({"search": {"time_limit": float("nan")}}, InvalidParameterError, "time_limit"),
         ({"data": pl.DataFrame({"age": [1] * 10})}, InvalidDataError, "height"),
         ({"data": pl.DataFrame({"age": [1] * 10, "height": [150] * 10})}, InvalidDataError, "tells of"),
         ({"models": [stump("age", 40, (0, 0), (0, 0))]}, UndefinedMeasureError, "no record"),

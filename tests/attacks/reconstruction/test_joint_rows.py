@@ -10,8 +10,9 @@ import pytest
 
 from glassine import Domain, Integer, Real
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
-from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
-from glassine.attacks.reconstruction.rows import model_is_met
+from glassine.attacks.reconstruction.records import reconstruct_records
+from glassine.attacks.reconstruction.row_result import model_is_met
+from glassine.attacks.reconstruction.search import Search
 from glassine.domain import Between
 from glassine.errors import InvalidParameterError
 from glassine.models import Evidence, Rule, RuleList
@@ -23,7 +24,7 @@ from tests.oracles.joint import data_sets
 def test_rows_meet_the_counts_of_trees_and_rule_lists() -> None:
     for seed in (0, 3, 8):
         case = toy(seed, 3, n_records=4)
-        found = reconstruct_rows_jointly(case.models, case.domain, time_limit=20, random_state=0, workers=1)
+        found = reconstruct_records(case.models, case.domain, random_state=0, search=Search(time_limit=20, workers=1))
         assert isinstance(found, Measured)
         rows = found.value
         assert rows.n_records == 4
@@ -43,7 +44,7 @@ def test_a_rule_list_and_a_tree_of_the_same_records() -> None:
     first = stump("age", 40, (3, 0), (0, 4), classes=("no", "yes"))
     second = stump("age", 20, (1, 0), (2, 4), classes=("no", "yes"))
     small = Domain({"age": Integer(20, 41), "height": Integer(100, 100)})
-    found = reconstruct_rows_jointly([first, second], small, random_state=0)
+    found = reconstruct_records([first, second], small, random_state=0)
     assert isinstance(found, Measured)
     assert found.value.status == "unique"
     assert sorted(found.value.rows["age"].tolist())[:1] == [20]
@@ -53,30 +54,30 @@ def test_a_rule_list_and_a_tree_of_the_same_records() -> None:
 
 
 def test_what_cannot_be_rebuilt_says_so() -> None:
-    clash = reconstruct_rows_jointly([stump("age", 40, 5, 5), stump("age", 40, 6, 4)], DOMAIN)
+    clash = reconstruct_records([stump("age", 40, 5, 5), stump("age", 40, 6, 4)], DOMAIN)
     assert isinstance(clash, Failed)
     assert "contradict" in clash.reason
-    other = reconstruct_rows_jointly([stump("age", 40, 5, 5), stump("age", 40, 6, 5)], DOMAIN)
+    other = reconstruct_records([stump("age", 40, 5, 5), stump("age", 40, 6, 5)], DOMAIN)
     assert isinstance(other, Failed)
-    rounded = reconstruct_rows_jointly([stump("age", 40, 5, 5, approximate=True)], DOMAIN)
+    rounded = reconstruct_records([stump("age", 40, 5, 5, approximate=True)], DOMAIN)
     assert isinstance(rounded, NotApplicable)
-    many = reconstruct_rows_jointly([stump("age", 40, 5, 5), stump("height", 150, 6, 4)], DOMAIN, max_cells=2)
+    many = reconstruct_records([stump("age", 40, 5, 5), stump("height", 150, 6, 4)], DOMAIN, search=Search(max_parts=2))
     assert isinstance(many, Failed)
     assert "parts of the domain" in many.reason
-    bad: list[dict[str, Any]] = [{"time_limit": float("nan")}, {"workers": 0}, {"max_cells": 2.5}]
+    bad: list[dict[str, Any]] = [{"time_limit": float("nan")}, {"workers": 0}, {"max_parts": 2.5}]
     for wrong in bad:
         with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
-            reconstruct_rows_jointly([stump("age", 40, 5, 5)], DOMAIN, **wrong)
+            reconstruct_records([stump("age", 40, 5, 5)], DOMAIN, search=Search(**wrong))
 
 
 def test_nothing_is_certain_where_single_points_can_hold_records() -> None:
     domain = Domain({"age": Real(0.0, 1.0), "height": Real(0.0, 1.0)})
     rule = Rule(antecedent=(Between("age", 0.0), Between("height", hi=0.5)), evidence=Evidence(total=5))
     rules = RuleList((rule, Rule(evidence=Evidence(total=5))), ("age", "height"))
-    found = reconstruct_rows_jointly([rules, stump("height", 0.3, 4, 6)], domain, random_state=0, workers=1)
+    found = reconstruct_records([rules, stump("height", 0.3, 4, 6)], domain, random_state=0, search=Search(workers=1))
     assert isinstance(found, Measured)
     assert found.value.certain is None
     assert found.value.status != "unique"
-    needed = reconstruct_rows_jointly([rules, stump("height", 0.5, 6, 4)], domain, random_state=0, workers=1)
+    needed = reconstruct_records([rules, stump("height", 0.5, 6, 4)], domain, random_state=0, search=Search(workers=1))
     assert isinstance(needed, Failed)
     assert "single points" in needed.reason

@@ -1,6 +1,7 @@
 """Disclosure of a sensitive attribute by a published decision tree that predicts it."""
 
 from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.concave import Starts
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import ContradictionError, SearchError, infer_sensitive, measure_disclosure
 from glassine.attacks.disclosure.noise import CountNoise
@@ -13,6 +14,7 @@ __all__ = [
     "Disclosure",
     "Posterior",
     "SearchError",
+    "Starts",
     "infer_posterior",
     "infer_sensitive",
     "measure_disclosure",

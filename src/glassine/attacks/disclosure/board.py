@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.disclosure.candidates import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.slacks import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.learners.greedy.impurity import split_information
 
 __all__ = ["OWN", "Board", "State", "lay_out", "set_up"]
@@ -27,6 +27,7 @@ OWN = 3
 """The kind of a chosen split, and of a node as a whole: their purities are kept, nothing competes in them."""
 
 FINEST = 40
+"""Bits of a step of purity, at most: sums over 100,000 people then still fit 64 bits."""
 
 
 class Board(NamedTuple):

@@ -15,17 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.constraints import Constraints
+from glassine.attacks.disclosure.constraints import Constraints, Cut
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
-from glassine.attacks.disclosure.leaves import LeafKnowledge
-from glassine.attacks.disclosure.slacks import BoundedLeaves
-from glassine.attacks.disclosure.tangents import Cut
+from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
+from glassine.domain.attributes import is_whole
+from glassine.errors import InvalidParameterError
 
-__all__ = ["MOST_STEPS", "LocalOptimum", "climb", "convex_concave", "feasible_tables", "starting_tables"]
+__all__ = ["LocalOptimum", "Starts", "climb", "convex_concave", "feasible_tables", "starting_tables"]
 
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 80
+"""Steps of one start: the price of a violation reaches its largest in 14 of them, the rest climb."""
 NOBODY = 1e-6
 """Expected people below which a class is taken to be absent from a leaf."""
 
@@ -33,6 +34,7 @@ MOST_ROUNDS = 4
 """Rounds of outer approximation in one step: the next step linearises anew in any case."""
 
 GUESS_ROUNDS = 60
+"""Rounds for a guess of the class counts: one that needs more is given up for the next."""
 CLIMBING_STEPS, CLIMBING_ROUNDS, CLIMBING_PRICE = 8, 6, 100.0
 SHORTEST = 1e-3
 """Share of the way to the next table below which climbing stops."""
@@ -43,6 +45,33 @@ from a feasible table, the linearised problem has only absurd solutions."""
 
 SETTLED = 1e-6
 """Change of the entropy, in nats a person, below which the procedure stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """From how many tables the convex-concave procedure climbs, and how far.
+
+    Attributes
+    ----------
+    number : int, default=3
+        Number of starts, at least 1.
+    most_steps : int, default=80
+        Most steps of each, at least 1.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one is not a whole number of at least 1.
+    """
+
+    number: int = 3
+    most_steps: int = MOST_STEPS
+
+    def __post_init__(self) -> None:
+        for name in ("number", "most_steps"):
+            value = getattr(self, name)
+            if not is_whole(value) or not value >= 1:
+                raise InvalidParameterError(f"{name} of starts must be a whole number of at least 1, got {value!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,11 +159,11 @@ def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[F
         )
         fixed = Engine(people, known)
         alone = fixed.solve([], np.zeros(0), precision=1e-8 * people.n_people)
-        found = outer_approximation(
-            fixed, constraints, alone, terms=constraints.terms(alone.table), precision=1e-8, most_rounds=GUESS_ROUNDS
+        result = outer_approximation(
+            fixed, constraints, alone, at=constraints.terms(alone.table), precision=1e-8, most_rounds=GUESS_ROUNDS
         )
-        if found.point.feasible and constraints.satisfied(found.point.table):
-            out.append(found.point.table)
+        if result.point.feasible and constraints.satisfied(result.point.table):
+            out.append(result.point.table)
     return out
 
 
@@ -167,7 +196,7 @@ def convex_concave(
     approximation: Approximation | None = None
     for step in range(1, most_steps + 1):
         approximation = outer_approximation(
-            engine, constraints, start, centre=centre, ceiling=price, warm=warm, precision=1e-9, most_rounds=MOST_ROUNDS
+            engine, constraints, start, at=centre, ceiling=price, warm=warm, precision=1e-9, most_rounds=MOST_ROUNDS
         )
         point = approximation.point
         change = abs(point.entropy - last) / n
@@ -218,7 +247,7 @@ def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats)
     for _ in range(CLIMBING_STEPS):
         steps += 1
         warm = outer_approximation(
-            engine, constraints, start, centre=at, ceiling=CLIMBING_PRICE, warm=warm, precision=1e-9,
+            engine, constraints, start, at=at, ceiling=CLIMBING_PRICE, warm=warm, precision=1e-9,
             most_rounds=CLIMBING_ROUNDS,
         )  # fmt: skip
         if not warm.point.feasible:

@@ -16,13 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
-from glassine.attacks.disclosure.compared import View, compared_views
+from glassine.attacks.disclosure.candidates import MULTIWAY, ONE_VALUE, THRESHOLD, View, compared_views, worst_slacks
 from glassine.attacks.disclosure.people import People, Split
-from glassine.attacks.disclosure.slacks import MULTIWAY, ONE_VALUE, THRESHOLD, worst_slacks
 from glassine.learners.greedy.impurity import Criterion, impurity, split_information
 from glassine.models import DecisionTree
 
-__all__ = ["Clash", "Constraints", "Families", "NodeTerms", "Worst", "allowed_candidates", "derive_constraints"]
+__all__ = ["Clash", "Constraints", "Cut", "Families", "NodeTerms", "Worst", "allowed_candidates", "derive_constraints"]
 
 # Which candidate splits the learner is known to have looked at: those it had, with enough people in every branch.
 
@@ -82,6 +81,37 @@ def _certain(families: Families, people: People, f: int, members: npt.NDArray[np
 
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cut:
+    """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``known``.
+
+    Attributes
+    ----------
+    family, at : int
+        The candidate that it stands for.
+    members, branch : ndarray of int32, shape (m,)
+        Quasi-identifiers, and the row of the coefficients of each.
+    coefficients : ndarray, shape (b, c)
+        The tangent.
+    known : float
+        The right-hand side.
+    slackness : float
+        By how much the constraint is looser than the right-hand side says, in people.
+    """
+
+    family: int
+    at: int
+    members: npt.NDArray[np.int32]
+    branch: npt.NDArray[np.int32]
+    coefficients: Floats
+    known: float
+    slackness: float
+
+    def shortfall(self, x: Floats) -> float:
+        """Return by how much a table, shape (q, c), fails the inequality; 0 where it holds."""
+        return max(0.0, self.known - float((self.coefficients[self.branch] * x[self.members]).sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

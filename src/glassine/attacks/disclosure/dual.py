@@ -13,7 +13,7 @@ interior-point Newton method minimises it. Its Hessian is block diagonal in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,10 @@ __all__ = ["DualProblem", "DualSolution", "minimise"]
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 300
+"""Newton steps of one problem: ends it where rounding keeps the gap above what is aimed at."""
+
 FRACTION = 0.995
+"""Share of the way to a bound that a step may go: the usual choice of interior-point methods, short of the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,6 +146,7 @@ class _Dual:
         block = forms @ block @ forms.transpose(0, 2, 1)
         exists = self.p.rows.exists
         block = block * exists[:, :, None] * exists[:, None, :]
+        # Rows that imply each other would leave the matrix singular.
         ridge = 1e-12 * (1.0 + np.abs(block[:, np.arange(r), np.arange(r)]))
         extra = np.where(exists, diagonal[: self.n_rows].reshape(-1, r) + ridge, 1.0)
         block[:, np.arange(r), np.arange(r)] += extra
@@ -206,6 +210,7 @@ def minimise(
     low, high = dual.bounded, dual.bounded & np.isfinite(ceiling)
     high[: dual.n_rows] = False
     n_low = int(low.sum())
+    # The barrier starts at the size of new multipliers, and falls as the residual does.
     mu = 1e-2
     theta[low] = np.maximum(theta[low], 1e-3)
     if high.any():
@@ -228,9 +233,8 @@ def minimise(
             break
         while mu > goal and error <= 10 * mu and off <= 10 * mu:
             mu = max(goal, min(0.1 * mu, mu**1.5))
-        theta, below, above, x, value, moved = _step(
-            dual, theta, below, above, x, value, gradient, mu, ceiling, low, high
-        )
+        at, moved = _step(dual, _Iterate(theta, below, above, x, value), gradient, mu, ceiling, low, high)
+        theta, below, above, x, value = at
         if not moved and mu <= goal:
             break
         if not moved:
@@ -238,11 +242,27 @@ def minimise(
     return _solution(dual, theta, x, value, sound)
 
 
+class _Iterate(NamedTuple):
+    """Multipliers, those of their lower and upper bounds, and the table and dual value at them."""
+
+    theta: Floats
+    below: Floats
+    above: Floats
+    x: Floats
+    value: float
+
+
 def _step(
-    dual: _Dual, theta: Floats, below: Floats, above: Floats, x: Floats, value: float, gradient: Floats, mu: float,
-    ceiling: float, low: Any, high: Any,
-) -> tuple[Floats, Floats, Floats, Floats, float, bool]:  # fmt: skip
-    """Take one step of the interior-point method."""
+    dual: _Dual,
+    at: _Iterate,
+    gradient: Floats,
+    mu: float,
+    ceiling: float,
+    low: npt.NDArray[np.bool_],
+    high: npt.NDArray[np.bool_],
+) -> tuple[_Iterate, bool]:
+    """Take one step of the interior-point method; return where it ends, and whether it moved."""
+    theta, below, above, x, value = at
     diagonal = np.zeros_like(theta)
     slope = gradient.copy()
     diagonal[low] += below[low] / theta[low]
@@ -261,25 +281,26 @@ def _step(
         total = value - mu * float(np.log(point[low]).sum())
         return total - mu * float(np.log(ceiling - point[high]).sum()) if high.any() else total
 
-    old_value, old = value, barrier(theta, value)
+    old = barrier(theta, value)
     decrease = float(slope @ step)
     noise = 1e-13 * (abs(old) + float(np.abs(theta * dual.known).sum()) + 1.0)
     moved = False
     for _ in range(40):
         new = theta + length * step
         x_new, value = dual.table(new)
+        # Armijo's rule; the noise lets steps through that only rounding makes look worse.
         if np.isfinite(value) and barrier(new, value) <= old + 1e-4 * length * decrease + noise:
             theta, x, moved = new, x_new, True
             break
         length *= 0.5
     if not moved:
-        return theta, below, above, x, old_value, False
+        return at, False
     below = below + min(1.0, _longest(below[low], d_below[low])) * d_below
     above = above + min(1.0, _longest(above[high], d_above[high])) * d_above
     # Bounds on the multipliers of bounds keep the primal-dual Hessian near that of the barrier.
     below[low] = np.clip(below[low], mu / theta[low] / 1e8, mu / theta[low] * 1e8)
     above[high] = np.clip(above[high], mu / (ceiling - theta[high]) / 1e8, mu / (ceiling - theta[high]) * 1e8)
-    return theta, below, above, x, value, True
+    return _Iterate(theta, below, above, x, value), True
 
 
 def _longest(values: Floats, steps: Floats) -> float:

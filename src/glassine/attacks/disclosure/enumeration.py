@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.disclosure.candidates import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.slacks import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, combine, known_totals, log_weights
-from glassine.errors import CountingLimitError
+from glassine.errors import CountingLimitError, parameter
 from glassine.learners.greedy.impurity import impurity, split_information
 
 __all__ = ["Enumeration", "enumerate_worlds"]
@@ -134,8 +134,8 @@ def _mean(disclosure: Disclosure, blocks: list[Block], most_worlds: int) -> Enum
 
 def _too_many(where: str, needed: int, limit: int) -> CountingLimitError:
     return CountingLimitError(
-        f"{where} has up to {needed:,} tables of people and classes, more than most_worlds={limit:,}. Raise the limit, "
-        'or take method="chain".',
+        f"{where} has up to {needed:,} tables of people and classes, more than {parameter('most_worlds=')}{limit:,}.",
+        remedy='Raise the limit, or take method="chain".',
         max_steps=limit,
     )
 

@@ -10,30 +10,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.adversary import Adversary, completed, read_hints
 from glassine.attacks.disclosure.board import lay_out
 from glassine.attacks.disclosure.chain import first_world
-from glassine.attacks.disclosure.concave import MOST_STEPS, climb, convex_concave, feasible_tables, starting_tables
-from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
+from glassine.attacks.disclosure.concave import Starts, climb, convex_concave, feasible_tables, starting_tables
+from glassine.attacks.disclosure.constraints import Clash, Constraints, Cut, derive_constraints
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.hints import completed, read_hints
-from glassine.attacks.disclosure.leaves import LeafKnowledge, read_leaves
+from glassine.attacks.disclosure.leaves import ExpectedLeaves, LeafKnowledge, assumed_noise, read_leaves, read_noisy
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import People, read_people, true_table
 from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
-from glassine.attacks.disclosure.slacks import ExpectedLeaves, assumed_noise, read_noisy
-from glassine.attacks.disclosure.tangents import Cut
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns as read_columns
-from glassine.domain.attributes import is_whole
 from glassine.errors import (
     GlassineError,
     InvalidDataError,
     InvalidParameterError,
     UndefinedMeasureError,
     UnsupportedModelError,
+    parameter,
 )
 from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
@@ -80,10 +77,9 @@ def infer_sensitive(
     sensitive: str | None = None,
     adversary: Adversary | None = None,
     *,
-    n_starts: int = 3,
+    starts: Starts | None = None,
     random_state: int | np.random.Generator | None = 0,
     truth: npt.ArrayLike | None = None,
-    most_steps: int = MOST_STEPS,
     progress: Callable[[str], None] | None = None,
 ) -> Disclosure:
     """Estimate everybody's class from a published decision tree and the quasi-identifiers of its training records.
@@ -110,8 +106,8 @@ def infer_sensitive(
         adversary says. Trees whose splits were not the best of all candidates (random splits, ``max_features``,
         weights, ``monotonic_cst``) are read without internal nodes. A plain model states nothing: what the adversary
         says of its learner is assumed, and a note says so.
-    n_starts : int, default=3
-        Number of starts of the convex-concave procedure, at least 1.
+    starts : Starts, optional
+        How the convex-concave procedure starts: three times, of 80 steps at most, by default.
     random_state : int, Generator or None, default=0
         Source of the starts after the first.
     truth : array-like, shape (n,), optional
@@ -119,8 +115,6 @@ def infer_sensitive(
         the truth breaks one that the model's own statement implies, the internal nodes are not used, and ``unused``
         says so. Where no start of the convex-concave procedure leads anywhere, the procedure climbs from the truth,
         and a note says so. Not for a sample.
-    most_steps : int, default=80
-        Most steps of each start, at least 1.
     progress : callable, optional
         Called with the name of each stage as it starts.
 
@@ -170,32 +164,33 @@ def infer_sensitive(
     tree = _tree(model)
     given: object = adversary
     if adversary is not None and not isinstance(given, Adversary):
-        raise InvalidParameterError(f"adversary must be an Adversary, got {type(given).__name__}.")
+        raise InvalidParameterError(f"{parameter('adversary')} must be an Adversary, got {type(given).__name__}.")
     assumed, notes, unused = completed(adversary, read_hints(model))
     data = dict(read_columns(quasi_identifiers))
     if sensitive is not None:
         if not isinstance(sensitive, str):
-            raise InvalidParameterError(f"sensitive must be the name of the class attribute, got {sensitive!r}.")
+            raise InvalidParameterError(
+                f"{parameter('sensitive')} must be the name of the class attribute, got {sensitive!r}."
+            )
         if any(literal.attribute == sensitive for literal in tree.literals):
             raise InvalidDataError(
                 f"the tree tests {sensitive!r} itself. The sensitive attribute must be the one that it predicts."
             )
         data.pop(sensitive, None)
-    for name, value in (("n_starts", n_starts), ("most_steps", most_steps)):
-        if not is_whole(value) or not value >= 1:
-            raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}.")
     sampled = assumed.training == "sample"
     people = read_people(tree, data, categories=assumed.categories, superset=sampled)
     if assumed.internal_nodes and tree.guarantee is not None:
         raise UndefinedMeasureError(
-            "the tree claims differential privacy: its splits were drawn, not the best. Take internal_nodes=False."
+            "the tree claims differential privacy: its splits were drawn, not the best.",
+            remedy=f"Take {parameter('internal_nodes', False)}.",
         )
     leaves, noise = _leaves(tree, people, assumed)
     members = leaves.members if isinstance(leaves, SampledLeaves) else None
     if sampled and leaves.counts is None and assumed.internal_nodes and assumed.criterion == "gain_ratio":
         raise UndefinedMeasureError(
             "the gain ratio of a sample needs the class counts of the leaves: without them the sizes of branches are "
-            "not known. Take internal_nodes=False."
+            "not known.",
+            remedy=f"Take {parameter('internal_nodes', False)}.",
         )
     constraints = derive_constraints(tree, people, assumed, sampled=sampled, members=members)
     if truth is not None and not sampled:
@@ -223,8 +218,8 @@ def infer_sensitive(
                 clashes=(),
             )
         tell = progress or (lambda stage: None)
-        starts = _Starts(n_starts, np.random.default_rng(random_state), tell, truth, most_steps)
-        return replace(_estimate(engine, constraints, start, tree, assumed, starts), unused=unused)
+        climbing = _Climb(starts or Starts(), np.random.default_rng(random_state), tell, truth)
+        return replace(_estimate(engine, constraints, start, tree, assumed, climbing), unused=unused)
 
 
 def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Outcome[Disclosure]:
@@ -246,9 +241,9 @@ def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Ou
     try:
         return Measured(infer_sensitive(model, quasi_identifiers, **options))
     except (UndefinedMeasureError, UnsupportedModelError) as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except (ContradictionError, SearchError) as error:
-        return Failed(str(error))
+        return Failed(error.text)
 
 
 def _tree(model: Any) -> DecisionTree:
@@ -288,7 +283,8 @@ def _check_leaves(leaves: LeafKnowledge, people: People, table: npt.NDArray[np.i
     if len(wrong):
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "
-            f"{people.leaf_nodes[wrong[0]]}. Give the classes of the training records."
+            f"{people.leaf_nodes[wrong[0]]}.",
+            remedy="Give the classes of the training records.",
         )
 
 
@@ -311,17 +307,21 @@ def _check_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peopl
         if given > n_people or (leaves.members is not None and given != held):
             raise InvalidDataError(
                 f"marginals add up to {given}, but the sample holds {'at most ' * (leaves.members is None)}{held} "
-                "records. Give the classes of the sample."
+                "records.",
+                remedy="Give the classes of the sample.",
             )
     elif sum(totals) != n_people:
         raise InvalidDataError(
-            f"marginals add up to {sum(totals)}, but there are {n_people} people. Give their classes."
+            f"marginals add up to {sum(totals)}, but there are {n_people} people.", remedy="Give their classes."
         )
     if isinstance(leaves, ExpectedLeaves):
-        raise InvalidParameterError("marginals are not combined with noisy class counts. Leave them out.")
+        raise InvalidParameterError(
+            f"{parameter('marginals')} are not combined with noisy class counts.", remedy="Leave them out."
+        )
     if leaves.counts is not None and not np.array_equal(leaves.counts.sum(axis=0)[: len(totals)], totals):
         raise InvalidDataError(
-            "marginals are not the sums of the class counts of the leaves. Give those of the training set."
+            f"{parameter('marginals')} are not the sums of the class counts of the leaves.",
+            remedy="Give those of the training set.",
         )
 
 
@@ -342,18 +342,17 @@ def _rows_of_totals(
 
 
 @dataclass(frozen=True, slots=True)
-class _Starts:
-    """Where the convex-concave procedure starts, and whom it tells."""
+class _Climb:
+    """How the convex-concave procedure starts, its random numbers, whom it tells, and the truth if it is known."""
 
-    number: int
+    starts: Starts
     rng: np.random.Generator
     progress: Callable[[str], None]
     truth: npt.ArrayLike | None = None
-    most_steps: int = MOST_STEPS
 
 
 def _estimate(
-    engine: Engine, constraints: Constraints, start: Point, tree: DecisionTree, adversary: Adversary, starts: _Starts
+    engine: Engine, constraints: Constraints, start: Point, tree: DecisionTree, adversary: Adversary, climbing: _Climb
 ) -> Disclosure:
     notes = list(constraints.notes)
     allowance = constraints.allowance()
@@ -362,9 +361,9 @@ def _estimate(
     status, point, bound, rounds = "optimal", start, start.value, 0
     if (slack < -allowance).any():
         if engine.leaves.counts is not None:
-            starts.progress("cutting off what the internal nodes exclude")
+            climbing.progress("cutting off what the internal nodes exclude")
             result = outer_approximation(
-                engine, constraints, start, terms=constraints.terms(start.table), precision=PRECISION
+                engine, constraints, start, at=constraints.terms(start.table), precision=PRECISION
             )
             if not result.point.feasible:
                 _contradiction(engine, constraints, result)
@@ -375,10 +374,8 @@ def _estimate(
             point, bound, rounds, cuts = result.point, result.bound, result.rounds, result.cuts
         else:
             status = "local"
-            leaves_alone = _disclosure(
-                engine, constraints, tree, adversary, (start, start, bound), "optimal", (), (), 0
-            )
-            point, cuts, rounds = _local(engine, constraints, start, starts, notes, leaves_alone)
+            leaves_alone = _disclosure(engine, constraints, tree, adversary, (start, start), bound=bound)
+            point, cuts, rounds = _local(engine, constraints, start, climbing, notes, leaves_alone)
     active = {
         constraints.clash(cut.family, cut.at): None
         for cut, multiplier in zip(cuts, point.multipliers, strict=True)
@@ -386,16 +383,27 @@ def _estimate(
     }
     if isinstance(engine.leaves, SampledLeaves) and engine.leaves.members is None and engine.totals is None:
         notes.append("Nothing tells how many people were in the sample: membership is as open as the classes allow.")
-    solved = (start, point, bound)
-    return _disclosure(engine, constraints, tree, adversary, solved, status, tuple(active), tuple(notes), rounds)
+    found = _disclosure(engine, constraints, tree, adversary, (start, point), bound=bound)
+    return replace(
+        found,
+        status="optimal" if status == "optimal" else "local",
+        rounds=rounds,
+        active=tuple(active),
+        notes=tuple(notes),
+    )
 
 
 def _disclosure(
-    engine: Engine, constraints: Constraints, tree: DecisionTree, adversary: Adversary,
-    solved: tuple[Point, Point, float], status: str, active: tuple[Clash, ...], notes: tuple[str, ...], rounds: int,
-) -> Disclosure:  # fmt: skip
-    """Return the estimate of the leaves alone and that of everything as a value."""
-    start, point, bound = solved
+    engine: Engine,
+    constraints: Constraints,
+    tree: DecisionTree,
+    adversary: Adversary,
+    points: tuple[Point, Point],
+    *,
+    bound: float,
+) -> Disclosure:
+    """Return the estimate of the leaves alone, the first point, and that of everything, the second, as a value."""
+    start, point = points
     sizes, n = engine.people.sizes, engine.people.n_people
     sampled = isinstance(engine.leaves, SampledLeaves)
     samples = [sample_estimate(each.table, sizes, each.entropy) if sampled else None for each in (point, start)]
@@ -415,36 +423,37 @@ def _disclosure(
         quasi_probabilities=estimates[0],
         leaf_probabilities=estimates[1],
         class_totals=totals,
-        status="optimal" if status == "optimal" else "local",
+        status="optimal",
         bound=bound / n,
-        rounds=rounds,
-        active=active,
+        rounds=0,
+        active=(),
         residual=point.residual,
-        notes=notes,
+        notes=(),
         sample=samples[0],
         leaf_sample=samples[1],
     )
 
 
 def _local(
-    engine: Engine, constraints: Constraints, start: Point, starts: _Starts, notes: list[str], found: Disclosure
+    engine: Engine, constraints: Constraints, start: Point, climbing: _Climb, notes: list[str], found: Disclosure
 ) -> tuple[Point, tuple[Cut, ...], int]:
     """Return the best local optimum of several starts, from whole-number worlds if the others lead nowhere."""
-    reached, tables = [], starting_tables(engine, start.table, starts.number, starts.rng, sampled=constraints.sampled)
+    reached, number = [], climbing.starts.number
+    tables = starting_tables(engine, start.table, number, climbing.rng, sampled=constraints.sampled)
     for i, table in enumerate(tables, start=1):
-        starts.progress(f"climbing from start {i} of {starts.number}")
-        reached.append(convex_concave(engine, constraints, start, table, most_steps=starts.most_steps))
+        climbing.progress(f"climbing from start {i} of {number}")
+        reached.append(convex_concave(engine, constraints, start, table, most_steps=climbing.starts.most_steps))
         if i == 1 and not reached[0].feasible:
             # Where the leaves' own table leads nowhere, tables like it seldom do.
-            starts.progress("searching tables that keep all constraints")
+            climbing.progress("searching tables that keep all constraints")
             tried = [*tables, reached[0].point.table]
-            inside = feasible_tables(engine, constraints, tried) or _worlds(constraints, starts, found)
+            inside = feasible_tables(engine, constraints, tried) or _worlds(constraints, climbing, found)
             reached += [climb(engine, constraints, start, table) for table in inside]
             if any(local.feasible for local in reached):
                 break
-    if not any(local.feasible for local in reached) and starts.truth is not None and not constraints.sampled:
-        starts.progress("climbing from the truth")
-        table = true_table(engine.people, found.classes, starts.truth).astype(np.float64)
+    if not any(local.feasible for local in reached) and climbing.truth is not None and not constraints.sampled:
+        climbing.progress("climbing from the truth")
+        table = true_table(engine.people, found.classes, climbing.truth).astype(np.float64)
         reached.append(climb(engine, constraints, start, table))
         if reached[-1].feasible:
             notes.append("The search was started from the true classes: no other start led to a table that is allowed.")
@@ -455,7 +464,8 @@ def _local(
         raise SearchError(
             "no start of the convex-concave procedure led to a table that keeps all constraints, nor did any guess of "
             f"the class counts, nor was a world of whole people found; the furthest off is {furthest}. The assumed "
-            "criterion or the candidates may be wrong; give more starts or the truth, or take internal_nodes=False.",
+            "criterion or the candidates may be wrong; give more starts or the truth, or take "
+            f"{parameter('internal_nodes', False)}.",
             clashes=broken,
         )
     kept = [local for local in reached if local.feasible]
@@ -468,12 +478,12 @@ def _local(
     return best.point, best.cuts, sum(local.steps for local in reached)
 
 
-def _worlds(constraints: Constraints, starts: _Starts, found: Disclosure) -> list[npt.NDArray[np.float64]]:
+def _worlds(constraints: Constraints, climbing: _Climb, found: Disclosure) -> list[npt.NDArray[np.float64]]:
     """Return a world, if one is found: it keeps all constraints. The truth makes a search needless."""
-    if constraints.sampled or starts.truth is not None:
+    if constraints.sampled or climbing.truth is not None:
         return []
     try:
-        state, _ = first_world(found, lay_out(found), starts.rng, from_estimate=False)
+        state, _ = first_world(found, lay_out(found), climbing.rng, from_estimate=False)
     except (StartError, NoWorldError):
         return []
     return [state.x.astype(np.float64)]
@@ -493,6 +503,6 @@ def _contradiction(engine: Engine, constraints: Constraints, result: Approximati
     raise ContradictionError(
         f"no table of people and classes agrees with the leaves if every split was the best by "
         f"{constraints.criterion}: {named}{more}. The learner used another criterion, looked at fewer candidates "
-        "(candidates, min_samples_leaf), or drew its splits: mend the adversary.",
+        f"(candidates, {parameter('min_samples_leaf')}), or drew its splits: mend the adversary.",
         clashes=clashes,
     )

@@ -1,4 +1,4 @@
-"""What the leaves tell: class counts, error rates or labels, as linear rows of the maximum-entropy problem."""
+"""What the leaves tell: exact, noisy or rounded class counts, error rates or labels, as linear rows."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary, Leaves
+from glassine.attacks.disclosure.noise import CountNoise, expected_counts
 from glassine.attacks.disclosure.people import People
-from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
 __all__ = [
+    "BoundedLeaves",
+    "ExpectedLeaves",
     "LeafKnowledge",
     "Rows",
+    "assumed_noise",
     "check_labels",
     "check_rates",
+    "even_counts",
     "published_correct",
     "published_counts",
     "published_labels",
     "read_leaves",
+    "read_noisy",
     "refuse_noise",
 ]
 
@@ -178,8 +184,8 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
         told = [published_counts(entry, n_classes, int(size)) for entry, size in zip(evidence, sizes, strict=True)]
         if any(counts is None for counts in told):
             raise UndefinedMeasureError(
-                "the tree does not publish the class counts of all its leaves. Take a reader who knows less: "
-                'Adversary("error_rates") or Adversary("labels_only").'
+                "the tree does not publish the class counts of all its leaves.",
+                remedy='Take a reader who knows less: Adversary("error_rates") or Adversary("labels_only").',
             )
         return _knowledge("leaf_counts", sizes, n_classes, counts=np.array(told, dtype=np.float64))
     labels = published_labels(people, evidence)
@@ -189,7 +195,7 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
     correct = [published_correct(entry, label, int(n)) for entry, label, n in zip(evidence, labels, sizes, strict=True)]
     if any(value is None for value in correct):
         raise UndefinedMeasureError(
-            'the tree does not publish the error rates of all its leaves. Take Adversary("labels_only").'
+            "the tree does not publish the error rates of all its leaves.", remedy='Take Adversary("labels_only").'
         )
     right = np.array(correct, dtype=np.float64)
     check_rates(people, right, sizes, n_classes)
@@ -205,9 +211,10 @@ def refuse_noise(model: DecisionTree) -> None:
     """Refuse a tree whose counts are noisy or rounded."""
     if not model.counts_are_exact:
         raise UndefinedMeasureError(
-            "the tree's counts are noisy or rounded, so that they constrain nothing exactly. Say how, as in "
+            "the tree's counts are noisy or rounded, so that they constrain nothing exactly.",
+            remedy="Say how, as in "
             'noise=CountNoise("rounded", 5), or take the reader of labels: Adversary("labels_only", '
-            "internal_nodes=False)."
+            f"{parameter('internal_nodes', False)}).",
         )
 
 
@@ -236,14 +243,14 @@ def _check_sizes(model: DecisionTree, people: People, evidence: list[Evidence]) 
     for node, entry, size in zip(people.leaf_nodes, evidence, people.leaf_sizes, strict=True):
         if entry.size is not None and entry.size != size:
             raise InvalidDataError(
-                f"the leaf at node {node} is published with {entry.size} records, but {size} of the people reach it. "
-                "Give the quasi-identifiers of exactly the training records."
+                f"the leaf at node {node} is published with {entry.size} records, but {size} of the people reach it.",
+                remedy="Give the quasi-identifiers of exactly the training records.",
             )
     for cell in model.cells:
         if cell.node not in reached and cell.evidence.size:
             raise InvalidDataError(
-                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it. "
-                "Give the quasi-identifiers of exactly the training records."
+                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it.",
+                remedy="Give the quasi-identifiers of exactly the training records.",
             )
 
 
@@ -274,7 +281,8 @@ def check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[n
         if entry.counts is not None and entry.counts[label] < max(entry.counts):
             raise InvalidModelError(
                 f"the leaf at node {node} predicts a class that is not its most frequent one, so that a reader who "
-                'relies on the label is misled. Take Adversary("leaf_counts").'
+                "relies on the label is misled.",
+                remedy='Take Adversary("leaf_counts").',
             )
 
 
@@ -285,5 +293,132 @@ def check_rates(people: People, right: Floats, sizes: npt.NDArray[np.int64], n_c
         at = int(wrong[0])
         raise InvalidModelError(
             f"the leaf at node {people.leaf_nodes[at]} has an error rate of {1 - right[at] / sizes[at]:.3g}, too high "
-            f"for its label to be the most frequent of {n_classes} classes. Check the error rates."
+            f"for its label to be the most frequent of {n_classes} classes.",
+            remedy="Check the error rates.",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedLeaves(LeafKnowledge):
+    """Leaves of which the class counts are means over what noise leaves possible: no whole numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundedLeaves(LeafKnowledge):
+    """What the leaves tell by rounded class counts.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (l, c)
+        Bounds of the class counts, both included.
+    """
+
+    low: Floats
+    high: Floats
+
+    def centre(self) -> Floats:
+        """Return class counts in the middle of their bounds, all shifted alike until they add up, shape (l, c)."""
+        out = np.empty_like(self.low)
+        for i, (low, high, n) in enumerate(zip(self.low, self.high, self.sizes, strict=True)):
+            middle = (low + high) / 2
+            corners = np.unique(np.concatenate([low - middle, high - middle]))
+            sums = np.clip(corners[:, None] + middle, low, high).sum(axis=1)
+            out[i] = np.clip(float(np.interp(n, sums, corners)) + middle, low, high)
+        return out
+
+    def class_bounds(self) -> tuple[Floats, Floats]:
+        """Return the least and the largest number of people of each class in each leaf, shape (l, c) each."""
+        return self.low, self.high
+
+    def shares(self) -> Floats:
+        """Return the estimate of the reader who uses the leaves alone, shape (l, c): as even as the bounds allow."""
+        parts = zip(self.low, self.high, self.sizes.tolist(), strict=True)
+        return np.array([even_counts(low, high, int(n)) / n for low, high, n in parts])
+
+    def rows(self) -> Rows:
+        """Return the rows of all leaves: a lower and an upper bound of each class, an equality where they meet."""
+        n_leaves, c = self.low.shape
+        eye = np.repeat(np.eye(c)[None], n_leaves, axis=0)
+        # Whoever has all other counts has this one too.
+        low = np.maximum(self.low, self.sizes[:, None] - (self.high.sum(axis=1, keepdims=True) - self.high))
+        high = np.minimum(self.high, self.sizes[:, None] - (self.low.sum(axis=1, keepdims=True) - self.low))
+        equal = low >= high
+        exists = np.hstack([(low > 0) | equal, ~equal & (high < self.sizes[:, None])])
+        exists[:, :c] &= high > 0
+        all_equal = equal.all(axis=1)
+        exists[np.flatnonzero(all_equal), high[all_equal].argmax(axis=1)] = False
+        bounded = exists.copy()
+        bounded[:, :c] &= ~equal
+        return Rows(
+            forms=np.concatenate([eye, -eye], axis=1),
+            known=np.hstack([low, -high]),
+            exists=exists,
+            bounded=bounded,
+            possible=high > 0,
+        )
+
+
+def assumed_noise(model: DecisionTree, adversary: Adversary) -> CountNoise | None:
+    """Return the noise of a tree's counts as far as it is known: stated by the adversary, or claimed with the tree."""
+    if model.counts_are_exact or adversary.leaves != "leaf_counts":
+        return None
+    if adversary.noise is not None:
+        return adversary.noise
+    scale = None if model.guarantee is None else model.guarantee.count_scale
+    return None if scale is None else CountNoise("geometric", scale)
+
+
+def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise: CountNoise) -> LeafKnowledge:
+    """Return what a reader knows of leaves with noisy or rounded class counts; the sizes follow from the people.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If not all leaves publish class counts, or unbounded noise is combined with internal nodes.
+    InvalidDataError
+        If rounded counts cannot add up to the people of a leaf.
+    """
+    evidence = [model.nodes[node].evidence for node in people.leaf_nodes]
+    told = [entry.counts for entry in evidence]
+    if any(counts is None for counts in told):
+        raise UndefinedMeasureError(
+            'the tree does not publish the class counts of all its leaves. Take Adversary("labels_only").'
+        )
+    counts = np.array(told, dtype=np.int64)
+    sizes = people.leaf_sizes
+    common = {"told": adversary.leaves, "sizes": sizes.astype(np.float64), "n_classes": counts.shape[1]}
+    if noise.kind != "rounded":
+        if adversary.internal_nodes:
+            raise UndefinedMeasureError(
+                "internal nodes are not combined with noisy counts: the impurity of a chosen split has no bounds then. "
+                "Take internal_nodes=False."
+            )
+        means = np.array([expected_counts(own, int(n), noise) for own, n in zip(counts, sizes, strict=True)])
+        return ExpectedLeaves(**common, counts=means, labels=None, correct=None)
+    bounds = noise.bounds(counts)
+    low, high = bounds[..., 0], np.minimum(bounds[..., 1], sizes[:, None])
+    wrong = np.flatnonzero((low.sum(axis=1) > sizes) | (high.sum(axis=1) < sizes) | (low > high).any(axis=1))
+    if len(wrong):
+        at = int(wrong[0])
+        raise InvalidDataError(
+            f"the counts {counts[at].tolist()} of the leaf at node {people.leaf_nodes[at]}, rounded to multiples of "
+            f"{noise.scale:.0f}, cannot be those of the {sizes[at]} people who reach it. Give the training records, or "
+            "the step that was used."
+        )
+    return BoundedLeaves(**common, counts=None, labels=None, correct=None, low=low, high=high)
+
+
+def even_counts(low: Floats, high: Floats, n: int) -> Floats:
+    """Return the class counts of most entropy within bounds: ``clip(level, low, high)`` where they add up to n.
+
+    Parameters
+    ----------
+    low, high : ndarray, shape (c,)
+        Bounds; n lies between their sums.
+    n : int
+        Number of people.
+    """
+    corners = np.unique(np.concatenate([low, high]))
+    sums = np.clip(corners[:, None], low, high).sum(axis=1)
+    out = np.clip(float(np.interp(n, sums, corners)), low, high)
+    return np.asarray(out * n / out.sum() if out.any() else out)

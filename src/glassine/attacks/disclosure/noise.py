@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 KINDS = ("geometric", "laplace", "gaussian", "rounded")
 LARGEST = 1e9
 HALVINGS = 80
+"""Of the bisection of a tilt: more than a floating-point number has digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ class CountNoise:
     def __post_init__(self) -> None:
         kind: object = self.kind
         if not isinstance(kind, str) or kind not in KINDS:
-            raise InvalidParameterError(f"the noise must be one of {', '.join(KINDS)}, got {self.kind!r}. Name one.")
+            raise InvalidParameterError(
+                f"the noise must be one of {', '.join(KINDS)}, got {self.kind!r}.", remedy="Name one."
+            )
         value: object = self.scale
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not number or not 0 < self.scale <= LARGEST:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 from glassine.models import DecisionTree
 
 __all__ = ["Column", "People", "Split", "read_people", "true_codes", "true_table"]
@@ -135,17 +135,20 @@ def read_people(
     for name in model.attributes:
         if name in tested and name not in data:
             raise InvalidDataError(
-                f"the quasi-identifiers lack the column {name!r}, which the tree tests. Add it: the reader is taken to "
-                "know everyone's way through the tree."
+                f"the quasi-identifiers lack the column {name!r}, which the tree tests.",
+                remedy="Add it: the reader is taken to know everyone's way through the tree.",
             )
     names = [name for name in model.attributes if name in data]
     if not names:
         raise InvalidDataError(
-            "the quasi-identifiers hold no attribute of the tree. Give the columns it was fitted on."
+            "the quasi-identifiers hold no attribute of the tree.", remedy="Give the columns it was fitted on."
         )
     for name in categories:
         if name not in names:
-            raise InvalidDataError(f"categories names {name!r}, which is no column of the tree's attributes. Drop it.")
+            raise InvalidDataError(
+                f"{parameter('categories')} names {name!r}, which is no column of the tree's attributes.",
+                remedy="Drop it.",
+            )
     listed = {branch.literal.attribute for node in model.nodes for branch in node.branches if _lists(branch.literal)}
     columns = {name: _column(data[name], name in listed or name in categories) for name in names}
     first, person, sizes = _distinct([columns[name].codes for name in names])
@@ -187,17 +190,19 @@ def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
     values = np.asarray(truth)
     if values.shape != (people.n_people,):
         raise InvalidDataError(
-            f"truth must hold one class for each of the {people.n_people} people, got the shape {values.shape}. Give "
-            "them in the order of the quasi-identifiers."
+            f"{parameter('truth')} must hold one class for each of the {people.n_people} people, got the shape "
+            f"{values.shape}.",
+            remedy="Give them in the order of the quasi-identifiers.",
         )
     if is_missing(values).any():
-        raise InvalidDataError("truth holds a missing value. Give the class of everybody.")
+        raise InvalidDataError("truth holds a missing value.", remedy="Give the class of everybody.")
     place = {name: i for i, name in enumerate(classes)}
     codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=len(values))
     if (codes < 0).any():
         raise InvalidDataError(
             f"truth holds a value, in row {int(np.argmin(codes))}, that is not one of the tree's {len(classes)} "
-            "classes. Recode it."
+            "classes.",
+            remedy="Recode it.",
         )
     return codes
 

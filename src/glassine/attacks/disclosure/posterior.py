@@ -12,12 +12,12 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.chain import BATCHES, Chains, run_chains
 from glassine.attacks.disclosure.enumeration import Enumeration, enumerate_worlds
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
-from glassine.attacks.disclosure.slacks import ExpectedLeaves
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.domain.attributes import is_whole
-from glassine.errors import CountingLimitError, InvalidParameterError, UndefinedMeasureError
+from glassine.errors import CountingLimitError, InvalidParameterError, UndefinedMeasureError, parameter
 
 __all__ = ["ChainDiagnostics", "Posterior", "infer_posterior", "measure_posterior"]
 
@@ -268,15 +268,19 @@ def infer_posterior(
     (1, [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
     if method not in METHODS:
-        raise InvalidParameterError(f"method must be one of {', '.join(METHODS)}, got {method!r}. Name one.")
+        raise InvalidParameterError(
+            f"{parameter('method')} must be one of {', '.join(METHODS)}, got {method!r}.", remedy="Name one."
+        )
     for name, value, least in (
         ("most_worlds", most_worlds, 1), ("n_chains", n_chains, 2), ("draws", draws, 100), ("burn_in", burn_in, 0),
         ("thin", thin, 1),
     ):  # fmt: skip
         if not is_whole(value) or not value >= least:
-            raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+            raise InvalidParameterError(f"{parameter(name)} must be a whole number of at least {least}, got {value!r}.")
     if draws % BATCHES:
-        raise InvalidParameterError(f"draws must be a multiple of {BATCHES}, got {draws}. Round it up.")
+        raise InvalidParameterError(
+            f"{parameter('draws')} must be a multiple of {BATCHES}, got {draws}.", remedy="Round it up."
+        )
     if isinstance(disclosure.leaves, ExpectedLeaves):
         raise UndefinedMeasureError(
             "the worlds of noisy counts are not counted one by one: the estimate is their mean already, if all class "
@@ -314,9 +318,9 @@ def measure_posterior(disclosure: Disclosure, **options: Any) -> Outcome[Posteri
     try:
         return Measured(infer_posterior(disclosure, **options))
     except UndefinedMeasureError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except (NoWorldError, StartError, CountingLimitError) as error:
-        return Failed(str(error))
+        return Failed(error.text)
 
 
 def _of_enumeration(disclosure: Disclosure, found: Enumeration) -> Posterior:

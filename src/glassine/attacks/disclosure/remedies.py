@@ -10,24 +10,25 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.accuracy import Holdout, read_holdout
-from glassine.attacks.disclosure.accuracy import predictions as tree_predictions
 from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.concave import Starts
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
+from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
-from glassine.attacks.disclosure.slacks import ExpectedLeaves
+from glassine.attacks.disclosure.predictions import Holdout, read_holdout
+from glassine.attacks.disclosure.predictions import predictions as tree_predictions
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.formats import as_model
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
 from glassine.models.transform import merge_leaves
 
-__all__ = ["Remedy", "RemedyTable", "class_tables", "measure_remedies"]
+__all__ = ["Remedies", "Remedy", "RemedyTable", "class_tables", "measure_remedies"]
 
 Codes = npt.NDArray[np.intp]
 Kind = Literal["none", "suppress", "merge", "round", "private"]
@@ -38,7 +39,9 @@ ROUND_TO = (5, 20)
 EPSILONS = (0.1, 1.0)
 NO_SEARCH = "the search with internal nodes led nowhere: a reader who uses them may learn more than is shown."
 STARTS = 1
+"""Starts of the search of each remedy."""
 STEPS = {"none": 80, "suppress": 80, "merge": 80, "round": 12, "private": 80}
+"""Steps of a start, by the kind of remedy."""
 """Starts and steps of each search: a table of many remedies is not to take minutes."""
 
 DRAWS = 5
@@ -111,20 +114,61 @@ class RemedyTable:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedies:
+    """Which ways of publishing a tree are tried.
+
+    Attributes
+    ----------
+    merge_below : sequence of int
+        Sizes k below which leaves are merged, at least 2.
+    purities : sequence of float
+        Largest shares of one class above which leaves are merged, each above 0 and below 1.
+    round_to : sequence of int
+        What counts are rounded to multiples of, at least 2.
+    epsilons : sequence of float
+        Budgets of private trees.
+    domain : Domain or None
+        The public domain; without it no private tree is drawn.
+    max_depth : int, default=3
+        Depth of the private trees.
+    time_limit : float, default=60
+        Most seconds of each private tree, by an estimate.
+    random_state : int, default=0
+        Source of the private draws.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a size, share or step is outside its range.
+    """
+
+    merge_below: Sequence[int] = MERGE_BELOW
+    purities: Sequence[float] = PURITIES
+    round_to: Sequence[int] = ROUND_TO
+    epsilons: Sequence[float] = EPSILONS
+    domain: Domain | None = None
+    max_depth: int = 3
+    time_limit: float = 60.0
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        for name, values in (("merge_below", self.merge_below), ("round_to", self.round_to)):
+            for value in values:
+                if not is_whole(value) or not value >= 2:
+                    raise InvalidParameterError(f"{name} must hold whole numbers of at least 2, got {value!r}.")
+        for share in self.purities:
+            if not 0 < share < 1:
+                raise InvalidParameterError(f"purities must lie above 0 and below 1, got {share!r}.")
+
+
 def measure_remedies(
     model: Any,
     quasi_identifiers: Any,
     truth: npt.ArrayLike,
     *,
     adversary: Adversary | None = None,
-    merge_below: Sequence[int] = MERGE_BELOW,
-    purities: Sequence[float] = PURITIES,
-    round_to: Sequence[int] = ROUND_TO,
-    epsilons: Sequence[float] = EPSILONS,
-    domain: Domain | None = None,
-    max_depth: int = 3,
-    time_limit: float = 60.0,
-    random_state: int = 0,
+    remedies: Remedies | None = None,
     evaluation: tuple[Any, npt.ArrayLike] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RemedyTable:
@@ -154,22 +198,8 @@ def measure_remedies(
     adversary : Adversary, optional
         Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. It is
         completed by what the model states, as for :func:`infer_sensitive`.
-    merge_below : sequence of int
-        Sizes k, at least 2.
-    purities : sequence of float
-        Largest shares of one class, each above 0 and below 1.
-    round_to : sequence of int
-        What counts are rounded to multiples of, at least 2.
-    epsilons : sequence of float
-        Budgets of private trees.
-    domain : Domain, optional
-        The public domain; without it no private tree is drawn.
-    max_depth : int, default=3
-        Depth of the private trees.
-    time_limit : float, default=60
-        Most seconds of each private tree, by an estimate.
-    random_state : int, default=0
-        Source of the private draws.
+    remedies : Remedies, optional
+        Which ones are tried.
     evaluation : tuple of (data frame, array-like), optional
         Held-out records and their classes, on which accuracy is measured as well.
     progress : callable, optional
@@ -188,16 +218,18 @@ def measure_remedies(
     >>> people = pl.DataFrame({"a": ["x", "x", "x", "y", "y"]})
     >>> classes = [0, 0, 1, 1, 1]
     >>> tree = MultiwayTreeClassifier().fit(people, classes)
-    >>> table = measure_remedies(tree, people, classes, merge_below=[3], purities=[], round_to=[], epsilons=[])
+    >>> tried = Remedies(merge_below=[3], purities=[], round_to=[], epsilons=[])
+    >>> table = measure_remedies(tree, people, classes, remedies=tried)
     >>> [(row.name, round(row.d_overall, 3), row.accuracy) for row in table.rows if row.kind in ("none", "merge")]
     [('class counts of the leaves', 0.0, 0.8), ('leaves below 3 people merged', 0.291, 0.6)]
     """
-    _check(merge_below, purities, round_to)
+    tried = Remedies() if remedies is None else remedies
     tell = progress or (lambda stage: None)
     base = None if adversary is None else replace(adversary, leaves="leaf_counts", marginals=None)
     if base is not None and base.training != "known":
         raise InvalidParameterError(
-            'remedies are measured by the publisher, who knows the training records. Take training="known".'
+            f"{parameter('remedies')} are measured by the publisher, who knows the training records.",
+            remedy='Take training="known".',
         )
     name = "class counts of the leaves"
     tell(name)
@@ -211,22 +243,21 @@ def measure_remedies(
     tables = class_tables(first, truth)
     bench = _Bench(tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, held=held)
     rows = [bench.read(name, "none", tree, base)]
-    private = _Private(domain=domain, max_depth=max_depth, time_limit=time_limit, seed=random_state)
     rest: list[tuple[str, Kind, Callable[[str], Remedy]]] = [
         ("error rates instead of counts", "suppress", partial(bench.suppressed, leaves="error_rates")),
         ("labels alone", "suppress", partial(bench.suppressed, leaves="labels_only")),
     ]
-    rest += [(f"leaves below {k} people merged", "merge", partial(bench.merged, below=k)) for k in merge_below]
-    rest += [(f"leaves purer than {p:g} merged", "merge", partial(bench.merged, purity=p)) for p in purities]
-    rest += [(f"counts rounded to {b}", "round", partial(bench.rounded, step=b)) for b in round_to]
+    rest += [(f"leaves below {k} people merged", "merge", partial(bench.merged, below=k)) for k in tried.merge_below]
+    rest += [(f"leaves purer than {p:g} merged", "merge", partial(bench.merged, purity=p)) for p in tried.purities]
+    rest += [(f"counts rounded to {b}", "round", partial(bench.rounded, step=b)) for b in tried.round_to]
     rest += [
-        (f"private tree, epsilon {e:g}", "private", partial(bench.private, epsilon=e, settings=private))
-        for e in epsilons
+        (f"private tree, epsilon {e:g}", "private", partial(bench.private, epsilon=e, tried=tried))
+        for e in tried.epsilons
     ]
-    for name, kind, tried in rest:
+    for name, kind, measured in rest:
         tell(name)
         try:
-            rows.append(tried(name))
+            rows.append(measured(name))
         except GlassineError as error:
             rows.append(Remedy(name=name, kind=kind, reason=str(error)))
     return RemedyTable(rows=tuple(rows), n_holdout=None if held is None else len(held.codes))
@@ -259,7 +290,8 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
         at = wrong[0]
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "
-            f"{people.leaf_nodes[at]}. Give the classes of the training records."
+            f"{people.leaf_nodes[at]}.",
+            remedy="Give the classes of the training records.",
         )
     return dict(zip(people.leaf_nodes, counts, strict=True))
 
@@ -276,16 +308,6 @@ class _Draw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Private:
-    """How private trees are drawn."""
-
-    domain: Domain | None
-    max_depth: int
-    time_limit: float
-    seed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Bench:
     """A tree and its training records, on which remedies are tried, and held-out ones."""
 
@@ -299,19 +321,19 @@ class _Bench:
 
     def read(self, name: str, kind: Kind, tree: DecisionTree, adversary: Adversary) -> Remedy:
         """Return what a reader of a tree concludes."""
-        found = infer_sensitive(
-            tree, self.frame, adversary=adversary, n_starts=STARTS, truth=self.truth, most_steps=STEPS[kind]
+        result = infer_sensitive(
+            tree, self.frame, adversary=adversary, starts=Starts(STARTS, STEPS[kind]), truth=self.truth
         )
         return Remedy(
             name=name,
             kind=kind,
-            n_leaves=float(len(found.people.leaf_sizes)),
-            entropy=found.entropy,
-            d_overall=found.d_overall(self.truth),
+            n_leaves=float(len(result.people.leaf_sizes)),
+            entropy=result.entropy,
+            d_overall=result.d_overall(self.truth),
             accuracy=self._accuracy(tree),
             holdout_accuracy=None if self.held is None else self.held.accuracy(tree),
             internal_nodes=adversary.internal_nodes,
-            status=found.status,
+            status=result.status,
         )
 
     def suppressed(self, name: str, leaves: Literal["error_rates", "labels_only"]) -> Remedy:
@@ -323,8 +345,8 @@ class _Bench:
         try:
             return self.read(name, kind, tree, reader)
         except SearchError:
-            found = self.read(name, kind, tree, replace(reader, internal_nodes=False))
-            return replace(found, reason=NO_SEARCH)
+            result = self.read(name, kind, tree, replace(reader, internal_nodes=False))
+            return replace(result, reason=NO_SEARCH)
 
     def merged(self, name: str, below: int = 0, purity: float = 1.0) -> Remedy:
         """Return what a reader of the tree with merged leaves concludes."""
@@ -346,37 +368,37 @@ class _Bench:
             nodes.append(replace(node, evidence=Evidence() if node.branches else told))
         return replace(self.tree, nodes=tuple(nodes), approximate=step > 1)
 
-    def private(self, name: str, epsilon: float, settings: _Private) -> Remedy:
+    def private(self, name: str, epsilon: float, tried: Remedies) -> Remedy:
         """Return what a reader of private trees concludes, on average over some draws."""
-        if settings.domain is None:
-            raise InvalidParameterError("a private tree needs the public domain of the attributes. Give it.")
+        if tried.domain is None:
+            raise InvalidParameterError("a private tree needs the public domain of the attributes.", remedy="Give it.")
         data = read_columns(self.frame)
-        absent = [a for a in self.tree.attributes if a not in settings.domain or a not in data]
+        absent = [a for a in self.tree.attributes if a not in tried.domain or a not in data]
         if absent:
             raise InvalidParameterError(
-                f"a private tree needs the attribute {absent[0]!r} in domain and frame. Declare or add it."
+                f"a private tree needs the attribute {absent[0]!r} in domain and frame.", remedy="Declare or add it."
             )
         # The codes of the classes stand for their names, which the domain may write differently.
-        narrow = Domain({a: settings.domain[a] for a in self.tree.attributes})
+        narrow = Domain({a: tried.domain[a] for a in self.tree.attributes})
         given = {a: data[a] for a in self.tree.attributes}
         classes = tuple(range(len(self.tree.classes or ())))
         frame, reader = _frame(given), Adversary(internal_nodes=False, categories=self.base.categories)
         drawn = []
         for i in range(DRAWS):
             learner = PrivateTreeClassifier(
-                settings.max_depth,
+                tried.max_depth,
                 epsilon,
                 narrow,
                 classes=classes,
-                time_limit=settings.time_limit,
-                random_state=settings.seed + i,
+                time_limit=tried.time_limit,
+                random_state=tried.random_state + i,
             )
             tree = learner.fit(frame, self.codes).model_
-            found = infer_sensitive(tree, frame, adversary=reader)
+            result = infer_sensitive(tree, frame, adversary=reader)
             right = float((tree_predictions(tree, given) == self.codes).mean())
             held = None if self.held is None else self._held_right(learner)
             drawn.append(
-                _Draw(float(len(found.people.leaf_sizes)), found.entropy, found.d_overall(self.codes), right, held)
+                _Draw(float(len(result.people.leaf_sizes)), result.entropy, result.d_overall(self.codes), right, held)
             )
         rates = [draw.held for draw in drawn if draw.held is not None]
         return Remedy(
@@ -404,7 +426,9 @@ class _Bench:
 def _plain(model: Any) -> DecisionTree:
     tree = as_model(model)
     if not isinstance(tree, DecisionTree):
-        raise UnsupportedModelError("remedies are measured for decision trees, got another model. Give a tree.")
+        raise UnsupportedModelError(
+            f"{parameter('remedies')} are measured for decision trees, got another model.", remedy="Give a tree."
+        )
     return tree
 
 
@@ -418,13 +442,3 @@ def _codes(found: Disclosure, truth: npt.ArrayLike) -> Codes:
     """Return the index of everybody's class; a value that is none is refused by the estimate."""
     place = {name: i for i, name in enumerate(found.classes)}
     return np.array([place[value] for value in np.asarray(truth).tolist()], dtype=np.intp)
-
-
-def _check(merge_below: Sequence[int], purities: Sequence[float], round_to: Sequence[int]) -> None:
-    for name, values in (("merge_below", merge_below), ("round_to", round_to)):
-        for value in values:
-            if not is_whole(value) or not value >= 2:
-                raise InvalidParameterError(f"{name} must hold whole numbers of at least 2, got {value!r}.")
-    for share in purities:
-        if not 0 < share < 1:
-            raise InvalidParameterError(f"purities must lie above 0 and below 1, got {share!r}.")

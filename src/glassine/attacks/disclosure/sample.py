@@ -25,7 +25,7 @@ from glassine.attacks.disclosure.leaves import (
     refuse_noise,
 )
 from glassine.attacks.disclosure.people import People
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
 __all__ = ["SampleEstimate", "SampledLeaves", "read_sample", "sample_estimate"]
@@ -202,8 +202,8 @@ def read_sample(model: DecisionTree, people: People, adversary: Adversary) -> Sa
             return _leaves(people, adversary, members, k, counts=np.array(told, dtype=np.float64))
     if adversary.leaves == "leaf_counts":
         raise UndefinedMeasureError(
-            "the tree does not publish the class counts of all its leaves. Take a reader who knows less: "
-            'Adversary("error_rates") or Adversary("labels_only").'
+            "the tree does not publish the class counts of all its leaves.",
+            remedy='Take a reader who knows less: Adversary("error_rates") or Adversary("labels_only").',
         )
     labels = published_labels(people, evidence)
     check_labels(people, evidence, labels)
@@ -221,7 +221,7 @@ def read_sample(model: DecisionTree, people: People, adversary: Adversary) -> Sa
     rates = [entry.error_rate for entry in evidence]
     if any(rate is None for rate in rates):
         raise UndefinedMeasureError(
-            'the tree does not publish the error rates of all its leaves. Take Adversary("labels_only").'
+            "the tree does not publish the error rates of all its leaves.", remedy='Take Adversary("labels_only").'
         )
     right = 1 - np.array(rates, dtype=np.float64)
     check_rates(people, right, np.ones(len(right), dtype=np.int64), k)
@@ -254,14 +254,15 @@ def _members(model: DecisionTree, people: People, evidence: list[Evidence]) -> F
     for cell in model.cells:
         if cell.node not in reached and cell.evidence.size:
             raise InvalidDataError(
-                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it. "
-                "Give the quasi-identifiers of everybody who may have been in the sample."
+                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it.",
+                remedy="Give the quasi-identifiers of everybody who may have been in the sample.",
             )
     for node, entry, size in zip(people.leaf_nodes, evidence, people.leaf_sizes, strict=True):
         if entry.size is not None and entry.size > size:
             raise InvalidDataError(
                 f"the leaf at node {node} is published with {entry.size} records, but only {size} of the people reach "
-                "it. Give the quasi-identifiers of everybody who may have been in the sample."
+                "it.",
+                remedy="Give the quasi-identifiers of everybody who may have been in the sample.",
             )
     sizes = [entry.size for entry in evidence]
     return None if any(size is None for size in sizes) else np.array(sizes, dtype=np.float64)
@@ -273,6 +274,8 @@ def _check_fraction(n_members: float, n_people: int, fraction: float) -> None:
     if not abs(n_members - fraction * n_people) <= room:
         raise InvalidDataError(
             f"the leaves hold {n_members:.0f} of the {n_people} people, which is no sample of the fraction "
-            f"{fraction:g}. Give sampling_fraction={n_members / n_people:.4g}, or everybody who may have been in the "
-            "sample."
+            f"{fraction:g}.",
+            remedy=f"Give {parameter('sampling_fraction=')}{n_members / n_people:.4g}, or everybody who may "
+            "have been in the "
+            "sample.",
         )

@@ -17,15 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.special import gammaln
 
 from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.leaves import LeafKnowledge
+from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
 from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.sample import SampledLeaves
-from glassine.attacks.disclosure.slacks import BoundedLeaves
-from glassine.errors import CountingLimitError, GlassineError
+from glassine.errors import CountingLimitError, GlassineError, parameter
 
 __all__ = [
     "Combined",
@@ -35,15 +36,25 @@ __all__ = [
     "combine",
     "is_world",
     "known_totals",
+    "leaf_tables",
     "log_weights",
     "true_world",
 ]
 
-# Worlds under known class totals: parts that nothing else ties together, weighed by what the others can add up to.
-
-
 Floats = npt.NDArray[np.float64]
+
 Sums = dict[tuple[int, ...], tuple[float, int]]
+
+Table = npt.NDArray[np.int64]
+
+ROUNDING = 1e-6
+"""By how much a published rate may differ from that of whole numbers."""
+
+TIME_LIMIT = 60.0
+"""Seconds to find class counts of all leaves; the message says a minute."""
+
+INFEASIBLE = 2
+"""The status of SciPy's milp for a program without a solution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,21 +160,15 @@ def _add(one: Sums, other: Sums, aim: tuple[int, ...], limit: int) -> Sums:
             numbers[joint] = numbers.get(joint, 0) + number * number_more
     if len(out) > limit:
         raise _too_many_totals(limit)
-    return {key: (math.fsum(found), numbers[key]) for key, found in out.items()}
+    return {key: (math.fsum(result), numbers[key]) for key, result in out.items()}
 
 
 def _too_many_totals(limit: int) -> CountingLimitError:
     return CountingLimitError(
-        f"the class totals can be reached in more ways than most_worlds={limit:,} allows. Raise the limit, or take "
-        'method="chain".',
+        f"the class totals can be reached in more ways than {parameter('most_worlds=')}{limit:,} allows.",
+        remedy='Raise the limit, or take method="chain".',
         max_steps=limit,
     )
-
-
-Table = npt.NDArray[np.int64]
-
-ROUNDING = 1e-6
-"""By how much a published rate may differ from that of whole numbers."""
 
 
 class NoWorldError(GlassineError):
@@ -285,3 +290,89 @@ def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> Table:
         Everybody's class.
     """
     return true_table(disclosure.people, disclosure.classes, truth)
+
+
+def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return class counts of all leaves, shape (l, c), that agree with what is told of them.
+
+    Where class totals tie the leaves together, an integer program finds them, with random costs, so that chains start
+    from different ones.
+
+    Parameters
+    ----------
+    disclosure : Disclosure
+        What the reader knows, of a known training set.
+    rng : Generator
+        Source of the costs.
+
+    Raises
+    ------
+    NoWorldError
+        If no counts agree with leaves and totals.
+    StartError
+        If none were found in a minute.
+    """
+    leaves = disclosure.leaves
+    if leaves.counts is not None:
+        return leaves.counts.astype(np.int64)
+    totals = known_totals(disclosure)
+    if totals is None:
+        return np.array([_one(disclosure, leaf, rng) for leaf in range(len(leaves.sizes))])
+    n_leaves, c = len(leaves.sizes), leaves.n_classes
+    by_leaf = sparse.kron(sparse.identity(n_leaves), np.ones((1, c)))
+    by_class = sparse.kron(np.ones((1, n_leaves)), sparse.identity(c))
+    rows = [LinearConstraint(by_leaf, leaves.sizes, leaves.sizes), LinearConstraint(by_class, totals, totals)]
+    least, most = (bound.copy() for bound in leaves.class_bounds())
+    if leaves.labels is not None:
+        at = np.arange(n_leaves)
+        if leaves.correct is not None:
+            most = np.minimum(most, leaves.correct[:, None])
+            least[at, leaves.labels] = leaves.correct
+        ahead = sparse.lil_matrix((n_leaves * c, n_leaves * c))
+        cells = np.arange(n_leaves * c)
+        ahead[cells, np.repeat(at * c + leaves.labels, c)] = 1.0
+        ahead = ahead.tocsr() - sparse.identity(n_leaves * c)
+        rows.append(LinearConstraint(ahead, 0.0, np.inf))
+    result = milp(
+        rng.random(n_leaves * c),
+        integrality=np.ones(n_leaves * c),
+        bounds=Bounds(least.ravel(), most.ravel()),
+        constraints=rows,
+        options={"time_limit": TIME_LIMIT, "mip_rel_gap": 1.0},
+    )
+    if result.x is None:
+        if result.status == INFEASIBLE:
+            raise NoWorldError(
+                "no table of whole people has these leaves and these class totals. Check the marginals.", clashes=()
+            )
+        raise StartError(
+            "no class counts of the leaves with these totals were found in a minute. Take the relaxation.", clashes=()
+        )
+    return np.asarray(np.rint(result.x).astype(np.int64).reshape(n_leaves, c))
+
+
+def _one(disclosure: Disclosure, leaf: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return class counts of one leaf that agree with its label and error rate."""
+    leaves = disclosure.leaves
+    c, size = leaves.n_classes, int(leaves.sizes[leaf])
+    label = 0 if leaves.labels is None else int(leaves.labels[leaf])
+    others = rng.permutation([k for k in range(c) if k != label])
+    if isinstance(leaves, BoundedLeaves):
+        return _within(leaves.low[leaf].astype(np.int64), leaves.high[leaf].astype(np.int64), size, rng)
+    out = np.zeros(c, dtype=np.int64)
+    order = [label, *others.tolist()]
+    if leaves.correct is not None:
+        out[label] = int(leaves.correct[leaf])
+        order = others.tolist()
+    for i in range(size - int(out.sum())):
+        out[order[i % len(order)]] += 1
+    return out
+
+
+def _within(
+    low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], size: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Return counts within bounds that add up: places left are drawn without regard to the class."""
+    places = np.repeat(np.arange(len(low)), high - low)
+    chosen = rng.permutation(places)[: size - int(low.sum())]
+    return np.asarray(low + np.bincount(chosen, minlength=len(low)))

@@ -12,7 +12,7 @@ from glassine.attacks.membership.outputs import Answers, Records, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
-from glassine.errors import InvalidParameterError, UnsupportedModelError
+from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 
 __all__ = ["black_box_attack", "loss_attack"]
 
@@ -73,7 +73,7 @@ def loss_attack(
         members, nonmembers = answered(model, inside, outside)
         for side in (members, nonmembers):
             if side.probabilities is None:
-                raise UnsupportedModelError(f"{side.lacking}, so it has no loss. Use the gap attack.")
+                raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
         return judge_scores(
             "best-loss threshold",
             members.mean(members.confidence),
@@ -141,7 +141,9 @@ def black_box_attack(
     """
     setting = setting_of(confidence, random_state, shift)
     if not 0 < train_share < 1:
-        raise InvalidParameterError(f"train_share must lie strictly between 0 and 1, got {train_share!r}. Use 0.5.")
+        raise InvalidParameterError(
+            f"{parameter('train_share')} must lie strictly between 0 and 1, got {train_share!r}.", remedy="Use 0.5."
+        )
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
     if min(inside.number, outside.number) < 4:
         return NotApplicable("an attack model needs at least four members and four non-members.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["Estimate", "area_under_roc", "check_confidence", "clopper_pearson", "newcombe"]
 
@@ -52,7 +52,9 @@ class Estimate:
 def check_confidence(confidence: Any) -> float:
     """Return the confidence as a float after checking that it lies in (0, 1)."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise InvalidParameterError(f"confidence must lie strictly between 0 and 1, got {confidence!r}. Use 0.95.")
+        raise InvalidParameterError(
+            f"{parameter('confidence')} must lie strictly between 0 and 1, got {confidence!r}.", remedy="Use 0.95."
+        )
     return float(confidence)
 
 

@@ -17,7 +17,7 @@ from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.table import as_table
-from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
 __all__ = ["lira", "shadow_learner"]
@@ -152,14 +152,14 @@ def lira(
         ("variance", variance, ("auto", "per-record", "pooled")),
     ):
         if value not in known:
-            raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
+            raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}.")
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
     if learner is None:
-        return NotApplicable(
-            "shadow models need a learner like the model's: learner=, or --shadows on the command line."
-        )
+        return NotApplicable(f"shadow models need a learner like the model's: pass {parameter('learner=')}.")
     if not callable(getattr(learner, "fit", None)):
-        raise InvalidParameterError(f"learner must be an estimator with fit, got {type(learner).__name__}.")
+        raise InvalidParameterError(
+            f"{parameter('learner')} must be an estimator with fit, got {type(learner).__name__}."
+        )
 
     def work() -> MembershipResult:
         sides = known_sides(model, inside, outside)
@@ -228,7 +228,7 @@ def _shadow_confidences(
         told = answers(estimator, pool)
         if told.probabilities is None:
             raise UnsupportedModelError(
-                "the learner's models give no probabilities that are numbers. Pass one with predict_proba."
+                "the learner's models give no probabilities that are numbers.", remedy="Pass one with predict_proba."
             )
         columns.append(told.confidence)
         if progress is not None:

@@ -15,7 +15,7 @@ from glassine.attacks.membership.matching import Match, People, ValuePair, pairs
 from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
 from glassine.attacks.membership.splits import Split, splits_of
 from glassine.attacks.outcome import Outcome
-from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 
 __all__ = ["ChanceRate", "MidpointPair", "MidpointResult", "midpoint_attack"]
 
@@ -245,7 +245,9 @@ def midpoint_attack(
     """
     confidence, rng = check_confidence(confidence), generator(random_state)
     if not 0 <= max_chance <= 1:
-        raise InvalidParameterError(f"max_chance must lie between 0 and 1, got {max_chance!r}. Use 0.05.")
+        raise InvalidParameterError(
+            f"{parameter('max_chance')} must lie between 0 and 1, got {max_chance!r}.", remedy="Use 0.05."
+        )
     given = candidates
     if not isinstance(candidates, Records):
         native = read_matrix(candidates, "candidates")
@@ -280,16 +282,22 @@ def _reach(reach: Sequence[npt.ArrayLike], model: Any, n: int) -> list[npt.NDArr
     rows = [np.asarray(own) for own in reach]
     rows = [own.astype(np.intp) if not own.size else own for own in rows]
     if not isinstance(model, list | tuple) or len(rows) != len(model):
-        raise InvalidDataError("reach must hold the rows of the candidates for each of a sequence of models.")
+        raise InvalidDataError(
+            f"{parameter('reach')} must hold the rows of the candidates for each of a sequence of models."
+        )
     if not all(own.ndim == 1 and own.dtype.kind in "iu" and ((own >= 0) & (own < n)).all() for own in rows):
-        raise InvalidDataError(f"reach must hold row numbers in [0, {n}). Number the candidates from 0.")
+        raise InvalidDataError(
+            f"{parameter('reach')} must hold row numbers in [0, {n}).", remedy="Number the candidates from 0."
+        )
     return rows
 
 
 def _truth(truth: Any, n: int) -> npt.NDArray[np.bool_]:
     values = np.asarray(truth)
     if values.shape != (n,) or not np.isin(values, (0, 1)).all():
-        raise InvalidDataError(f"truth must say True or False of each of {n} candidates, got the shape {values.shape}.")
+        raise InvalidDataError(
+            f"{parameter('truth')} must say True or False of each of {n} candidates, got the shape {values.shape}."
+        )
     return values.astype(bool)
 
 

@@ -18,10 +18,8 @@ from glassine.data.inference import columns, eager
 from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import Table, with_persons
 from glassine.domain.literals import is_missing
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
-from glassine.models.evidence import predict
-from glassine.models.probabilities import predict_proba
 
 __all__ = [
     "CLIP",
@@ -95,14 +93,19 @@ class Records:
             whose = stated_persons(persons, len(native), what)
         if isinstance(y, str):
             if isinstance(native, np.ndarray):
-                raise InvalidDataError(f"y of the {what} names a column, so X must be a data frame. Pass an array.")
+                raise InvalidDataError(
+                    f"{parameter('y')} of the {what} names a column, so X must be a data frame.",
+                    remedy="Pass an array.",
+                )
             frame = nw.from_native(native, eager_only=True)
             if y not in frame.columns:
-                raise InvalidDataError(f"the {what} lack the target column {y!r}. Add or rename it.")
+                raise InvalidDataError(f"the {what} lack the target column {y!r}.", remedy="Add or rename it.")
             native, y = frame.drop(y).to_native(), frame[y].to_list()
         target = _target(y, what)
         if len(target) != len(native):
-            raise InvalidDataError(f"the {what} have {len(native)} records but {len(target)} classes. Align them.")
+            raise InvalidDataError(
+                f"the {what} have {len(native)} records but {len(target)} classes.", remedy="Align them."
+            )
         return cls(native, target, whose)
 
     @property
@@ -151,14 +154,20 @@ class Records:
             If the columns differ.
         """
         if (self.names is None) != (other.names is None):
-            raise InvalidDataError("members and non-members must both be data frames or both be arrays. Convert one.")
+            raise InvalidDataError(
+                "members and non-members must both be data frames or both be arrays.", remedy="Convert one."
+            )
         if self.names is None or other.names is None:
             if self.width != other.width:
-                raise InvalidDataError(f"members have {other.width} columns and non-members {self.width}. Align them.")
+                raise InvalidDataError(
+                    f"members have {other.width} columns and non-members {self.width}.", remedy="Align them."
+                )
             return self
         odd = sorted(set(self.names) ^ set(other.names))
         if odd:
-            raise InvalidDataError(f"only members or only non-members have the column {odd[0]!r}. Add or drop it.")
+            raise InvalidDataError(
+                f"only members or only non-members have the column {odd[0]!r}.", remedy="Add or drop it."
+            )
         theirs = nw.from_native(other.native, eager_only=True)
         frame = _typed(nw.from_native(self.native, eager_only=True).select(list(other.names)), theirs)
         if frame.implementation != theirs.implementation:
@@ -180,7 +189,8 @@ class Records:
                 continue
             if not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds):
                 raise InvalidDataError(
-                    f"column {name!r} has the type {kinds[0]} for members and {kinds[1]} for non-members. Convert one."
+                    f"column {name!r} has the type {kinds[0]} for members and {kinds[1]} for non-members.",
+                    remedy="Convert one.",
                 )
             first, second = (side.with_columns(nw.col(name).cast(nw.Float64)) for side in (first, second))
         joined = nw.concat([first, second], how="vertical").to_native()
@@ -193,8 +203,8 @@ class Records:
             return columns(self.native)
         if len(names) != self.width:
             raise InvalidDataError(
-                f"the records have {self.width} columns without names, but the model has {len(names)} attributes. "
-                "Pass a data frame, or one column for each attribute in order."
+                f"the records have {self.width} columns without names, but the model has {len(names)} attributes.",
+                remedy="Pass a data frame, or one column for each attribute in order.",
             )
         return {name: self.native[:, i] for i, name in enumerate(names)}
 
@@ -251,7 +261,7 @@ class Answers:
         """Logarithm of the odds of each record's class, its probability held within [1e-6, 1 - 1e-6]."""
         probabilities = self.probabilities
         if probabilities is None:
-            raise UnsupportedModelError(f"{self.lacking}. Use the gap attack.")
+            raise UnsupportedModelError(f"{self.lacking}.", remedy="Use the gap attack.")
         hot = np.flatnonzero(self.truth >= 0)
         own, others = np.zeros(len(self.truth)), probabilities.copy()
         own[hot] = probabilities[hot, self.truth[hot]]
@@ -286,8 +296,8 @@ def answers(model: Any, records: Records) -> Answers:
     probabilities: npt.NDArray[np.float64] | None
     if plain is not None:
         given = records.columns(plain.attributes)
-        predicted = _index(predict(plain, given), classes)
-        probabilities = predict_proba(plain, given)
+        predicted = _index(plain.predict(given), classes)
+        probabilities = plain.predict_proba(given)
     else:
         predicted, probabilities = _asked(model, records, classes)
     lacking = NO_PROBABILITIES
@@ -372,7 +382,8 @@ def in_classes_of(model: Any, records: Records, what: str) -> Records:
         kind, own = (type(values[0]).__name__ for values in (records.target.tolist(), classes))
         raise InvalidDataError(
             f"the model does not know the class of {unknown:.1%} of the {what}: its classes are {classes[:5]} ({own}), "
-            f"theirs are of type {kind}. Give the classes as the model names them, or leave these records out."
+            f"theirs are of type {kind}.",
+            remedy="Give the classes as the model names them, or leave these records out.",
         )
     return Records(as_fitted(model, records.native), named, records.persons)
 
@@ -423,7 +434,7 @@ def attempt(work: Callable[[], T]) -> Outcome[T]:
     try:
         return Measured(work())
     except UnsupportedModelError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except UnansweredError as error:
         return Failed(str(error))
     except GlassineError:
@@ -450,7 +461,8 @@ def published(model: Any) -> DecisionTree | RuleList | None:
     except UnsupportedModelError:
         kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise UnsupportedModelError(
-            f"these attacks need a published model, or a fitted classifier with predict and classes_; got {kind}."
+            f"these attacks need a published model, or a fitted classifier with predict and {parameter('classes_')}; "
+            f"got {kind}."
         ) from None
 
 
@@ -477,29 +489,34 @@ def read_matrix(X: Any, what: str) -> Any:
         return matrix
     frame = eager(X)
     if not frame.columns:
-        raise InvalidDataError(f"the {what} have no column. Check the file.")
+        raise InvalidDataError(f"the {what} have no column.", remedy="Check the file.")
     if not any(isinstance(name, str) for name in frame.columns):
         # scikit-learn takes such a frame for an array, too.
         return frame.to_numpy()
     if not all(isinstance(name, str) for name in frame.columns):
-        raise InvalidDataError(f"some columns of the {what} are named by strings and others are not. Rename them.")
+        raise InvalidDataError(
+            f"some columns of the {what} are named by strings and others are not.", remedy="Rename them."
+        )
     known = frame.implementation.is_pandas() or frame.implementation.is_polars()
     return frame.to_native() if known else frame.to_polars()
 
 
 def _target(y: Any, what: str) -> npt.NDArray[Any]:
     if y is None:
-        raise InvalidDataError(f"y of the {what} is None. Pass their classes.")
+        raise InvalidDataError(f"{parameter('y')} of the {what} is None.", remedy="Pass their classes.")
     given = y.to_numpy() if hasattr(y, "to_numpy") else y
     values = np.asarray(given)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise InvalidDataError(
-            f"y of the {what} must be one column, got the shape {values.shape}. Pass one class each."
+            f"{parameter('y')} of the {what} must be one column, got the shape {values.shape}.",
+            remedy="Pass one class each.",
         )
     if is_missing(values).any():
-        raise InvalidDataError(f"y of the {what} holds a missing value. Drop or label these records.")
+        raise InvalidDataError(
+            f"{parameter('y')} of the {what} holds a missing value.", remedy="Drop or label these records."
+        )
     return values
 
 
@@ -522,7 +539,8 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise InvalidParameterError(
-            f"random_state must be a whole number of at least 0, a numpy Generator or None, got {random_state!r}."
+            f"{parameter('random_state')} must be a whole number of at least 0, a numpy Generator or None, got "
+            f"{random_state!r}."
         ) from None
 
 
@@ -533,5 +551,5 @@ def check_count(name: str, value: Any, least: int) -> int:
     except TypeError:
         count = least - 1
     if isinstance(value, bool) or not count >= least:
-        raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+        raise InvalidParameterError(f"{parameter(name)} must be a whole number of at least {least}, got {value!r}.")
     return count

@@ -58,7 +58,7 @@ def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.in
     """
     models = list(model) if isinstance(model, list | tuple) else [model]
     if not models:
-        raise UnsupportedModelError("the sequence of models is empty. Give at least one tree.")
+        raise UnsupportedModelError("the sequence of models is empty.", remedy="Give at least one tree.")
     tree = sample = 0
     for i, part in enumerate(models):
         near = candidates if reach is None else candidates.take(reach[i])
@@ -123,10 +123,10 @@ def _members(model: Any, matrix: npt.NDArray[np.float32]) -> Iterator[tuple[Any,
     if members is None:
         known = any(_is_named(model, name) for name in ("DecisionTree", "Forest", "GradientBoosting"))
         if known and not _is_named(model, "HistGradientBoosting"):
-            raise InvalidModelError(f"{type(model).__name__} is not fitted. Call fit first.")
+            raise InvalidModelError(f"{type(model).__name__} is not fitted.", remedy="Call fit first.")
         raise UnsupportedModelError(
-            f"{type(model).__name__} has no trees whose thresholds are midpoints. Give a scikit-learn tree, a forest, "
-            "boosted trees, or a decision tree."
+            f"{type(model).__name__} has no trees whose thresholds are midpoints.",
+            remedy="Give a scikit-learn tree, a forest, boosted trees, or a decision tree.",
         )
     chosen = getattr(model, "estimators_features_", None)
     for i, member in enumerate(np.ravel(np.asarray(members, dtype=object)).tolist()):
@@ -152,7 +152,7 @@ def _matrix(native: Any, model: Any) -> npt.NDArray[np.float32]:
             return np.asarray(native).astype(np.float32)
     except (TypeError, ValueError):
         raise InvalidDataError(
-            "the candidates hold text where the tree needs numbers. Encode them as for fit."
+            "the candidates hold text where the tree needs numbers.", remedy="Encode them as for fit."
         ) from None
 
 
@@ -204,7 +204,9 @@ def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: i
         for branch in branches:
             name = branch.literal.attribute
             if name not in columns:
-                raise InvalidDataError(f"the candidates lack the column {name!r}, which the model tests. Add it.")
+                raise InvalidDataError(
+                    f"the candidates lack the column {name!r}, which the model tests.", remedy="Add it."
+                )
             taken = branch.literal.holds(columns[name][rows])
             stack.append((branch.child, rows[taken]))
             rows = rows[~taken]

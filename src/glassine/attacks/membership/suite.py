@@ -18,7 +18,7 @@ from glassine.attacks.membership.result import MembershipResult, Shift, plain
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
 from glassine.data.persons import refuse_shared
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["MembershipAttacks", "attack_membership"]
 
@@ -178,7 +178,7 @@ def attack_membership(
     confidence = check_confidence(confidence)
     check_count("n_shadows", n_shadows, 4)
     if progress is not None and not callable(progress):
-        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
+        raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
     sides = (
         Records.read(X_in, y_in, "members", persons_in),

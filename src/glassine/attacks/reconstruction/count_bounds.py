@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from glassine.attacks.reconstruction.intervals import Interval
-from glassine.errors import InvalidParameterError, UndefinedMeasureError
+from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.conversions import least_threshold
 
@@ -60,8 +60,8 @@ class CountBounds:
         held = np.flatnonzero(empty & (self.low > 0))
         if len(held):
             raise UndefinedMeasureError(
-                f"part {held[0] + 1} of the model holds records where the domain allows none. Widen the domain's "
-                "bounds, or mend its groups."
+                f"part {held[0] + 1} of the model holds records where the domain allows none.",
+                remedy="Widen the domain's bounds, or mend its groups.",
             )
         return _together(self.low, np.where(empty, 0.0, self.high), self.total, self.confidence)
 
@@ -126,7 +126,9 @@ def bound_counts(model: DecisionTree | RuleList, noise: CountNoise, confidence: 
     value: object = confidence
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not number or not 0 < confidence < 1:
-        raise InvalidParameterError(f"confidence must be a number in (0, 1), got {confidence!r}. Use 0.99.")
+        raise InvalidParameterError(
+            f"{parameter('confidence')} must be a number in (0, 1), got {confidence!r}.", remedy="Use 0.99."
+        )
     counts: list[tuple[int, ...]] = []
     for cell in model.cells:
         evidence = cell.evidence
@@ -153,7 +155,8 @@ def _together(low: Floats, high: Floats, total: Interval, confidence: float) -> 
     least, most = max(total.lower, float(low.sum())), min(total.upper, float(high.sum()))
     if not least <= most:
         raise UndefinedMeasureError(
-            "the published counts cannot come from the stated noise, or the domain contradicts the model. Check both."
+            "the published counts cannot come from the stated noise, or the domain contradicts the model.",
+            remedy="Check both.",
         )
     if not most >= 1:
         raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
@@ -164,7 +167,8 @@ def _rounded(counts: Sequence[tuple[int, ...]], noise: CountNoise) -> CountBound
     step = int(noise.scale)
     if any(count % step for part in counts for count in part):
         raise UndefinedMeasureError(
-            f"the published counts are no multiples of {step}, so they were not rounded to it. State the right step."
+            f"the published counts are no multiples of {step}, so they were not rounded to it.",
+            remedy="State the right step.",
         )
     bounds = np.array([noise.bounds(part).sum(axis=0) for part in counts])
     return _together(bounds[:, 0], bounds[:, 1], Interval(lower=0.0, upper=math.inf), 1.0)

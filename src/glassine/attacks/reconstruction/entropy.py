@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,64 +17,28 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align
 from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts
-from glassine.attacks.reconstruction.intervals import Interval
+from glassine.attacks.reconstruction.intervals import Interval, ReconstructionEstimate
 from glassine.attacks.reconstruction.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
+from glassine.attacks.reconstruction.possible import PossibleRecords
 from glassine.attacks.subgroups import subgroups
-from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
 from glassine.data.table import as_table
-from glassine.domain import Domain, Real
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UndefinedMeasureError
-from glassine.models import DecisionTree, RuleList
+from glassine.domain import Domain
+from glassine.errors import (
+    InvalidDataError,
+    InvalidDomainError,
+    UndefinedMeasureError,
+    parameter,
+)
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
 
-__all__ = ["ProbabilisticDataset", "ReconstructionEstimate", "reconstruct"]
+__all__ = ["ProbabilisticDataset", "reconstruct"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReconstructionEstimate:
-    """Intervals of what depends on the true counts of a model.
-
-    Attributes
-    ----------
-    confidence : float
-        Probability, over the noise in the counts, that all intervals hold together; 1 for rounded and exact counts.
-    supports : tuple of Interval
-        Number of training records of each leaf or rule, in order.
-    n_records : Interval
-        Number of training records.
-    bits_per_record : Interval
-        Mean number of bits learned about a training record.
-    dist : Interval or None
-        Dist; None over a continuum, or where the domain allows one record only.
-    dist_g : Interval or None
-        Dist_G; None as for ``dist``.
-    """
-
-    confidence: float
-    supports: tuple[Interval, ...]
-    n_records: Interval
-    bits_per_record: Interval
-    dist: Interval | None
-    dist_g: Interval | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values of the schema ``glassine.reconstruction-estimate/1``, lower bounds first."""
-        return {
-            "schema": "glassine.reconstruction-estimate/1",
-            "confidence": self.confidence,
-            "supports": [interval.to_list() for interval in self.supports],
-            "n_records": self.n_records.to_list(),
-            "bits_per_record": self.bits_per_record.to_list(),
-            "dist": None if self.dist is None else self.dist.to_list(),
-            "dist_g": None if self.dist_g is None else self.dist_g.to_list(),
-        }
-
-
-class ProbabilisticDataset:
+class ProbabilisticDataset(PossibleRecords):
     """The set of data sets that a published model leaves possible.
 
     Made by :func:`reconstruct`. Measures come in two readings: with independent attributes, as published
@@ -88,68 +50,9 @@ class ProbabilisticDataset:
 
     Attributes
     ----------
-    model : DecisionTree or RuleList
-        The published model.
-    domain : Domain
-        The public domain.
-    noise : CountNoise or None
-        How the published counts differ from the true ones, as far as it is stated.
+    model, domain, noise
+        As of :class:`~glassine.attacks.reconstruction.possible.PossibleRecords`.
     """
-
-    def __init__(
-        self,
-        model: DecisionTree | RuleList,
-        domain: Domain,
-        *,
-        noise: CountNoise | None = None,
-        max_steps: int = MAX_STEPS,
-    ) -> None:
-        self.model = model
-        self.domain = domain
-        if noise is not None and noise.kind == "rounded" and model.guarantee and model.guarantee.count_scale:
-            raise InvalidParameterError(
-                "the model's counts carry noise, so rounding does not bound the true ones. Leave noise out, or take "
-                "the model before its counts were rounded."
-            )
-        self.noise = noise if noise is not None else _claimed_noise(model)
-        self._max_steps = max_steps
-        self._worlds: dict[bool, Worlds] = {}
-        self._worlds_of(False)  # an attribute or a value that the domain lacks is an error here
-
-    def _worlds_of(self, domain_aware: bool) -> Worlds:
-        domain_aware = domain_aware and bool(self.domain.groups)
-        if domain_aware not in self._worlds:
-            self._worlds[domain_aware] = Worlds(self.model, self.domain, domain_aware, self._max_steps)
-        return self._worlds[domain_aware]
-
-    @cached_property
-    def supports(self) -> tuple[int, ...]:
-        """Number of training records of each leaf or rule, in order.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If the model does not publish them, or they are noisy or rounded.
-        """
-        self._require_exact()
-        sizes = [cell.evidence.size for cell in self.model.cells]
-        if any(size is None for size in sizes):
-            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
-        return tuple(size or 0 for size in sizes)
-
-    @cached_property
-    def n_records(self) -> int:
-        """Number of training records.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If it is zero or not published, or counts are noisy or rounded.
-        """
-        n = sum(self.supports)
-        if not n:
-            raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
-        return n
 
     def estimate(self, *, confidence: float = 0.99, domain_aware: bool = False) -> ReconstructionEstimate:
         """Return intervals of the number of records, of the mean bits and of Dist and Dist_G.
@@ -194,17 +97,6 @@ class ProbabilisticDataset:
             dist=dist,
             dist_g=dist_g,
         )
-
-    def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:
-        """Return the exact number of possible records of each leaf or rule, in order.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If an attribute is a continuum: declare its resolution.
-        """
-        self._require_finite()
-        return tuple(int(m) for m in self._worlds_of(domain_aware).measures)
 
     def entropy(self, *, domain_aware: bool = False) -> float:
         """Return the joint entropy of the reconstruction, in bits (equations 11 and 16).
@@ -386,7 +278,7 @@ class ProbabilisticDataset:
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data:
                 raise InvalidDataError(
-                    f"data lack the column {name!r} that defines subgroups. Add it or drop the name."
+                    f"data lack the column {name!r} that defines subgroups.", remedy="Add it or drop the name."
                 )
             for value, rows in subgroups(data[name]).items():
                 out.append(
@@ -501,13 +393,13 @@ class ProbabilisticDataset:
         data = read_columns(original)
         for name in self.domain:
             if name not in data:
-                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
         n = len(data[self.domain.names[0]])
         if n != self.n_records:
             raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
         for name, value in (("n_draws", n_draws), ("max_records", max_records)):
             if not value >= 1:
-                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         self._require_possible(domain_aware)
         possible = self._worlds_of(domain_aware)
@@ -524,56 +416,6 @@ class ProbabilisticDataset:
         """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions, holes."""
         return oddities(self.model, self._worlds_of(domain_aware))
 
-    def _inexact(self) -> str | None:
-        """Return why published counts are not those of the records; None where they are, or none are published."""
-        if all(cell.evidence.size is None for cell in self.model.cells):
-            return None
-        if self.noise is None and self.model.counts_are_exact:
-            return None
-        if self.noise is None:
-            return (
-                "the published counts were rounded or changed, and the model does not state how, so what depends on "
-                'them is not known. State it, as in noise=CountNoise("rounded", 10), or take the exact model.'
-            )
-        blurred = (
-            f"were rounded to multiples of {self.noise.scale:g}"
-            if self.noise.kind == "rounded"
-            else f"carry noise of scale {self.noise.scale:g} records"
-        )
-        return f"the published counts {blurred}, so what depends on them is not known exactly. Use estimate()."
-
-    def _require_exact(self) -> None:
-        reason = self._inexact()
-        if reason is not None:
-            raise UndefinedMeasureError(reason)
-
-    @cached_property
-    def _continuum(self) -> str | None:
-        """An attribute whose values are a continuum, if there is one."""
-        for name in self.domain:
-            attribute = self.domain[name]
-            if isinstance(attribute, Real) and attribute.resolution is None:
-                return name
-        return None
-
-    def _require_finite(self) -> None:
-        name = self._continuum
-        if name is not None:
-            raise UndefinedMeasureError(
-                f"{name!r} is a continuum, so possible records cannot be counted. Declare its resolution, "
-                "or use bits_learned()."
-            )
-
-    def _require_possible(self, domain_aware: bool) -> None:
-        for i, (size, measure) in enumerate(
-            zip(self.supports, self._worlds_of(domain_aware).measures, strict=True), start=1
-        ):
-            if size and not measure:
-                raise UndefinedMeasureError(
-                    f"part {i} of the model holds records where the domain allows none. Widen the domain's bounds, "
-                    "or mend its groups."
-                )
-
     def __repr__(self) -> str:
         return f"<ProbabilisticDataset of a {self.model} over {len(self.domain)} attributes>"
 
@@ -581,17 +423,6 @@ class ProbabilisticDataset:
 def _share(interval: Interval) -> Interval:
     """Return an interval of a share without what rounding adds beyond 0 and 1."""
     return Interval(lower=max(interval.lower, 0.0) + 0.0, upper=min(interval.upper, 1.0))
-
-
-def _claimed_noise(model: DecisionTree | RuleList) -> CountNoise | None:
-    """Return the noise that a model's guarantee states; None where counts were changed further, or have none."""
-    scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
-    if scale is None:
-        return None
-    # importing the package takes a second
-    from glassine.attacks.disclosure.noise import CountNoise
-
-    return CountNoise("geometric", scale)
 
 
 def reconstruct(
@@ -648,7 +479,7 @@ def reconstruct(
 
     With counts that were rounded to multiples of 2, halves upwards:
 
-    >>> from glassine import CountNoise
+    >>> from glassine.attacks import CountNoise
     >>> rounded = parse_rules(
     ...     "counts: rounded\nif [a1] and [a2] then [true] ([0 ; 10] examples)\nelse [false] ([30 ; 0] examples)",
     ...     domain,
@@ -661,6 +492,7 @@ def reconstruct(
 
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     return ProbabilisticDataset(tree_or_rules(as_model(model, domain)), domain, noise=noise, max_steps=max_steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -27,31 +27,31 @@ from glassine.attacks.reconstruction.joint_programs import Settled, settle
 from glassine.attacks.reconstruction.joint_published import (
     ClashError,
     Published,
-    Told,
-    check_arguments,
+    ReadModels,
     columns_for,
     read_models,
     tell_classes,
 )
 from glassine.attacks.reconstruction.joint_ranges import Shared, cell_ranges, certain_labels, small_groups
 from glassine.attacks.reconstruction.joint_result import Interval, JointReconstruction, Reading
-from glassine.counting import MAX_STEPS, Space
+from glassine.attacks.reconstruction.search import Search, check_domain
+from glassine.counting import Space
 from glassine.domain import Domain
-from glassine.domain.attributes import Scalar
-from glassine.errors import UndefinedMeasureError
+from glassine.domain.attributes import Scalar, is_whole
+from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError
 
-__all__ = ["MAX_CELLS", "reconstruct_jointly"]
+__all__ = ["reconstruct_jointly"]
 
-MAX_CELLS = 200_000
-"""Parts of the domain that the models together may tell apart."""
+SECONDS = 30.0
+"""For a data set that meets the counts of three models or more; two need no search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Known:
     """What is known before the counts are put together."""
 
-    told: list[Published]
-    read: Told
+    published: list[Published]
+    read: ReadModels
     classes: tuple[Scalar, ...] | None
     domain_bits: float
     bits_alone: tuple[float, ...]
@@ -66,12 +66,8 @@ def reconstruct_jointly(
     counts: str = "published",
     names: Sequence[str] | None = None,
     same_labels: bool = True,
-    domain_aware: bool = True,
     smallest_group: int = 5,
-    max_cells: int = MAX_CELLS,
-    max_steps: int = MAX_STEPS,
-    time_limit: float = 30.0,
-    progress: Callable[[str], None] | None = None,
+    search: Search | None = None,
 ) -> JointReconstruction:
     """Return what a reader of several models learns about the records that all of them were learnt from.
 
@@ -85,7 +81,8 @@ def reconstruct_jointly(
         Models of the same records; a forest without bootstrap counts as its trees. Models without exact counts are left
         out, and said so; what the guarantees of some of them come to together is in ``composition``.
     domain : Domain
-        What is publicly known about the attributes; every attribute that a model tests must be in it.
+        What is publicly known about the attributes; every attribute that a model tests must be in it. Its groups count:
+        for attributes that are independent, as published, give ``Domain(dict(domain))``, which has none.
     data : data frame, optional
         The training records, with every tested attribute. With them, the bits of a reader who knows which record is
         which are told, also about the most exposed record, and the smallest common part of the models.
@@ -98,18 +95,11 @@ def reconstruct_jointly(
     same_labels : bool, default=True
         Whether the class counts of all models are of the same labels. Otherwise they tell nothing about each other's
         attributes, and sizes count alone.
-    domain_aware : bool, default=True
-        Whether the domain's groups count.
     smallest_group : int, default=5
         Largest number of records of a group that is listed as small.
-    max_cells : int, default=200,000
-        Largest number of parts of the domain that the models together may tell apart.
-    max_steps : int, default=300,000
-        Steps that the exact counts of the parts of rule lists may take.
-    time_limit : float, default=30.0
-        Seconds for the search for a data set that meets the counts of three models or more. Two need none.
-    progress : callable, optional
-        Called with a short text at the beginning of each stage.
+    search : Search, optional
+        Limits; by default 30 seconds for the search for a data set that meets the counts of three models or more. Two
+        need none.
 
     Returns
     -------
@@ -162,22 +152,23 @@ def reconstruct_jointly(
     >>> [(group.where, group.size, group.label) for group in known.small_groups]
     [('model 1: age > 40; model 2: age <= 41', '1 record', 'ill')]
     """
-    limits = {"smallest_group": smallest_group, "max_cells": max_cells, "max_steps": max_steps}
-    check_arguments(domain, time_limit, limits)
-    progress = progress or (lambda stage: None)
-    progress("reading the models")
+    check_domain(domain)
+    if not is_whole(smallest_group) or not smallest_group > 0:
+        raise InvalidParameterError(f"smallest_group must be a positive whole number, got {smallest_group!r}. Use 5.")
+    search = Search(time_limit=SECONDS) if search is None else search
+    search.progress("reading the models")
     read = read_models(models, domain, names, columns_for(counts, data))
-    told = read.exact
-    alone = [_alone(t, domain, domain_aware, max_steps) for t in told]
-    bits = log_of(Space(domain, (), domain_aware=domain_aware).total) / math.log(2)
+    published = read.exact
+    alone = [_alone(t, domain, search.max_steps) for t in published]
+    bits = log_of(Space(domain, (), domain_aware=True).total) / math.log(2)
     if read.silence is not None:
         return _unmeasured(read, bits, smallest_group)
     try:
-        told, classes = tell_classes(told, same_labels)
-        progress("intersecting the models")
-        cells = intersect(told, domain, domain_aware=domain_aware, max_cells=max_cells, max_steps=max_steps)
+        published, classes = tell_classes(published, same_labels)
+        search.progress("intersecting the models")
+        cells = intersect(published, domain, max_parts=search.max_parts, max_steps=search.max_steps)
         known = _Known(
-            told=told,
+            published=published,
             read=read,
             classes=classes,
             domain_bits=bits,
@@ -186,24 +177,24 @@ def reconstruct_jointly(
         )
         # The systems are small: several threads would wait for each other longer than they work.
         with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
-            return _measure(known, cells, domain, data, smallest_group, time_limit, progress)
+            return _measure(known, cells, domain, data, smallest_group, search)
     except ClashError as error:
         return JointReconstruction(
-            models=tuple(t.name for t in told),
+            models=tuple(t.name for t in published),
             left_out=tuple(read.left),
             filled=read.filled,
-            n_records=told[0].n_records,
+            n_records=published[0].n_records,
             classes=None,
             domain_bits=bits,
             bits_alone=tuple(mean for mean, _ in alone),
-            contradiction=str(error),
+            contradiction=Text(str(error)),
             smallest_group=smallest_group,
         )
 
 
-def _unmeasured(read: Told, domain_bits: float, smallest_group: int) -> JointReconstruction:
+def _unmeasured(read: ReadModels, domain_bits: float, smallest_group: int) -> JointReconstruction:
     """Return what is known of models without exact counts: what their guarantees come to."""
-    found = JointReconstruction(
+    result = JointReconstruction(
         models=(),
         left_out=tuple(read.left),
         n_records=0,
@@ -213,18 +204,18 @@ def _unmeasured(read: Told, domain_bits: float, smallest_group: int) -> JointRec
         silence=read.silence,
         smallest_group=smallest_group,
     )
-    if found.composition is None:
-        raise UndefinedMeasureError(read.silence)
-    return found
+    if result.composition is None:
+        raise UndefinedMeasureError(read.silence or "")
+    return result
 
 
-def _alone(told: Published, domain: Domain, domain_aware: bool, max_steps: int) -> tuple[float, tuple[float, ...]]:
+def _alone(published: Published, domain: Domain, max_steps: int) -> tuple[float, tuple[float, ...]]:
     """Return the bits that a model alone tells about a record, on average and of each part."""
     try:
-        one = reconstruct(told.model, domain, max_steps=max_steps)
-        return one.bits_per_record(domain_aware=domain_aware), tuple(one.bits_learned(domain_aware=domain_aware))
+        one = reconstruct(published.model, domain, max_steps=max_steps)
+        return one.bits_per_record(domain_aware=True), tuple(one.bits_learned(domain_aware=True))
     except UndefinedMeasureError as error:
-        raise UndefinedMeasureError(f"{told.name}: {error}") from None
+        raise UndefinedMeasureError(f"{published.name}: {error}") from None
 
 
 def _measure(
@@ -233,63 +224,62 @@ def _measure(
     domain: Domain,
     data: Any,
     smallest_group: int,
-    time_limit: float,
-    progress: Callable[[str], None],
+    search: Search,
 ) -> JointReconstruction:
-    told = known.told
-    names = [t.name for t in told]
+    published = known.published
+    names = [t.name for t in published]
     # Where some model tells classes and another does not, the sizes alone are a reading of their own.
     widths = [None if known.classes is None else len(known.classes)]
-    if known.classes is not None and any(t.classes is None for t in told):
+    if known.classes is not None and any(t.classes is None for t in published):
         widths.append(None)
-    progress("settling the counts")
+    search.progress("settling the counts")
     # Single points of a continuum can hold records, but count for nothing in a volume.
     wide = cells if cells.closed is None else cells.closed
-    able = [settle(system_of(told, wide, width), names) for width in widths]
-    progress("bounding the number of data sets")
+    able = [settle(system_of(published, wide, width), names) for width in widths]
+    search.progress("bounding the number of data sets")
     if cells.closed is None:
-        settled, estimates = able, [log_sum(one, cells.measures, names, seconds=time_limit) for one in able]
+        settled, estimates = able, [log_sum(one, cells.measures, names, seconds=search.time_limit) for one in able]
     else:
-        settled, estimates = _without_points(told, cells, widths, time_limit)
-    known_rows = None if data is None else aligned(told, cells, data)
-    progress("looking for small groups")
+        settled, estimates = _without_points(published, cells, widths, search.time_limit)
+    known_rows = None if data is None else aligned(published, cells, data)
+    search.progress("looking for small groups")
     expected = _expected(cells, settled[0].system, estimates[0])
     table = estimates[0].table if cells.closed is None else None
     finite = domain.size() is not None
     ranges, possible = cell_ranges(wide, able, expected, table, finite=finite, at_most=smallest_group)
-    shared = Shared(told=told, ranges=ranges, possible=possible, classes=known.classes)
+    shared = Shared(published=published, ranges=ranges, possible=possible, classes=known.classes)
     groups = small_groups(shared, smallest_group)
     learned = [
-        b for t, parts in zip(told, known.learned, strict=True) for b, n in zip(parts, t.sizes, strict=True) if n
+        b for t, parts in zip(published, known.learned, strict=True) for b, n in zip(parts, t.sizes, strict=True) if n
     ]
     return JointReconstruction(
         models=tuple(names),
         left_out=tuple(known.read.left),
         filled=known.read.filled,
-        n_records=told[0].n_records,
+        n_records=published[0].n_records,
         classes=known.classes,
         domain_bits=known.domain_bits,
         bits_alone=known.bits_alone,
         proved_consistent=estimates[0].table is not None,
-        readings=tuple(_reading(told, width, one) for width, one in zip(widths, estimates, strict=True)),
+        readings=tuple(_reading(published, width, one) for width, one in zip(widths, estimates, strict=True)),
         bits_aligned=None if known_rows is None else known_rows.mean,
         bits_most_exposed=most_exposed(cells, ranges, groups, learned, known_rows),
         fewest_in_common=fewest_held(ranges) if known_rows is None else known_rows.fewest,
         cells=ranges,
         small_groups=groups,
         certain_labels=certain_labels(shared),
-        exposures=exposures(told, cells, settled[0].system, estimates[0], known.domain_bits, known.learned),
+        exposures=exposures(published, cells, settled[0].system, estimates[0], known.domain_bits, known.learned),
         smallest_group=smallest_group,
     )
 
 
 def _without_points(
-    told: Sequence[Published], cells: Cells, widths: Sequence[int | None], seconds: float
+    published: Sequence[Published], cells: Cells, widths: Sequence[int | None], seconds: float
 ) -> tuple[list[Settled], list[Estimate]]:
     """Return what is measured by volume, in which single points of a continuum hold nothing."""
-    names = [t.name for t in told]
+    names = [t.name for t in published]
     try:
-        settled = [settle(system_of(told, cells, width), names) for width in widths]
+        settled = [settle(system_of(published, cells, width), names) for width in widths]
         return settled, [log_sum(one, cells.measures, names, seconds=seconds) for one in settled]
     except ClashError as error:
         raise UndefinedMeasureError(
@@ -307,18 +297,18 @@ def _expected(cells: Cells, system: System, estimate: Estimate) -> npt.NDArray[n
     return out
 
 
-def _reading(told: Sequence[Published], width: int | None, estimate: Estimate) -> Reading:
+def _reading(published: Sequence[Published], width: int | None, estimate: Estimate) -> Reading:
     """Return the number of data sets, with labels n_1! n_2! ... times the sum over the tables, without labels n! times.
 
     The parts of a model take the rows in n! / (C_1! C_2! ...) ways, or in so many for each class.
     """
     with_labels = width is not None
-    telling = next((t for t in told if t.classes is not None), None) if with_labels else None
-    totals = np.array([told[0].n_records]) if telling is None else telling.counts.sum(axis=0)
+    telling = next((t for t in published if t.classes is not None), None) if with_labels else None
+    totals = np.array([published[0].n_records]) if telling is None else telling.counts.sum(axis=0)
     ways = float(gammaln(totals + 1.0).sum())
     slack = 1e-12 * (1 + ways)
     arrangements = []
-    for t in told:
+    for t in published:
         counts = t.counts if with_labels else t.sizes[:, None]
         bits = float(gammaln(counts.sum(axis=0) + 1.0).sum() - gammaln(counts + 1.0).sum()) / math.log(2)
         arrangements.append(bits / t.n_records)
@@ -328,5 +318,5 @@ def _reading(told: Sequence[Published], width: int | None, estimate: Estimate) -
             lower=(estimate.lower + ways - slack) / math.log(2), upper=(estimate.upper + ways + slack) / math.log(2)
         ),
         arrangement_bits=tuple(arrangements),
-        orders=tuple(not with_labels or t.classes is not None for t in told),
+        orders=tuple(not with_labels or t.classes is not None for t in published),
     )

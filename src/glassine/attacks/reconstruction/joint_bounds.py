@@ -44,6 +44,7 @@ SWEEPS = 30
 DENSE = 4000
 """Largest number of potentials for which Newton's system is solved; beyond it, margins are fitted in turn."""
 CLOSE = 1e-9
+"""Residual of the margins, in records, at which a fit ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

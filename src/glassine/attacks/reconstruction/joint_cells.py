@@ -14,7 +14,7 @@ from glassine.attacks.reconstruction.joint_published import ClashError, Publishe
 from glassine.attacks.reconstruction.row_boxes import WORD, Boxes, Packing, TooManyBoxesError, Words, refine
 from glassine.counting import Box, Measure, Region, RegionCounter, Space
 from glassine.domain import Domain
-from glassine.errors import CountingLimitError
+from glassine.errors import CountingLimitError, parameter
 
 __all__ = ["Cells", "System", "intersect", "peel", "system_of"]
 
@@ -66,53 +66,53 @@ class Cells:
         return Region(inside, self.outside[cell])
 
 
-def intersect(
-    told: Sequence[Published], domain: Domain, *, domain_aware: bool, max_cells: int, max_steps: int
-) -> Cells:
+def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int, max_steps: int) -> Cells:
     """Return the cells of models.
 
     Raises
     ------
     CountingLimitError
-        If there are more than ``max_cells``, or the cells of rule lists take more than ``max_steps`` steps to count.
+        If there are more than ``max_parts``, or the cells of rule lists take more than ``max_steps`` steps to count.
     """
-    literals = dict.fromkeys(literal for t in told for literal in t.model.literals)
-    space = Space(domain, literals, domain_aware=domain_aware)
+    literals = dict.fromkeys(literal for t in published for literal in t.model.literals)
+    space = Space(domain, literals, domain_aware=True)
     packing = Packing(space)
     inside = [
         [{f: packing.words(f, mask) for f, mask in space.box(cell.inside).items()} for cell in t.model.cells]
-        for t in told
+        for t in published
     ]
     try:
-        found = refine(packing, inside, [(t.sizes > 0).tolist() for t in told], max_boxes=max_cells, deadline=math.inf)
+        result = refine(
+            packing, inside, [(t.sizes > 0).tolist() for t in published], max_boxes=max_parts, deadline=math.inf
+        )
     except TooManyBoxesError:
         raise CountingLimitError(
-            f"the models together tell more than {max_cells:,} parts of the domain apart. Take fewer or "
-            "smaller models, declare the domain's groups, or raise max_cells.",
-            max_steps=max_cells,
+            f"the models together tell more than {max_parts:,} parts of the domain apart.",
+            remedy=f"Take fewer or smaller models, declare the domain's groups, or raise {parameter('max_parts')}.",
+            max_steps=max_parts,
         ) from None
-    outside = _outside(told, space, found)
-    boxes = _box_measures(packing, found.rows)
-    measures = _measures(packing, found.rows, boxes, outside, max_steps)
+    outside = _outside(published, space, result)
+    boxes = _box_measures(packing, result.rows)
+    measures = _measures(packing, result.rows, boxes, outside, max_steps)
     everything = Cells(
-        packing=packing, boxes=found.rows, leaves=found.leaves, outside=tuple(outside), measures=tuple(measures)
+        packing=packing, boxes=result.rows, leaves=result.leaves, outside=tuple(outside), measures=tuple(measures)
     )
     kept = [i for i, measure in enumerate(measures) if measure]
     # In a finite domain a part without measure is empty.
     points = len(kept) < len(measures) and domain.size() is None
     return Cells(
         packing=packing,
-        boxes=found.rows[kept],
-        leaves=found.leaves[kept],
+        boxes=result.rows[kept],
+        leaves=result.leaves[kept],
         outside=tuple(outside[i] for i in kept),
         measures=tuple(measures[i] for i in kept),
         closed=everything if points else None,
     )
 
 
-def _outside(told: Sequence[Published], space: Space, found: Boxes) -> list[tuple[Box, ...]]:
+def _outside(published: Sequence[Published], space: Space, found: Boxes) -> list[tuple[Box, ...]]:
     """Return for each cell the boxes that its rules leave to earlier rules."""
-    per_model = [[tuple(space.box(c) for c in cell.outside) for cell in t.model.cells] for t in told]
+    per_model = [[tuple(space.box(c) for c in cell.outside) for cell in t.model.cells] for t in published]
     if not any(boxes for cells in per_model for boxes in cells):
         return [()] * len(found)
     return [
@@ -197,7 +197,7 @@ class System:
         return self.counts[model] - gone.astype(np.int64)
 
 
-def system_of(told: Sequence[Published], cells: Cells, n_classes: int | None) -> System:
+def system_of(published: Sequence[Published], cells: Cells, n_classes: int | None) -> System:
     """Return the system of models; ``n_classes`` is None where no class counts, as for the cells alone.
 
     Raises
@@ -209,9 +209,9 @@ def system_of(told: Sequence[Published], cells: Cells, n_classes: int | None) ->
     n = len(cells)
     cell = np.repeat(np.arange(n), width)
     klass = np.tile(np.arange(width), n)
-    parts = np.empty((n * width, len(told)), dtype=np.intp)
+    parts = np.empty((n * width, len(published)), dtype=np.intp)
     counts = []
-    for i, t in enumerate(told):
+    for i, t in enumerate(published):
         by_class = n_classes is not None and t.classes is not None
         table = t.counts if by_class else t.sizes[:, None]
         leaf = cells.leaves[cell, i].astype(np.intp)
@@ -228,12 +228,12 @@ def system_of(told: Sequence[Published], cells: Cells, n_classes: int | None) ->
         counts=tuple(counts),
         fixed=np.full(int(keep.sum()), -1, dtype=np.int64),
     )
-    _check_reached(told, system)
+    _check_reached(published, system)
     return system
 
 
-def _check_reached(told: Sequence[Published], system: System) -> None:
-    for i, t in enumerate(told):
+def _check_reached(published: Sequence[Published], system: System) -> None:
+    for i, t in enumerate(published):
         reached = np.bincount(system.parts[:, i], minlength=len(system.counts[i])) > 0
         lost = np.flatnonzero((system.counts[i] > 0) & ~reached)
         if len(lost):
@@ -258,7 +258,7 @@ def peel(system: System, names: Sequence[str]) -> System:
     left = [system.left(i).copy() for i in range(len(system.counts))]
     while True:
         free = np.flatnonzero(fixed < 0)
-        told: dict[int, tuple[int, str]] = {}
+        published: dict[int, tuple[int, str]] = {}
         for i, count in enumerate(left):
             held = np.bincount(system.parts[free, i], minlength=len(count))
             if (count < 0).any() or (count[held == 0] > 0).any():
@@ -266,13 +266,13 @@ def peel(system: System, names: Sequence[str]) -> System:
             lone = (held[system.parts[free, i]] == 1) | (count[system.parts[free, i]] == 0)
             for option in free[lone].tolist():
                 value = int(count[system.parts[option, i]])
-                before, by = told.setdefault(option, (value, names[i]))
+                before, by = published.setdefault(option, (value, names[i]))
                 if before != value:
                     raise ClashError(f"{by} tells of {before:,} records where {names[i]} tells of {value:,}.")
-        if not told:
+        if not published:
             return replace(system, fixed=fixed)
-        options = np.fromiter(told, dtype=np.intp)
-        numbers = np.array([value for value, _ in told.values()], dtype=np.int64)
+        options = np.fromiter(published, dtype=np.intp)
+        numbers = np.array([value for value, _ in published.values()], dtype=np.int64)
         fixed[options] = numbers
         for i, count in enumerate(left):
             np.subtract.at(count, system.parts[options, i], numbers)

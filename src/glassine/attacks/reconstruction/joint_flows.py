@@ -102,18 +102,18 @@ def _bridges_kernel(starts: Any, edges: Any, tails: Any, heads: Any) -> Any:
     """Depth-first search with low links, without recursion."""
     n = len(starts) - 1
     out = np.zeros(len(tails), dtype=np.bool_)
-    found = np.full(n, -1, dtype=np.int64)
+    result = np.full(n, -1, dtype=np.int64)
     low = np.zeros(n, dtype=np.int64)
     place = starts[:-1].copy()
     entered = np.full(n, -1, dtype=np.int64)
     stack = np.empty(n, dtype=np.int64)
     clock = 0
     for root in range(n):
-        if found[root] >= 0:
+        if result[root] >= 0:
             continue
         size = 1
         stack[0] = root
-        found[root] = low[root] = clock
+        result[root] = low[root] = clock
         clock += 1
         while size > 0:
             node = stack[size - 1]
@@ -123,21 +123,21 @@ def _bridges_kernel(starts: Any, edges: Any, tails: Any, heads: Any) -> Any:
                 if edge == entered[node]:
                     continue
                 other = tails[edge] + heads[edge] - node
-                if found[other] < 0:
-                    found[other] = low[other] = clock
+                if result[other] < 0:
+                    result[other] = low[other] = clock
                     clock += 1
                     entered[other] = edge
                     stack[size] = other
                     size += 1
-                elif found[other] < low[node]:
-                    low[node] = found[other]
+                elif result[other] < low[node]:
+                    low[node] = result[other]
                 continue
             size -= 1
             if size > 0:
                 above = stack[size - 1]
                 if low[node] < low[above]:
                     low[above] = low[node]
-                if low[node] > found[above]:
+                if low[node] > result[above]:
                     out[entered[node]] = True
     return out
 

@@ -34,6 +34,7 @@ __all__ = ["Aligned", "Estimate", "aligned", "exposures", "fewest_held", "log_of
 Floats = npt.NDArray[np.float64]
 
 SOME_REFERENCES = 4
+"""Models whose parts a bound is taken by, those of most parts first: each gives a valid bound, the least is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,7 +80,7 @@ def log_sum(
     log_sizes = np.array([log_of(measures[cell]) for cell in system.cells.tolist()])
     expected = np.where(system.fixed >= 0, system.fixed, 0).astype(float)
     table = None if settled.table is None else settled.table.copy()
-    found = np.maximum(system.fixed, 0)
+    result = np.maximum(system.fixed, 0)
     lower, upper = _known(system, log_sizes)
     magnitude = 1.0 + abs(lower)
     for block in blocks(system, log_sizes):
@@ -90,14 +91,14 @@ def log_sum(
             numbers = whole_table(block.parts, block.counts, fit.table, seconds=left)
         else:
             numbers = table[block.options]
-        found[block.options] = -1 if numbers is None else numbers
+        result[block.options] = -1 if numbers is None else numbers
         sizes = [measures[cell] for cell in system.cells[block.options].tolist()]
         low, high = _of_block(block, fit, sizes, numbers, names, lower_only)
         lower, upper = lower + low, upper + high
         magnitude += abs(low) + (0.0 if lower_only else abs(high))
     slack = ROUNDING * magnitude
     return Estimate(
-        lower=lower - slack, upper=upper + slack, expected=expected, table=None if (found < 0).any() else found
+        lower=lower - slack, upper=upper + slack, expected=expected, table=None if (result < 0).any() else result
     )
 
 
@@ -176,7 +177,7 @@ class Aligned:
     fewest: int
 
 
-def aligned(told: Sequence[Published], cells: Cells, data: Any) -> Aligned:
+def aligned(published: Sequence[Published], cells: Cells, data: Any) -> Aligned:
     """Return the bits, log2 of domain over cell, of the training records.
 
     Raises
@@ -185,15 +186,16 @@ def aligned(told: Sequence[Published], cells: Cells, data: Any) -> Aligned:
         If the data lack a tested attribute, do not have a model's counts, or hold a record that the domain excludes.
     """
     columns = read_columns(data)
-    leaves = np.stack([t.model.apply(columns) for t in told], axis=1)
-    for i, t in enumerate(told):
+    leaves = np.stack([t.model.apply(columns) for t in published], axis=1)
+    for i, t in enumerate(published):
         held = np.bincount(leaves[:, i], minlength=len(t.counts))
         wrong = np.flatnonzero(held != t.sizes)
         if len(wrong):
             part = int(wrong[0])
             raise InvalidDataError(
                 f"the data hold {held[part]:,} records in part {part + 1} of {t.name}, which tells of "
-                f"{t.sizes[part]:,}. Give the records from which all models were learnt."
+                f"{t.sizes[part]:,}.",
+                remedy="Give the records from which all models were learnt.",
             )
     places = {tuple(row): i for i, row in enumerate(cells.leaves.tolist())}
     kinds, number = np.unique(leaves, axis=0, return_counts=True)
@@ -203,10 +205,13 @@ def aligned(told: Sequence[Published], cells: Cells, data: Any) -> Aligned:
         place = places.get(tuple(row))
         if place is None and cells.closed is not None:
             raise UndefinedMeasureError(
-                "a record of the data lies on a single point of a continuum, which has no volume. Declare a resolution."
+                "a record of the data lies on a single point of a continuum, which has no volume.",
+                remedy="Declare a resolution.",
             )
         if place is None:
-            raise InvalidDataError("a record of the data lies where the domain allows none. Widen the domain.")
+            raise InvalidDataError(
+                "a record of the data lies where the domain allows none.", remedy="Widen the domain."
+            )
         bits.append((whole - log_of(cells.measures[place])) / math.log(2))
     mean = math.fsum(b * count for b, count in zip(bits, number.tolist(), strict=True)) / len(leaves)
     return Aligned(mean=mean, largest=max(bits), fewest=int(number.min()))
@@ -249,7 +254,7 @@ def fewest_held(ranges: CellRanges) -> int | None:
 
 
 def exposures(
-    told: Sequence[Published],
+    published: Sequence[Published],
     cells: Cells,
     system: System,
     estimate: Estimate,
@@ -260,7 +265,7 @@ def exposures(
     logs = np.array([log_of(measure) for measure in cells.measures])
     whole = domain_bits * math.log(2)
     out = []
-    for i, t in enumerate(told):
+    for i, t in enumerate(published):
         width = len(system.counts[i]) // len(t.counts)
         # Options of one part and cell that differ in class alone are one place for a record.
         key, place = np.unique(system.parts[:, i] * len(cells) + system.cells, return_inverse=True)

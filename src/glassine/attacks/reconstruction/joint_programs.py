@@ -30,7 +30,9 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 FAR = 3.0
+"""Cost of a record that is moved beyond the next whole number: more than any rounding up or down costs."""
 INFEASIBLE = 2
+"""The status of SciPy's milp for a program without a solution."""
 SCALE = 720_720 * 1024
 """Weights are rounded to multiples of one over this: halves, thirds and the like of a solver's vertices stay exact."""
 
@@ -85,12 +87,12 @@ def real_support(parts: Indices, counts: tuple[Whole, ...]) -> npt.NDArray[np.bo
     equal = sparse.hstack([matrix, matrix, -known[:, None]]).tocsr()
     cost = np.concatenate([np.zeros(n), -np.ones(n), [0.0]])
     bounds = [(0, None)] * n + [(0, 1)] * n + [(1, None)]
-    found = linprog(cost, A_eq=equal, b_eq=np.zeros(len(known)), bounds=bounds, method="highs")
-    if found.status == INFEASIBLE and _is_impossible(parts, counts):
+    result = linprog(cost, A_eq=equal, b_eq=np.zeros(len(known)), bounds=bounds, method="highs")
+    if result.status == INFEASIBLE and _is_impossible(parts, counts):
         raise ClashError("no numbers of records of the common parts of the domain meet all counts.")
-    if found.status != 0:
+    if result.status != 0:
         return np.ones(n, dtype=bool)
-    weighed, total = _weighed(_in_units(-found.eqlin.marginals), parts, counts)
+    weighed, total = _weighed(_in_units(-result.eqlin.marginals), parts, counts)
     total += sum(-sum_ * most for sum_, most in zip(weighed, _most(parts, counts), strict=True) if sum_ < 0)
     # T_o (A'y)_o is at most the total; whole numbers below 1 are 0.
     return np.array([not (sum_ > 0 and total < sum_) for sum_ in weighed], dtype=bool)
@@ -102,10 +104,10 @@ def _is_impossible(parts: Indices, counts: tuple[Whole, ...]) -> bool:
     p = len(known)
     identity = sparse.identity(p, format="csr")
     cost = np.concatenate([np.zeros(matrix.shape[1]), np.ones(2 * p)])
-    found = linprog(cost, A_eq=sparse.hstack([matrix, identity, -identity]).tocsr(), b_eq=known, method="highs")
-    if found.status != 0:
+    result = linprog(cost, A_eq=sparse.hstack([matrix, identity, -identity]).tocsr(), b_eq=known, method="highs")
+    if result.status != 0:
         return False
-    weighed, total = _weighed(_in_units(found.eqlin.marginals), parts, counts)
+    weighed, total = _weighed(_in_units(result.eqlin.marginals), parts, counts)
     return total > sum(max(0, sum_) * most for sum_, most in zip(weighed, _most(parts, counts), strict=True))
 
 
@@ -123,23 +125,23 @@ def whole_table(parts: Indices, counts: tuple[Whole, ...], near: Floats, *, seco
     upward = 1 - 2 * np.clip(near - base, 0.0, 1.0)
     target = known - matrix @ base
     options = {"time_limit": seconds / 2}
-    found = milp(upward, constraints=LinearConstraint(matrix, target, target), integrality=1, bounds=Bounds(0, 1),
+    result = milp(upward, constraints=LinearConstraint(matrix, target, target), integrality=1, bounds=Bounds(0, 1),
                  options=options)  # fmt: skip
-    if found.x is not None:
-        table = np.asarray(np.rint(base + found.x), dtype=np.int64)
+    if result.x is not None:
+        table = np.asarray(np.rint(base + result.x), dtype=np.int64)
         if _meets(table, parts, counts):
             return table
     wide = sparse.hstack([matrix, matrix, -matrix]).tocsr()
     cost = np.concatenate([upward, np.full(2 * n, FAR)])
     bounds = Bounds(0, np.concatenate([np.ones(n), np.full(n, known.max()), base]))
-    found = milp(
+    result = milp(
         cost, constraints=LinearConstraint(wide, target, target), integrality=1, bounds=bounds, options=options
     )
-    if found.x is not None:
-        moved = np.rint(found.x)
+    if result.x is not None:
+        moved = np.rint(result.x)
         table = np.asarray(base + moved[:n] + moved[n : 2 * n] - moved[2 * n :], dtype=np.int64)
         return table if _meets(table, parts, counts) else None
-    if found.status == INFEASIBLE:
+    if result.status == INFEASIBLE:
         return _in_whole_numbers(parts, counts, seconds / 2)
     return None
 
@@ -183,8 +185,8 @@ def _in_whole_numbers(parts: Indices, counts: tuple[Whole, ...], seconds: float)
 def least_weight(parts: Indices, counts: tuple[Whole, ...], weights: Floats) -> float:
     """Return a lower bound of the sum of weighted entries over the tables of real numbers."""
     matrix, known = _margins(parts, counts)
-    found = linprog(weights, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
-    dual = found.eqlin.marginals if found.status == 0 else np.zeros(len(known))
+    result = linprog(weights, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
+    dual = result.eqlin.marginals if result.status == 0 else np.zeros(len(known))
     short = np.minimum(0.0, weights - matrix.T @ dual)
     most = np.array(_most(parts, counts), dtype=float)
     size = float(np.abs(dual) @ known + (np.abs(weights) + np.abs(matrix).T @ np.abs(dual)) @ most)
@@ -194,10 +196,10 @@ def least_weight(parts: Indices, counts: tuple[Whole, ...], weights: Floats) -> 
 def _least_sum(parts: Indices, counts: tuple[Whole, ...], cost: Floats) -> int | None:
     """Return a lower bound of the sum of entries times whole costs over the whole tables, near the least real one."""
     matrix, known = _margins(parts, counts)
-    found = linprog(cost, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
-    if found.status != 0:
+    result = linprog(cost, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
+    if result.status != 0:
         return None
-    weighed, total = _weighed(_in_units(found.eqlin.marginals), parts, counts)
+    weighed, total = _weighed(_in_units(result.eqlin.marginals), parts, counts)
     for sum_, price, most in zip(weighed, cost.tolist(), _most(parts, counts), strict=True):
         total -= max(0, sum_ - int(price) * SCALE) * most
     return -(-total // SCALE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -12,13 +11,14 @@ import numpy.typing as npt
 
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
-from glassine.domain.attributes import Scalar, is_whole
+from glassine.domain.attributes import Scalar
 from glassine.errors import (
     InvalidDataError,
-    InvalidDomainError,
     InvalidModelError,
     InvalidParameterError,
+    Text,
     UndefinedMeasureError,
+    parameter,
 )
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.forest import Forest
@@ -27,9 +27,8 @@ __all__ = [
     "ClashError",
     "LeftOut",
     "Published",
-    "Told",
+    "ReadModels",
     "Whole",
-    "check_arguments",
     "columns_for",
     "read_models",
     "tell_classes",
@@ -51,20 +50,20 @@ def with_sizes(
     """
     sizes = np.bincount(model.apply(dict(columns)), minlength=len(model.cells)).tolist()
     exact = model.counts_are_exact
-    told: dict[int, Evidence] = {}
+    evidence: dict[int, Evidence] = {}
     for part, (cell, size) in enumerate(zip(model.cells, sizes, strict=True), start=1):
         published = cell.evidence.size if exact else None
         if published not in (None, size):
             raise InvalidDataError(
-                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}. Give the "
-                "records from which all models were learnt."
+                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}.",
+                remedy="Give the records from which all models were learnt.",
             )
-        told[cell.node] = cell.evidence if published is not None else _of_size(cell.evidence, size)
+        evidence[cell.node] = cell.evidence if published is not None else _of_size(cell.evidence, size)
     if isinstance(model, RuleList):
-        rules = tuple(replace(rule, evidence=told[i]) for i, rule in enumerate(model.rules))
+        rules = tuple(replace(rule, evidence=evidence[i]) for i, rule in enumerate(model.rules))
         return replace(model, rules=rules, approximate=False)
     nodes = tuple(
-        replace(node, evidence=told.get(i, node.evidence if exact else _of_size(node.evidence, None)))
+        replace(node, evidence=evidence.get(i, node.evidence if exact else _of_size(node.evidence, None)))
         for i, node in enumerate(model.nodes)
     )
     try:
@@ -150,7 +149,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Told:
+class ReadModels:
     """The models that are read.
 
     Attributes
@@ -183,8 +182,8 @@ class Told:
                 " Without counts a reader learns the regions and labels, but of no region how many records it holds."
             )
         if any(entry.can_be_counted for entry in self.left):
-            said += " For a reader who knows these numbers, too, give the data and counts='data'."
-        return said
+            said += f" For a reader who knows these numbers, too, give {parameter('the data and counts', 'data')}."
+        return Text(said)
 
 
 def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
@@ -196,34 +195,14 @@ def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
         If ``counts`` is neither ``"published"`` nor ``"data"``, or is ``"data"`` without data.
     """
     if not isinstance(counts, str) or counts not in ("published", "data"):
-        raise InvalidParameterError(f"counts must be 'published' or 'data', got {counts!r}.")
+        raise InvalidParameterError(f"{parameter('counts')} must be 'published' or 'data', got {counts!r}.")
     if counts == "published":
         return None
     if data is None:
-        raise InvalidParameterError("counts='data' needs data: the numbers are counted in the training records.")
-    return read_columns(data)
-
-
-def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> None:
-    """Check the domain, a time in seconds, and limits by name.
-
-    Raises
-    ------
-    InvalidDomainError, InvalidParameterError
-        If the domain is none, the time is not positive and finite, or a limit is no positive whole number.
-    """
-    if not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
-        )
-    for name, value in limits.items():
-        if not is_whole(value) or not value > 0:
-            raise InvalidParameterError(f"{name} must be a positive whole number, got {value!r}.")
-    number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
-    if not number or not 0 < float(time_limit) < math.inf:
         raise InvalidParameterError(
-            f"time_limit must be a finite positive number of seconds, got {time_limit!r}. Use 60."
+            f"{parameter('counts', 'data')} needs data: the numbers are counted in the training records."
         )
+    return read_columns(data)
 
 
 def read_models(
@@ -231,7 +210,7 @@ def read_models(
     domain: Domain,
     names: Sequence[str] | None,
     columns: Mapping[str, npt.NDArray[Any]] | None = None,
-) -> Told:
+) -> ReadModels:
     """Return the models that tell exact counts, forests tree by tree, and those that do not.
 
     Where ``columns`` are given, numbers of records that a model without a guarantee does not publish, or rounds, are
@@ -247,11 +226,15 @@ def read_models(
         If the columns lack a tested attribute, or do not have what a model publishes.
     """
     if isinstance(models, str | bytes | DecisionTree | RuleList) or not isinstance(models, Sequence):
-        raise InvalidParameterError(f"models must be a sequence of models, got {type(models).__name__}. Put it in [ ].")
+        raise InvalidParameterError(
+            f"{parameter('models')} must be a sequence of models, got {type(models).__name__}.", remedy="Put it in [ ]."
+        )
     if not models:
-        raise InvalidParameterError("models must name at least one model, got none.")
+        raise InvalidParameterError(f"{parameter('models')} must name at least one model, got none.")
     if names is not None and (isinstance(names, str) or len(names) != len(models)):
-        raise InvalidParameterError(f"names must hold one name for each of the {len(models)} models, got {names!r}.")
+        raise InvalidParameterError(
+            f"{parameter('names')} must hold one name for each of the {len(models)} models, got {names!r}."
+        )
     silent: list[LeftOut] = []
     exact: list[tuple[str, DecisionTree | RuleList]] = []
     filled: list[str] = []
@@ -272,7 +255,7 @@ def read_models(
             raise UndefinedMeasureError(
                 f"{label} tells of {MOST_RECORDS:,} records or more, too many to be put together with others."
             )
-    return Told(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
+    return ReadModels(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
 
 
 def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
@@ -288,7 +271,8 @@ def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionT
     if forest.bootstrap:
         raise UndefinedMeasureError(
             f"the trees of {name} drew records with replacement, each its own: their counts are not of the same "
-            "records. Rebuild its rows instead, with reconstruct_rows."
+            "records.",
+            remedy="Rebuild its rows instead, with reconstruct_records.",
         )
     for tree in forest.trees:
         check_domain(tree, domain)
@@ -322,7 +306,9 @@ def _published(name: str, model: DecisionTree | RuleList) -> Published:
     return Published(name=name, model=model, counts=np.array(sizes, dtype=np.int64), classes=None)
 
 
-def tell_classes(told: Sequence[Published], same_labels: bool) -> tuple[list[Published], tuple[Scalar, ...] | None]:
+def tell_classes(
+    published: Sequence[Published], same_labels: bool
+) -> tuple[list[Published], tuple[Scalar, ...] | None]:
     """Return the models with their classes in one order, and the classes that hold records; None where none is told.
 
     Raises
@@ -332,22 +318,23 @@ def tell_classes(told: Sequence[Published], same_labels: bool) -> tuple[list[Pub
     InvalidParameterError
         If two models share no class, so that they hardly predict the same.
     """
-    first = told[0]
-    for other in told[1:]:
+    first = published[0]
+    for other in published[1:]:
         if other.n_records != first.n_records:
             raise ClashError(f"{first.name} tells of {first.n_records:,} records, {other.name} of {other.n_records:,}.")
     if not same_labels:
-        told = [Published(name=t.name, model=t.model, counts=t.sizes[:, None], classes=None) for t in told]
-    telling = [t for t in told if t.classes is not None]
+        published = [Published(name=t.name, model=t.model, counts=t.sizes[:, None], classes=None) for t in published]
+    telling = [t for t in published if t.classes is not None]
     if not telling:
-        return list(told), None
+        return list(published), None
     everything = list(dict.fromkeys(label for t in telling for label in t.classes or ()))
     totals = [_class_totals(t, everything) for t in telling]
     for t in telling[1:]:
         if not set(t.classes or ()) & set(telling[0].classes or ()):
             raise InvalidParameterError(
                 f"{telling[0].name} and {t.name} share no class: {list(telling[0].classes or ())} and "
-                f"{list(t.classes or ())}. If they predict different things, give same_labels=False; else rename the "
+                f"{list(t.classes or ())}. If they predict different things, give {parameter('same_labels', False)}; "
+                "else rename the "
                 "classes of one."
             )
     for t, row in zip(telling[1:], totals[1:], strict=True):
@@ -355,19 +342,19 @@ def tell_classes(told: Sequence[Published], same_labels: bool) -> tuple[list[Pub
             at = next(i for i, (a, b) in enumerate(zip(totals[0], row, strict=True)) if a != b)
             raise ClashError(
                 f"{telling[0].name} tells of {totals[0][at]:,} records of class {everything[at]!r}, "
-                f"{t.name} of {row[at]:,}. If they predict different things, give same_labels=False."
+                f"{t.name} of {row[at]:,}. If they predict different things, give {parameter('same_labels', False)}."
             )
     held = tuple(label for label, total in zip(everything, totals[0], strict=True) if total)
-    return [t if t.classes is None else _in_order(t, held) for t in told], held
+    return [t if t.classes is None else _in_order(t, held) for t in published], held
 
 
-def _class_totals(told: Published, order: Sequence[Scalar]) -> list[int]:
-    known = dict(zip(told.classes or (), told.counts.sum(axis=0).tolist(), strict=True))
+def _class_totals(published: Published, order: Sequence[Scalar]) -> list[int]:
+    known = dict(zip(published.classes or (), published.counts.sum(axis=0).tolist(), strict=True))
     return [known.get(label, 0) for label in order]
 
 
-def _in_order(told: Published, classes: tuple[Scalar, ...]) -> Published:
+def _in_order(published: Published, classes: tuple[Scalar, ...]) -> Published:
     """Return the model with columns for these classes, which hold all its records."""
-    own = list(told.classes or ())
+    own = list(published.classes or ())
     columns = [own.index(label) for label in classes]
-    return Published(name=told.name, model=told.model, counts=told.counts[:, columns], classes=classes)
+    return Published(name=published.name, model=published.model, counts=published.counts[:, columns], classes=classes)

@@ -162,7 +162,7 @@ class Shared:
 
     Attributes
     ----------
-    told : list of Published
+    published : list of Published
         The models.
     ranges : CellRanges
         The cells.
@@ -172,7 +172,7 @@ class Shared:
         The classes; None where they are not told.
     """
 
-    told: list[Published]
+    published: list[Published]
     ranges: CellRanges
     possible: Possible
     classes: tuple[Scalar, ...] | None
@@ -187,7 +187,7 @@ class Shared:
     def hidden(self, members: Members) -> int:
         """Return the records among which the best single model hides those of some cells: its parts that they touch."""
         leaves = self.ranges.leaves[members]
-        return min(int(t.sizes[np.unique(leaves[:, i])].sum()) for i, t in enumerate(self.told))
+        return min(int(t.sizes[np.unique(leaves[:, i])].sum()) for i, t in enumerate(self.published))
 
     def worlds(self, members: Members) -> int | None:
         """Return the number of possible records of some cells; None over a continuum."""
@@ -196,10 +196,10 @@ class Shared:
 
     def rule(self, model: int, part: int) -> str:
         """Return the condition of a leaf; of a rule with its number, which says what it leaves to others."""
-        told = self.told[model]
-        cell = told.model.cells[part]
-        text = str(cell) if isinstance(told.model, DecisionTree) else f"rule {part + 1} ({cell})"
-        return f"{told.name}: {text}"
+        published = self.published[model]
+        cell = published.model.cells[part]
+        text = str(cell) if isinstance(published.model, DecisionTree) else f"rule {part + 1} ({cell})"
+        return f"{published.name}: {text}"
 
     def cell(self, members: Members, models: tuple[int, ...], low: int, high: int) -> SharedGroup:
         """Return the common part of one part of each of some models as a group."""
@@ -217,27 +217,27 @@ class Shared:
 
 def small_groups(shared: Shared, at_most: int) -> tuple[SharedGroup, ...]:
     """Return the groups that certainly hold between one and ``at_most`` records, which no model alone sets apart."""
-    found: dict[frozenset[int], SharedGroup] = {}
+    result: dict[frozenset[int], SharedGroup] = {}
     for members, group in [*_cells(shared), *_pairs(shared, at_most), *_differences(shared, at_most)]:
         if group.low >= 1 and group.high <= at_most < group.alone:
-            found.setdefault(frozenset(members.tolist()), group)
-    return tuple(sorted(found.values(), key=lambda group: (group.high, group.low, group.worlds or 0, group.where)))
+            result.setdefault(frozenset(members.tolist()), group)
+    return tuple(sorted(result.values(), key=lambda group: (group.high, group.low, group.worlds or 0, group.where)))
 
 
 def certain_labels(shared: Shared) -> tuple[SharedGroup, ...]:
     """Return the cells with records, all certainly of one class, which no model alone tells."""
     if shared.classes is None:
         return ()
-    found: dict[frozenset[int], SharedGroup] = {}
+    result: dict[frozenset[int], SharedGroup] = {}
     for members, group in _cells(shared):
         if group.label is not None and not _is_pure(shared, members):
-            found.setdefault(frozenset(members.tolist()), group)
-    return tuple(sorted(found.values(), key=lambda group: (-group.low, -group.high, group.where)))
+            result.setdefault(frozenset(members.tolist()), group)
+    return tuple(sorted(result.values(), key=lambda group: (-group.low, -group.high, group.where)))
 
 
 def _is_pure(shared: Shared, members: Members) -> bool:
     """Return whether a single model puts the cells into parts of one class."""
-    for i, t in enumerate(shared.told):
+    for i, t in enumerate(shared.published):
         if t.classes is not None and (t.counts[shared.ranges.leaves[members, i]].sum(axis=0) > 0).sum() == 1:
             return True
     return False
@@ -245,7 +245,7 @@ def _is_pure(shared: Shared, members: Members) -> bool:
 
 def _cells(shared: Shared) -> Iterator[Found]:
     """Yield the cells that certainly hold records."""
-    everything = tuple(range(len(shared.told)))
+    everything = tuple(range(len(shared.published)))
     for cell in np.flatnonzero(shared.ranges.low >= 1).tolist():
         members = np.array([cell])
         yield members, shared.cell(members, everything, int(shared.ranges.low[cell]), int(shared.ranges.high[cell]))
@@ -253,13 +253,13 @@ def _cells(shared: Shared) -> Iterator[Found]:
 
 def _pairs(shared: Shared, at_most: int) -> Iterator[Found]:
     """Yield of three models or more the common parts of two that hold so few records by the counts of these two."""
-    if len(shared.told) < 3:
+    if len(shared.published) < 3:
         return
     held = np.flatnonzero(shared.possible.cells)
     leaves = shared.ranges.leaves[held]
-    for first, second in islice(combinations(range(len(shared.told)), 2), MOST_PAIRS_OF_MODELS):
+    for first, second in islice(combinations(range(len(shared.published)), 2), MOST_PAIRS_OF_MODELS):
         pairs, edge = np.unique(leaves[:, [first, second]].astype(np.intp), axis=0, return_inverse=True)
-        sizes = [shared.told[model].sizes for model in (first, second)]
+        sizes = [shared.published[model].sizes for model in (first, second)]
         graph = Graph(pairs[:, 0], pairs[:, 1], len(sizes[0]), len(sizes[1]))
         table = feasible_table(graph, *sizes)
         if table is None:
@@ -280,12 +280,12 @@ class _Section:
 
 def _sections(shared: Shared, model: int) -> list[_Section]:
     """Return the unions of parts whose counts the model's structure tells."""
-    told = shared.told[model]
-    leaves = [_Section(where=shared.rule(model, i), parts=np.array([i])) for i in range(len(told.counts))]
-    tree = told.model
+    published = shared.published[model]
+    leaves = [_Section(where=shared.rule(model, i), parts=np.array([i])) for i in range(len(published.counts))]
+    tree = published.model
     if not isinstance(tree, DecisionTree):
-        several = range(2, len(told.counts))
-        return leaves + [_Section(where=f"{told.name}: rules 1 to {i}", parts=np.arange(i)) for i in several]
+        several = range(2, len(published.counts))
+        return leaves + [_Section(where=f"{published.name}: rules 1 to {i}", parts=np.arange(i)) for i in several]
     below: dict[int, list[int]] = {cell.node: [i] for i, cell in enumerate(tree.cells)}
     paths: dict[int, tuple[str, ...]] = {0: ()}
     order = [0]
@@ -299,7 +299,7 @@ def _sections(shared: Shared, model: int) -> list[_Section]:
         if branches:
             below[node] = [leaf for branch in branches for leaf in below[branch.child]]
         if branches and node:
-            where = f"{told.name}: {' and '.join(paths[node])}"
+            where = f"{published.name}: {' and '.join(paths[node])}"
             inner.append(_Section(where=where, parts=np.array(below[node])))
     return leaves + inner
 
@@ -307,9 +307,9 @@ def _sections(shared: Shared, model: int) -> list[_Section]:
 def _differences(shared: Shared, at_most: int) -> Iterator[Found]:
     """Yield what sections of one model hold beyond sections of another that lie inside them."""
     held = np.flatnonzero(shared.possible.cells)
-    sections = [_sections(shared, model) for model in range(len(shared.told))]
+    sections = [_sections(shared, model) for model in range(len(shared.published))]
     inside, sizes = [], []
-    for i, t in enumerate(shared.told):
+    for i, t in enumerate(shared.published):
         rows = np.repeat(np.arange(len(sections[i])), [len(section.parts) for section in sections[i]])
         columns = np.concatenate([section.parts for section in sections[i]])
         shape = (len(sections[i]), len(t.counts))
@@ -317,7 +317,7 @@ def _differences(shared: Shared, at_most: int) -> Iterator[Found]:
         inside.append(of_part[:, shared.ranges.leaves[held, i]].tocsr())
         sizes.append(of_part @ t.sizes)
     pairs = 0
-    for outer, inner in permutations(range(len(shared.told)), 2):
+    for outer, inner in permutations(range(len(shared.published)), 2):
         common = (inside[inner] @ inside[outer].T).toarray()
         more = sizes[outer][None, :] - sizes[inner][:, None]
         whole = np.asarray(inside[inner].sum(axis=1)).reshape(-1, 1)

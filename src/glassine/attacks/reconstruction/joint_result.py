@@ -341,8 +341,9 @@ class JointReconstruction:
     def bits_per_record(self) -> Interval:
         """Bits that all models together tell about a record, on average.
 
-        Of one model this is :meth:`glassine.ProbabilisticDataset.bits_per_record`. Of several, the rows stand in the
-        order of that model's leaves which leaves the fewest data sets; so it is at least the bits of each model alone.
+        Of one model this is :meth:`glassine.attacks.ProbabilisticDataset.bits_per_record`. Of several, the rows stand
+        in the order of that model's leaves which leaves the fewest data sets; so it is at least the bits of each model
+        alone.
 
         Raises
         ------
@@ -420,8 +421,8 @@ class JointReconstruction:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what cannot be measured is None."""
-        told = self.status in ("consistent", "open")
-        bits = self.bits_per_record if told else None
+        published = self.status in ("consistent", "open")
+        bits = self.bits_per_record if published else None
         return {
             "schema": SCHEMA,
             "status": self.status,
@@ -437,7 +438,7 @@ class JointReconstruction:
             "domain_bits": self.domain_bits,
             "bits_alone": list(self.bits_alone),
             "bits": None if bits is None else [bits.lower, bits.upper],
-            "bits_if_independent": self.bits_if_independent if told else None,
+            "bits_if_independent": self.bits_if_independent if published else None,
             "bits_aligned": self.bits_aligned,
             "bits_most_exposed": None if self.bits_most_exposed is None else self.bits_most_exposed.to_list(),
             "fewest_in_common": self.fewest_in_common,

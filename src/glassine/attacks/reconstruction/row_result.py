@@ -1,4 +1,4 @@
-"""Reconstructed rows: what the attack returns."""
+"""Reconstructed rows: what the attack returns, and whether they meet the counts that were published."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, UndefinedMeasureError
-from glassine.models import DecisionTree, Node
+from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
+from glassine.models import DecisionTree, Node, RuleList
+from glassine.models.forest import Forest
 
-__all__ = ["RowReconstruction", "Status"]
+__all__ = ["RowReconstruction", "Status", "forest_is_met", "model_is_met"]
 
 Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
 
@@ -66,7 +67,7 @@ class RowReconstruction:
     rows: dict[str, npt.NDArray[Any]]
     labels: npt.NDArray[Any] | None
     status: Status
-    ordered: bool
+    ordered: bool = False
     worlds: tuple[int | None, ...]
     certain: npt.NDArray[np.bool_] | None
     known: npt.NDArray[np.bool_]
@@ -108,7 +109,7 @@ class RowReconstruction:
         """Return how far the rows are from the original records, and how far random ones are.
 
         Both are matched with the original records at minimum total cost, as by
-        :meth:`glassine.ProbabilisticDataset.error_to`.
+        :meth:`glassine.attacks.ProbabilisticDataset.error_to`.
 
         Parameters
         ----------
@@ -129,7 +130,7 @@ class RowReconstruction:
         data = self._original(original)
         for name, value in (("n_draws", n_draws), ("max_records", max_records)):
             if not value >= 1:
-                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         anything = Worlds(_TRIVIAL, self.domain, True, MAX_STEPS)
         size = min(self.n_records, max_records)
@@ -153,7 +154,9 @@ class RowReconstruction:
             As for :meth:`error_to`.
         """
         if not self.ordered:
-            raise UndefinedMeasureError("the order of the rows means nothing here. Use error_to, which matches them.")
+            raise UndefinedMeasureError(
+                "the order of the rows means nothing here.", remedy="Use error_to, which matches them."
+            )
         data = self._original(original)
         apart = [
             float(distances(self.domain, _pick(data, np.array([i])), _pick(self.rows, np.array([i])))[0, 0])
@@ -165,7 +168,7 @@ class RowReconstruction:
         data = read_columns(original)
         for name in self.domain:
             if name not in data:
-                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
         n = len(data[self.domain.names[0]])
         if n != self.n_records:
             raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
@@ -189,3 +192,52 @@ class RowReconstruction:
 
 def _pick(columns: Records, rows: npt.NDArray[np.intp]) -> Records:
     return {name: column[rows] for name, column in columns.items()}
+
+
+# Rows are never shown before they were sent through what was published: the solver and its encoding may err.
+
+Codes = npt.NDArray[np.intp]
+
+
+def _tables(model: DecisionTree | RuleList, rows: Records, classes: Codes, width: int) -> npt.NDArray[np.intp]:
+    """Return the number of rows of each cell and class."""
+    out = np.zeros((len(model.cells), width), dtype=np.intp)
+    np.add.at(out, (model.apply(rows), classes), 1)
+    return out
+
+
+def model_is_met(model: DecisionTree | RuleList, rows: Records, classes: Codes | None) -> bool:
+    """Return whether rows have the published size, and class counts where classes are given, of every cell."""
+    n = len(next(iter(rows.values())))
+    width = 1 if classes is None or model.classes is None else len(model.classes)
+    table = _tables(model, rows, np.zeros(n, dtype=np.intp) if classes is None else classes, width)
+    published: list[Any] = [[cell.evidence.size] if classes is None else cell.evidence.counts for cell in model.cells]
+    return all(entry is not None and list(entry) == row for entry, row in zip(published, table.tolist(), strict=True))
+
+
+def forest_is_met(forest: Forest, rows: Records, classes: Codes | None) -> bool:
+    """Return whether rows meet every count of a forest.
+
+    Without bootstrap the counts must be equal. With it, the draws must be those of the rows where it is known how often
+    each was drawn; elsewhere there must be as many rows of a class as the draws hold different ones at least.
+    """
+    if not forest.bootstrap:
+        return all(model_is_met(tree, rows, classes) for tree in forest.trees)
+    n = len(next(iter(rows.values())))
+    codes = np.zeros(n, dtype=np.intp) if classes is None else classes
+    for i, (tree, drawn) in enumerate(zip(forest.trees, forest.drawn or (), strict=True)):
+        table = np.array(drawn, dtype=np.intp)
+        sizes = np.array([cell.evidence.size for cell in tree.cells], dtype=np.intp)
+        if forest.multiplicities is None:
+            held = _tables(tree, rows, codes, table.shape[1])
+            if (held < (table > 0)).any() or (np.minimum(held, table).sum(axis=1) < sizes).any():
+                return False
+            continue
+        times = np.array(forest.multiplicities[i], dtype=np.intp)
+        bag = np.flatnonzero(times)
+        cells = tree.apply({name: column[bag] for name, column in rows.items()})
+        held = np.zeros_like(table)
+        np.add.at(held, (cells, codes[bag]), times[bag])
+        if not np.array_equal(held, table) or not np.array_equal(np.bincount(cells, minlength=len(sizes)), sizes):
+            return False
+    return True

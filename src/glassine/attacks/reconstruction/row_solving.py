@@ -30,6 +30,7 @@ Table: TypeAlias = npt.NDArray[np.float32]
 
 COMPARED = ("feature", "threshold", "children_left", "n_node_samples")
 MOST_MOVES = 5_000
+"""Moves of single rows; each trains the forest again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,9 @@ def refitting_of(model: Any, forest: Forest, domain: Domain) -> Refitting | None
 Numbers: TypeAlias = npt.NDArray[np.intp]
 
 STEPS_PER_BIT = 1000
+"""The solver reckons in whole numbers: logarithms are rounded to a thousandth of a bit."""
 SINGLE_STEPS = 32
+"""Records of an option that are rewarded one by one; beyond, steps widen by an eighth to keep the variables few."""
 
 
 class MissingSolverError(Exception):
@@ -296,8 +299,8 @@ class _Certainty:
             model.add_hint(number, int(least[option]) - 1)
             below.append(fewer)
         model.add_bool_or(below)
-        found = search.run(model, seconds)
-        return None if found is None else found[0]
+        result = search.run(model, seconds)
+        return None if result is None else result[0]
 
 
 def solve(
@@ -329,18 +332,18 @@ def solve(
         # The counts alone hardly bound the rows here: without the likeliest data set there is nothing to show.
         progress("looking for the most likely data set")
         search.maximize_likelihood()
-        found = search.run(search.model, search.left())
-        if found is None:
+        result = search.run(search.model, search.left())
+        if result is None:
             raise ContradictionError("no data set of the domain meets all counts.")
-        if not found[1]:
+        if not result[1]:
             raise TimeOutError
         search.deadline = proofs_until
-        return Solution(numbers=found[0], certain=_prove(certainty, search, found[0], progress), most_likely=True)
+        return Solution(numbers=result[0], certain=_prove(certainty, search, result[0], progress), most_likely=True)
     progress("looking for a data set")
-    found = search.run(search.model, search.left())
-    if found is None:
+    result = search.run(search.model, search.left())
+    if result is None:
         raise ContradictionError("no data set of the domain meets all counts.")
-    first = found[0]
+    first = result[0]
     search.deadline = proofs_until
     progress("looking for another one")
     try:
@@ -355,8 +358,8 @@ def solve(
         search.maximize_likelihood()
         for variable, number in zip(search.variables, first.tolist(), strict=True):
             search.model.add_hint(variable, number)
-        found = search.run(search.model, search.left() / 2)
-        chosen, best = found or (first, False)
+        result = search.run(search.model, search.left() / 2)
+        chosen, best = result or (first, False)
         best &= not problem.ordered
     except TimeOutError:
         pass

@@ -16,7 +16,6 @@ from glassine.auditing.findings.root import (
     SubjectSummary,
 )
 from glassine.auditing.findings.rows import RowsFinding
-from glassine.auditing.findings.schema import schema
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,
     FormFinding,
@@ -93,5 +92,4 @@ __all__ = [
     "TogetherFinding",
     "TreeNode",
     "Verdict",
-    "schema",
 ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from glassine.attacks.attack import Question
 from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -29,7 +30,7 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/6"
+SCHEMA = "glassine.findings/7"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
 """Exit statuses of the command line; 2 is bad input."""
@@ -66,12 +67,19 @@ class Outcomes(Mapping[str, Outcome[Any]]):
     ----------
     outcomes : mapping of str to Outcome
         The outcomes.
+    questions : sequence of Question
+        What is asked of such a subject, in the words of a report, whether this audit was asked for it or not.
     """
 
-    __slots__ = ("_outcomes",)
+    __slots__ = ("_outcomes", "questions")
 
-    def __init__(self, outcomes: Mapping[str, Outcome[Any]]) -> None:
+    def __init__(self, outcomes: Mapping[str, Outcome[Any]], questions: Sequence[Question] = ()) -> None:
         self._outcomes = dict(outcomes)
+        self.questions = tuple(questions)
+
+    def beside(self, outcomes: Mapping[str, Outcome[Any]]) -> Outcomes:
+        """Return these outcomes and others, which replace those of the same names."""
+        return Outcomes({**self._outcomes, **outcomes}, self.questions)
 
     def __getitem__(self, name: str) -> Outcome[Any]:
         return self._outcomes.get(name, NOT_ASKED)
@@ -169,7 +177,7 @@ class Findings:
         return outcome.value if isinstance(outcome, Measured) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/6``, without those for the holder."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/7``, without those for the holder."""
         fields = (field.name for field in dataclasses.fields(self) if field.name != "holder")
         return {"schema": SCHEMA, **{name: plain_value(getattr(self, name)) for name in fields}}
 
@@ -193,7 +201,7 @@ class Findings:
         return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.subject.kind)}</p><table>{head}{rows}</table>"
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return findings as plain JSON values; an outcome has a status, what is infinite or NaN is None."""
     if isinstance(value, Measured):
         inner = plain_value(value.value)

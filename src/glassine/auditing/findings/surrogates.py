@@ -87,7 +87,7 @@ class RepresentativesFinding:
         Representatives that are a record of their own group, value by value.
     n_uniform : ShownCount or None
         Values of a representative that everybody of its group has.
-    found, found_near : float or None
+    matched, matched_near : float or None
         Share of the people whose own group has the closest representative, and one of the closest that are tried.
     n_near : int
         How many that are.
@@ -100,8 +100,8 @@ class RepresentativesFinding:
     n_exact: int
     n_copies: ShownCount | None
     n_uniform: ShownCount | None
-    found: float | None
-    found_near: float | None
+    matched: float | None
+    matched_near: float | None
     n_near: int
     closeness: float | None
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.findings.membership import MembershipFinding
+from glassine.errors import parameter
 
 __all__ = [
     "NO_HOLDOUT",
@@ -27,11 +28,11 @@ __all__ = [
 Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
 NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
-    "no holdout was given: records of the same population that were not used for training (`--holdout`)."
+    f"no holdout was given: records of the same population that were not used for training (`{parameter('holdout=')}`)."
 )
 
 NO_SENSITIVE: Outcome[DisclosureFinding] = NotApplicable(
-    "no sensitive attribute was named: the one that the tree predicts (`--sensitive`)."
+    f"no sensitive attribute was named: the one that the tree predicts (`{parameter('sensitive=')}`)."
 )
 
 OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."

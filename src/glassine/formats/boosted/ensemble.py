@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
@@ -49,7 +48,8 @@ def spelled(
         if words:
             raise InvalidModelError(
                 f"{what} keeps the codes of {name!r:.60} and not the categories that they stand for, such as "
-                f"{words[0]!r:.40}. Declare the codes, or learn the model on a data frame of categories."
+                f"{words[0]!r:.40}.",
+                remedy="Declare the codes, or learn the model on a data frame of categories.",
             )
         return tuple(dict.fromkeys(codes))
     beyond = [code for code in codes if not 0 <= code < len(names)]
@@ -75,7 +75,7 @@ def picked(
 MOST_RECORDS = 2**53
 
 
-def numbers(value: Any, length: int | None, what: str) -> list[float]:
+def numbers(value: object, length: int | None, what: str) -> list[float]:
     """Return a list of finite numbers of given length."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise InvalidModelError(f"{what} must be a list of {'' if length is None else f'{length} '}numbers.")
@@ -85,7 +85,7 @@ def numbers(value: Any, length: int | None, what: str) -> list[float]:
     return [float(entry) for entry in value]
 
 
-def whole_numbers(value: Any, length: int | None, what: str) -> list[int]:
+def whole_numbers(value: object, length: int | None, what: str) -> list[int]:
     """Return a list of whole numbers of given length; Booleans count as 0 and 1."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise InvalidModelError(f"{what} must be a list of {'' if length is None else f'{length} '}whole numbers.")
@@ -114,7 +114,9 @@ def consistent_totals(totals: Sequence[int | None], children: Sequence[tuple[int
 def exponential(score: float) -> float:
     """Return the value that a score on the scale of logarithms means."""
     if not score < 690:
-        raise InvalidModelError(f"a leaf has the score {score!r}, whose exponential is no number. Export it anew.")
+        raise InvalidModelError(
+            f"a leaf has the score {score!r}, whose exponential is no number.", remedy="Export it anew."
+        )
     return math.exp(score)
 
 
@@ -126,10 +128,11 @@ def boosted_forest(trees: Sequence[DecisionTree], source: str) -> Forest:
     UnsupportedModelError
         If they hold different numbers of records, so that each was learnt from a sample.
     """
-    held = sorted({tree.n_records for tree in trees if tree.n_records is not None})
-    if len(held) > 1:
+    sizes = sorted({tree.n_records for tree in trees if tree.n_records is not None})
+    if len(sizes) > 1:
         raise UnsupportedModelError(
-            f"the trees of the {source} model hold {held[0]} to {held[-1]} records: each learnt from a sample of them, "
-            "and the file does not say from which. Read one with load_model(..., tree=0)."
+            f"the trees of the {source} model hold {sizes[0]} to {sizes[-1]} records: each learnt from a sample of "
+            "them, and the file does not say from which.",
+            remedy="Read one with load_model(..., tree=0).",
         )
     return Forest(trees=tuple(trees), source=source)

@@ -64,19 +64,20 @@ def columns_of_categories(
     columns: list[tuple[Scalar, ...] | None] = [None] * len(names)
     if not listed:
         return columns
-    told = [int(entry) for entry in (split or "").split(",") if re.fullmatch(r"[0-9]{1,6}", entry)]
+    stated = [int(entry) for entry in (split or "").split(",") if re.fullmatch(r"[0-9]{1,6}", entry)]
     if split is None:
-        told = [i for i, info in enumerate(infos) if info != NOTHING and not NUMBERS.fullmatch(info)]
-    told = sorted(place for place in set(told) if place < len(names))
+        stated = [i for i, info in enumerate(infos) if info != NOTHING and not NUMBERS.fullmatch(info)]
+    stated = sorted(place for place in set(stated) if place < len(names))
     declared = [i for i, name in enumerate(names) if domain and name in domain and isinstance(domain[name], Category)]
-    fitting = [places for places in (told, declared) if len(places) == len(listed)]
+    fitting = [places for places in (stated, declared) if len(places) == len(listed)]
     if not fitting or fitting[0] != fitting[-1]:
         raise UnsupportedModelError(
             f"the LightGBM model lists the categories of {len(listed)} columns, but not which these are: it splits "
-            "ordered categories like numbers. Give a domain that declares these columns, and no others, as a Category."
+            "ordered categories like numbers.",
+            remedy="Give a domain that declares these columns, and no others, as a Category.",
         )
-    found = fitting[0]
-    for place, values in zip(found, listed, strict=True):
+    fit = fitting[0]
+    for place, values in zip(fit, listed, strict=True):
         columns[place] = values
     return columns
 
@@ -90,7 +91,7 @@ def _listed(text: str) -> list[tuple[Scalar, ...]]:
         data = None
     if not isinstance(data, list) or not all(isinstance(entry, list) for entry in data):
         raise InvalidModelError(
-            "the line pandas_categorical of the LightGBM model is no list of lists. Export it anew."
+            "the line pandas_categorical of the LightGBM model is no list of lists.", remedy="Export it anew."
         )
     out = []
     for entry in data:
@@ -207,12 +208,12 @@ def _counts(
         return None
     start, out = math.log(p / (1 - p)), []
     for score, size, weight, penalty in zip(scores, sizes, weights, penalties, strict=True):
-        found = size * p + (score - start) * (weight + penalty) / rate
-        if not math.isfinite(found) or abs(found - round(found)) > WHOLE * max(1, size) ** 0.5:
+        counts = size * p + (score - start) * (weight + penalty) / rate
+        if not math.isfinite(counts) or abs(counts - round(counts)) > WHOLE * max(1, size) ** 0.5:
             return None
-        if not 0 <= round(found) <= size or abs(weight - size * p * (1 - p)) > WHOLE * max(1, size):
+        if not 0 <= round(counts) <= size or abs(weight - size * p * (1 - p)) > WHOLE * max(1, size):
             return None
-        out.append((size - round(found), round(found)))
+        out.append((size - round(counts), round(counts)))
     return out if sum(pair[1] for pair in out) == positives else None
 
 
@@ -291,7 +292,8 @@ def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
     if any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items()):
         raise UnsupportedModelError(
             "the parameters of the LightGBM model say that each tree may have learnt from a sample of the records, or "
-            "are not in the file. Read one tree with load_model(..., tree=0)."
+            "are not in the file.",
+            remedy="Read one tree with load_model(..., tree=0).",
         )
     trees = [_tree(file, i, domain, as_model=False) for i in range(len(file.trees))]
     return boosted_forest(trees, "LightGBM")
@@ -415,7 +417,9 @@ def _chosen(tree: dict[str, str]) -> list[list[int]]:
     ends = _wholes(tree, "cat_boundaries", n + 1)
     words = _wholes(tree, "cat_threshold", ends[-1])
     if ends[0] != 0 or sorted(ends) != ends or any(not 0 <= word < 2**32 for word in words):
-        raise InvalidModelError("the LightGBM tree's lists of categories contradict each other. Export it anew.")
+        raise InvalidModelError(
+            "the LightGBM tree's lists of categories contradict each other.", remedy="Export it anew."
+        )
     return [
         [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
         for a, b in itertools.pairwise(ends)
@@ -430,7 +434,8 @@ def _check_sizes(trees: list[dict[str, str]]) -> None:
     # A word that is none is refused where it is read.
     if sum(int(word).bit_count() for word in words if re.fullmatch("[0-9]{1,10}", word)) > MAX_CATEGORIES:
         raise UnsupportedModelError(
-            f"the splits of the LightGBM model list more than {MAX_CATEGORIES:,} categories. Group rare ones first."
+            f"the splits of the LightGBM model list more than {MAX_CATEGORIES:,} categories.",
+            remedy="Group rare ones first.",
         )
 
 
@@ -442,9 +447,9 @@ def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str
     current, ended, categories = head, False, ""
     for raw in text.splitlines():
         line = raw.strip()
-        found = re.fullmatch(r"\[([a-z0-9_]+): (.*)\]", line)
-        if found and ended:
-            parameters[found[1]] = found[2]
+        match = re.fullmatch(r"\[([a-z0-9_]+): (.*)\]", line)
+        if match and ended:
+            parameters[match[1]] = match[2]
         if ended and line.startswith("pandas_categorical:"):
             categories = line.partition(":")[2]
         ended = ended or line == "end of trees"
@@ -455,10 +460,10 @@ def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str
             current = {}
             trees.append(current)
         if key in current:
-            raise InvalidModelError(f"the LightGBM model says {key!r:.40} twice. Export it anew.")
+            raise InvalidModelError(f"the LightGBM model says {key!r:.40} twice.", remedy="Export it anew.")
         current[key] = value.strip()
     if not ended:
-        raise InvalidModelError("the LightGBM model ends before its 'end of trees'. Give all of it.")
+        raise InvalidModelError("the LightGBM model ends before its 'end of trees'.", remedy="Give all of it.")
     return head, trees, parameters, categories
 
 

@@ -208,7 +208,7 @@ def _outputs(data: dict[str, Any]) -> tuple[tuple[int, ...] | None, list[float],
 
 
 def _leaf(
-    value: Any, base: list[float], classes: tuple[int, ...] | None, total: int | None, shares: bool, weighted: bool
+    value: object, base: list[float], classes: tuple[int, ...] | None, total: int | None, shares: bool, weighted: bool
 ) -> Evidence:
     scores = numbers(value if isinstance(value, list) else [value], len(base), "a leaf_value")
     scores = [score + start for score, start in zip(scores, base, strict=True)]
@@ -240,7 +240,9 @@ def _branches(node: dict[str, Any], builder: TreeBuilder[int]) -> tuple[tuple[Li
     if kind == "categorical_test_node":
         codes = whole_numbers(node.get("category_list"), None, "category_list")
         if any(not 0 <= code < 2**32 for code in codes):
-            raise InvalidModelError("category_list must hold codes from 0 to 2^32 - 1. Export the model anew.")
+            raise InvalidModelError(
+                "category_list must hold codes from 0 to 2^32 - 1.", remedy="Export the model anew."
+            )
         values = spelled(name, codes, None, domain, "the treelite model")
         right = node.get("category_list_right_child") is True
         pair = picked(name, values, domain, gaps[::-1] if right else gaps)

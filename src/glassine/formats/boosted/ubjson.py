@@ -113,8 +113,8 @@ class _Parser:
     def numbers(self, mark: str, n: int) -> list[Any]:
         kind = np.dtype(NUMBERS[mark])
         self.take_memory(n * NUMBER)
-        found = np.frombuffer(self.take(n * kind.itemsize), kind)
-        return _decimals(found.astype(np.float32)) if mark == "d" else list(found.tolist())
+        array = np.frombuffer(self.take(n * kind.itemsize), kind)
+        return _decimals(array.astype(np.float32)) if mark == "d" else list(array.tolist())
 
     def header(self) -> tuple[str | None, int | None]:
         """Return the type and the number of the entries, where they are told."""

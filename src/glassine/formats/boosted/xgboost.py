@@ -73,19 +73,19 @@ def binary_counts(
         reached.append(stack.pop())
         stack += children[reached[-1]]
     # An L1 penalty brings every gradient closer to 0 by as much, which shows only where three are none of them 0.
-    shown = any(min(abs(weights[i]) for i in (node, *children[node])) > NONE for node in reached if children[node])
-    if not shown or not 0 < chance < 1:
+    visible = any(min(abs(weights[i]) for i in (node, *children[node])) > NONE for node in reached if children[node])
+    if not visible or not 0 < chance < 1:
         return None
     system = _System(reached, hessians, weights, gains, children)
-    found: list[tuple[int, int]] | None = None
+    consistent: list[tuple[int, int]] | None = None
     for penalty in dict.fromkeys((*USUAL, *system.penalties())):
         gradients = system.gradients(penalty)
         counts = None if gradients is None else _tree_counts(chance, totals, gradients)
         if counts is not None:
-            if found is not None and counts != found:
+            if consistent is not None and counts != consistent:
                 return None
-            found = counts
-    return found
+            consistent = counts
+    return consistent
 
 
 def _tree_counts(chance: float, totals: Sequence[int], gradients: dict[int, float]) -> list[tuple[int, int]] | None:
@@ -247,9 +247,9 @@ class _Lists:
         return [(a, b) if a != -1 else () for a, b in zip(self.left, self.right, strict=True)]
 
 
-def _lists(tree: Any) -> _Lists:
+def _lists(tree: object) -> _Lists:
     if not isinstance(tree, dict):
-        raise InvalidModelError("a tree of the XGBoost model must be an object. Export it anew.")
+        raise InvalidModelError("a tree of the XGBoost model must be an object.", remedy="Export it anew.")
     left = whole_numbers(tree.get("left_children"), None, "left_children")
     n = len(left)
     return _Lists(
@@ -273,13 +273,17 @@ def _chosen(tree: dict[str, Any]) -> dict[int, list[int]]:
     used = 0
     for node, start, size in zip(nodes, starts, sizes, strict=True):
         if node in out or not 0 <= start <= start + size <= len(codes):
-            raise InvalidModelError(f"the categories of node {node} do not fit the list of them. Export it anew.")
+            raise InvalidModelError(
+                f"the categories of node {node} do not fit the list of them.", remedy="Export it anew."
+            )
         used += size
         if used > len(codes):
-            raise InvalidModelError("the XGBoost tree lists a category for two nodes. Export it anew.")
+            raise InvalidModelError("the XGBoost tree lists a category for two nodes.", remedy="Export it anew.")
         out[node] = codes[start : start + size]
     if any(not 0 <= code < MOST_CODES for code in codes):
-        raise InvalidModelError(f"codes of categories must be from 0 to {MOST_CODES - 1}. Export the model anew.")
+        raise InvalidModelError(
+            f"codes of categories must be from 0 to {MOST_CODES - 1}.", remedy="Export the model anew."
+        )
     return out
 
 
@@ -293,8 +297,8 @@ def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) 
         raise UnsupportedModelError("the leaves of the XGBoost tree hold several outputs, which are no classes.")
     if width not in ("0", "1") and place:
         raise UnsupportedModelError(
-            "XGBoost trees that hold scores of several classes are not read together. "
-            "Read the first with load_model(..., tree=0)."
+            "XGBoost trees that hold scores of several classes are not read together.",
+            remedy="Read the first with load_model(..., tree=0).",
         )
     evidence, classes = _evidence(shared, tree, place, lists, as_model=as_model, vector=width not in ("0", "1"))
     builder: TreeBuilder[int] = TreeBuilder("the XGBoost tree", domain, shared.names, spare=True)
@@ -319,7 +323,9 @@ def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> t
         right, left = picked(name, values, domain, (gaps[1], gaps[0]))
         return left, right
     if shared.categories[feature] is not None:
-        raise InvalidModelError(f"node {i} puts a threshold on the categories of {name!r:.60}. Export it anew.")
+        raise InvalidModelError(
+            f"node {i} puts a threshold on the categories of {name!r:.60}.", remedy="Export it anew."
+        )
     whole = feature < len(shared.kinds) and shared.kinds[feature] in ("int", "i")
     test = ("<=", math.ceil(lists.bounds[i]) - 1.0) if whole else ("<", lists.bounds[i])
     return sides(name, *test, domain, gaps)
@@ -374,10 +380,10 @@ def _totals(shared: Shared, tree: dict[str, Any], place: int, lists: _Lists, vec
     one = sum(each) if vector else each[place % len(each)]
     if not one > 0:
         return unknown
-    found = [total / one for total in sums]
-    if any(not 0 <= total < 2**53 or abs(total - round(total)) > WHOLE * max(1.0, total) for total in found):
+    mean = [total / one for total in sums]
+    if any(not 0 <= total < 2**53 or abs(total - round(total)) > WHOLE * max(1.0, total) for total in mean):
         return unknown
-    totals: list[int | None] = [round(total) for total in found]
+    totals: list[int | None] = [round(total) for total in mean]
     below = lists.children
     inside = all(0 <= child < len(below) for pair in below for child in pair)
     return totals if inside and consistent_totals(totals, below) else unknown

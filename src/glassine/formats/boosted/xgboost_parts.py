@@ -103,7 +103,9 @@ def part(entry: Any, key: str) -> dict[str, Any]:
     """Return an object of the model."""
     value = entry.get(key)
     if not isinstance(value, dict):
-        raise InvalidModelError(f"the XGBoost model lacks the object {key!r}. Write it with save_model('model.json').")
+        raise InvalidModelError(
+            f"the XGBoost model lacks the object {key!r}.", remedy="Write it with save_model('model.json')."
+        )
     return value
 
 
@@ -161,7 +163,7 @@ def _parameter(objective: dict[str, Any], group: str, key: str, usual: float) ->
         return math.nan
 
 
-def _number(text: Any, what: str, largest: int) -> int:
+def _number(text: object, what: str, largest: int) -> int:
     if not re.fullmatch(r"[0-9]{1,8}", str(text)) or int(str(text)) > largest:
         raise InvalidModelError(f"{what} of the XGBoost model must be a whole number, got {text!r:.40}.")
     return int(str(text))
@@ -178,29 +180,29 @@ def _names(learner: dict[str, Any], parameters: dict[str, Any], domain: Domain |
     return feature_names(None, width, domain, "the XGBoost model")
 
 
-def _base(text: Any, objective: str, n_classes: int) -> list[float]:
+def _base(text: object, objective: str, n_classes: int) -> list[float]:
     """Return the scores that every record starts with; the file holds the probability or the value that they mean."""
     inner = str(text).strip()
     parts = inner[1:-1].split(",") if inner.startswith("[") and inner.endswith("]") else [inner]
     try:
-        found = [float(entry) for entry in parts]
+        scores = [float(entry) for entry in parts]
     except ValueError:
-        found = [math.nan]
-    found = found * n_classes if len(found) == 1 else found
+        scores = [math.nan]
+    scores = scores * n_classes if len(scores) == 1 else scores
     positive = objective in (*CHANCES, *POSITIVE)
     if (
-        len(found) != max(1, n_classes)
-        or not all(abs(base) <= LARGEST for base in found)
-        or (objective in CHANCES and not 0 < found[0] < 1)
-        or (positive and not found[0] > 0)
+        len(scores) != max(1, n_classes)
+        or not all(abs(base) <= LARGEST for base in scores)
+        or (objective in CHANCES and not 0 < scores[0] < 1)
+        or (positive and not scores[0] > 0)
     ):
         raise InvalidModelError(
             f"base_score must be one finite number a class, a probability or a positive mean where the objective "
             f"needs one, got {text!r:.40}."
         )
     if objective in CHANCES:
-        return [math.log(found[0] / (1 - found[0]))]
-    return [math.log(found[0])] if objective in POSITIVE else found
+        return [math.log(scores[0] / (1 - scores[0]))]
+    return [math.log(scores[0])] if objective in POSITIVE else scores
 
 
 def _categories(cats: Any, names: tuple[str, ...]) -> list[tuple[Scalar, ...] | None]:
@@ -217,29 +219,31 @@ def _named(entry: dict[str, Any], name: str) -> tuple[Scalar, ...] | None:
     values = entry.get("values")
     if not isinstance(values, list) or not values:
         return None
-    found = whole_numbers(values, None, f"the categories of {name!r:.60}")
+    codes = whole_numbers(values, None, f"the categories of {name!r:.60}")
     ends = entry.get("offsets")
     if ends is None:
-        out: tuple[Scalar, ...] = tuple(found)
+        out: tuple[Scalar, ...] = tuple(codes)
     else:
         stops = whole_numbers(ends, None, f"the categories of {name!r:.60}")
-        if not stops or stops[0] != 0 or stops[-1] != len(found) or sorted(stops) != stops:
-            raise InvalidModelError(f"the categories of {name!r:.60} do not fit their letters. Export the model anew.")
-        raw = bytes(value & 0xFF for value in found)
+        if not stops or stops[0] != 0 or stops[-1] != len(codes) or sorted(stops) != stops:
+            raise InvalidModelError(
+                f"the categories of {name!r:.60} do not fit their letters.", remedy="Export the model anew."
+            )
+        raw = bytes(value & 0xFF for value in codes)
         out = tuple(raw[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(stops))
     plain = [value for value in out if not isinstance(value, str) or value.isascii()]
     if len(out) > MOST_CODES or len(set(plain)) < len(plain):
-        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice. Export it anew.")
+        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice.", remedy="Export it anew.")
     return out
 
 
 def check_spelling(values: Sequence[Scalar], name: str, domain: Domain | None) -> None:
     """Raise UnsupportedModelError if names of categories may have been cut: XGBoost takes letters for bytes."""
     attribute = domain[name] if domain is not None and name in domain else None
-    known = set(attribute.values) if isinstance(attribute, Category) else set()
-    odd = [value for value in values if isinstance(value, str) and not value.isascii() and value not in known]
+    declared = set(attribute.values) if isinstance(attribute, Category) else set()
+    odd = [value for value in values if isinstance(value, str) and not value.isascii() and value not in declared]
     if odd:
         raise UnsupportedModelError(
-            f"XGBoost cuts the names of categories that are not ASCII, such as {odd[0]!r:.40} of {name!r:.60}. "
-            "Rename them and learn the model anew."
+            f"XGBoost cuts the names of categories that are not ASCII, such as {odd[0]!r:.40} of {name!r:.60}.",
+            remedy="Rename them and learn the model anew.",
         )

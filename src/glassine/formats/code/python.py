@@ -42,7 +42,7 @@ def source(value: object) -> str:
         if not math.isfinite(plain):
             return f'float("{plain}")'
         return str(int(plain)) if plain.is_integer() and abs(plain) < 1e15 else float.__repr__(plain)
-    raise UnsupportedModelError(f"Python source holds texts, numbers and Booleans, got {value!r}. Recode it.")
+    raise UnsupportedModelError(f"Python source holds texts, numbers and Booleans, got {value!r}.", remedy="Recode it.")
 
 
 def tuple_source(values: Iterable[Scalar | None]) -> str:

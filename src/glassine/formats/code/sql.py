@@ -31,12 +31,12 @@ EXACT_DIGITS = 15
 LONGEST_WHOLE = 10**15
 
 
-def quoted(given: str) -> str:
+def quoted(name: str) -> str:
     """Return a name in double quotes."""
-    readable([given], "the name")
-    if not given:
+    readable([name], "the name")
+    if not name:
         raise InvalidModelError("a column or table needs a name of at least one character, got ''.")
-    doubled = given.replace('"', '""')
+    doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
 
@@ -62,7 +62,7 @@ def selected(value: Scalar | None) -> str:
 def number(value: float) -> str:
     """Return a finite number such that every engine reads the same double."""
     if not math.isfinite(value):
-        raise InvalidModelError(f"SQL has no literal for the number {value!r}. Use finite values.")
+        raise InvalidModelError(f"SQL has no literal for the number {value!r}.", remedy="Use finite values.")
     if value == int(value) and abs(value) < LONGEST_WHOLE:
         return str(int(value))
     text = repr(float(value))
@@ -75,7 +75,7 @@ def one_type(values: Sequence[Scalar], what: str) -> None:
     kinds = {"text" if isinstance(v, str) else "Boolean" if isinstance(v, bool) else "number" for v in values}
     if len(kinds) > 1:
         raise UnsupportedModelError(
-            f"{what} are of kinds {' and '.join(sorted(kinds))}; a column of SQL holds one. Recode them."
+            f"{what} are of kinds {' and '.join(sorted(kinds))}; a column of SQL holds one.", remedy="Recode them."
         )
 
 
@@ -92,18 +92,18 @@ def additive_sql(model: AdditiveModel, table: Sequence[str] | None, prediction: 
     if table is None:
         if model.link == "softmax":
             raise InvalidModelError(
-                "the largest of several scores cannot be told in one expression. Give the table, for a query."
+                "the largest of several scores cannot be told in one expression.", remedy="Give the table, for a query."
             )
         return _prediction(model, [_score(model, 0, "", "")])
     names = [f"{prediction}_score{f'_{label}' if model.n_outputs > 1 else ''}" for label in _outputs(model)]
     scores = ",\n  ".join(f"{_score(model, k, INNER + '.', '  ')} AS {quoted(names[k])}" for k in range(len(names)))
     inner = f"SELECT\n  {INNER}.*,\n  {scores}\nFROM {'.'.join(map(quoted, table))} AS {INNER}"
-    found = [f"{ALIAS}.{quoted(column)}" for column in names]
-    columns = [f"{ALIAS}.*", f"{_prediction(model, found)} AS {quoted(prediction)}"]
+    qualified = [f"{ALIAS}.{quoted(column)}" for column in names]
+    columns = [f"{ALIAS}.*", f"{_prediction(model, qualified)} AS {quoted(prediction)}"]
     if probabilities:
         columns += [
             f"{text} AS {quoted(f'probability_{label}')}"
-            for label, text in zip(model.classes or (), _shares(model, found), strict=True)
+            for label, text in zip(model.classes or (), _shares(model, qualified), strict=True)
         ]
     return f"SELECT\n  {(',' + chr(10) + '  ').join(columns)}\nFROM (\n{inner}\n) AS {ALIAS}"
 
@@ -111,8 +111,8 @@ def additive_sql(model: AdditiveModel, table: Sequence[str] | None, prediction: 
 def _check(model: AdditiveModel) -> None:
     one_type(model.classes or (), "the classes")
     for attribute in model.tested:
-        found = [bins for term in model.terms for bins in term.bins if bins.attribute == attribute]
-        values = chain.from_iterable(bins.values for bins in found if isinstance(bins, CategoryBins))
+        bins_of = [bins for term in model.terms for bins in term.bins if bins.attribute == attribute]
+        values = chain.from_iterable(bins.values for bins in bins_of if isinstance(bins, CategoryBins))
         one_type(list(values), f"the values of {attribute!r}")
 
 
@@ -169,7 +169,7 @@ def _prediction(model: AdditiveModel, scores: Sequence[str]) -> str:
 
 def _shares(model: AdditiveModel, scores: Sequence[str]) -> list[str]:
     if model.classes is None:
-        raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
+        raise InvalidModelError("a regression has no probabilities of classes.", remedy="Use its predictions.")
     if model.link == "logit":
         return [f"1e0 / (1e0 + EXP({scores[0]}))", f"1e0 / (1e0 + EXP(-{scores[0]}))"]
     if len(scores) == 1:
@@ -229,7 +229,9 @@ def to_sql(
     END
     """
     if probabilities and table is None:
-        raise InvalidModelError("probabilities stand in columns of their own, so they need a query. Give the table.")
+        raise InvalidModelError(
+            "probabilities stand in columns of their own, so they need a query.", remedy="Give the table."
+        )
     if isinstance(model, AdditiveModel):
         parts = [table] if isinstance(table, str) else table
         return additive_sql(model, parts, prediction, probabilities)
@@ -242,9 +244,9 @@ def to_sql(
         return case
     columns = [f"{ALIAS}.*", f"{case} AS {quoted(prediction)}"]
     if probabilities:
-        known = cell_probabilities(model)
+        chances = cell_probabilities(model)
         for i, label in enumerate(model.classes or ()):
-            column = writer.case([selected(None if row is None else row[i]) for row in known])
+            column = writer.case([selected(None if row is None else row[i]) for row in chances])
             columns.append(f"{column} AS {quoted(f'probability_{label}')}")
     parts = [table] if isinstance(table, str) else list(table)
     listed = ",\n  ".join(columns)

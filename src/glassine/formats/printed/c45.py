@@ -49,12 +49,12 @@ def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     for number, raw in lines[first + 1 :]:
         if END.match(raw.strip()):
             break
-        found = NODE.fullmatch(raw.strip())
-        if found is None:
+        match = NODE.fullmatch(raw.strip())
+        if match is None:
             if raw.strip():
                 raise _bad_party(number, f"{raw.strip()[:60]!r} has no number of a node, such as [2]")
             continue
-        bars, content = found[1], found[2]
+        bars, content = match[1], match[2]
         if bars:  # below the root there is one bar more than C4.5 prints
             out.append((number, f"{bars.replace('|', '', 1).strip()} {_translated(number, content)}"))
         elif ":" in content:
@@ -68,26 +68,26 @@ def _bad_party(line: int, why: str) -> UnsupportedModelError:
 
 def _translated(number: int, content: str) -> str:
     """Return a line with ``(n = 54, err = 9.3%)`` turned into ``(54/5)`` and its list of values put in braces."""
-    found = LEAF.search(content)
-    if found is None:
+    match = LEAF.search(content)
+    if match is None:
         if re.search(r": .*\(n = [0-9.]+", content):
             raise _bad_party(
                 number, "its leaf tells no share of errors: trees of numbers and weighted ones are not read"
             )
         return _braced(content)
-    total, share = int(found[1]), float(found[2]) / 100
+    total, share = int(match[1]), float(match[2]) / 100
     near = {
         k for k in (math.floor(total * share), math.ceil(total * share)) if abs(k - total * share) <= total * HALF_DIGIT
     }
     # Where the digits leave several numbers of errors, the leaf tells its class alone.
     figures = f"({total}/{near.pop()})" if len(near) == 1 and total * HALF_DIGIT < 0.5 else f"({total}) [{total}]"
-    test, _, label = content[: found.start()].rpartition(":")
+    test, _, label = content[: match.start()].rpartition(":")
     return f"{_braced(test)}: {label.strip()} {figures}"
 
 
 def _braced(test: str) -> str:
-    found = re.fullmatch(r"(.*?) in ([^{].*)", test)
-    return test if found is None else f"{found[1]} in {{{found[2]}}}"
+    match = re.fullmatch(r"(.*?) in ([^{].*)", test)
+    return test if match is None else f"{match[1]} in {{{match[2]}}}"
 
 
 COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
@@ -213,7 +213,8 @@ def _block(text: str) -> list[tuple[int, str]]:
     """Return the lines of the tree, with their numbers: what stands before its title and behind it is left out."""
     if LISTS.search(text) is not None:
         raise UnsupportedModelError(
-            "rules of Weka and C5.0 are not read, trees are. Write them as a rule list, one 'if [a] then [b]' a line."
+            "rules of Weka and C5.0 are not read, trees are.",
+            remedy="Write them as a rule list, one 'if [a] then [b]' a line.",
         )
     lines = list(enumerate(text.splitlines(), start=1))
     if is_party_text(text):
@@ -233,19 +234,21 @@ def _block(text: str) -> list[tuple[int, str]]:
     if not blocks:
         raise UnsupportedModelError("a printed tree needs at least one line, got none.")
     if len(blocks) != 1:
-        raise UnsupportedModelError(f"the text holds {len(blocks)} printed trees; one is read. Give the lines of one.")
+        raise UnsupportedModelError(
+            f"the text holds {len(blocks)} printed trees; one is read.", remedy="Give the lines of one."
+        )
     return blocks[0]
 
 
 def _margin(raw: str, stepped: bool) -> tuple[int, str]:
     """Return how deep a line is indented, and what stands behind its margin."""
     if stepped:
-        found = STEPS.match(raw)
-        width = found.end() if found else 0
+        match = STEPS.match(raw)
+        width = match.end() if match else 0
         return width // 4, raw[width:].strip()
     content = raw.strip()
-    found = MARGIN.match(content)
-    width = found.end() if found else 0
+    match = MARGIN.match(content)
+    width = match.end() if match else 0
     return content.count("|", 0, width), content[width:]
 
 
@@ -277,11 +280,11 @@ def _parsed(text: str) -> list[_Entry]:
 def _entry(line: int, content: str) -> _Entry:
     """Return one line without its margin: a condition, and a leaf behind the last colon if there is one."""
     test, colon, rest = content.rpartition(":")
-    found = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
-    if found is not None:
+    match = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
+    if match is not None:
         # Weka's REPTree prints apart the records that it pruned with.
-        figures = (None, None) if found["held"] else (found["covered"], found["errors"])
-        return _Entry(line, test.strip(), (rest[: found.start()].strip(), *figures))
+        figures = (None, None) if match["held"] else (match["covered"], match["errors"])
+        return _Entry(line, test.strip(), (rest[: match.start()].strip(), *figures))
     if content.endswith("]") and "[S" in content:
         raise _bad(line, "a subtree is printed apart, as [S1]. Put its lines in its place")
     return _Entry(line, content.removesuffix(":").strip(), None)
@@ -290,23 +293,31 @@ def _entry(line: int, content: str) -> _Entry:
 def _literals(below: Sequence[_Entry], builder: TreeBuilder[int]) -> list[Literal]:
     """Return the conditions of the branches of one split."""
     if len(below) < 2:
-        raise InvalidModelError(f"line {below[0].line} of the printed tree is the only branch of its split. Give all.")
+        raise InvalidModelError(
+            f"line {below[0].line} of the printed tree is the only branch of its split.", remedy="Give all."
+        )
     domain = builder.domain
     tests = [_test(entry, domain) for entry in below]
     name, operators = tests[0][0], [operator for _, operator, _ in tests]
     if any(test[0] != name for test in tests):
-        raise InvalidModelError(f"the branches from line {below[0].line} on test several attributes. Mend the margin.")
+        raise InvalidModelError(
+            f"the branches from line {below[0].line} on test several attributes.", remedy="Mend the margin."
+        )
     builder.attribute(name)
     if len(tests) == 2 and set(operators) in ({"<=", ">"}, {"<", ">="}):
         bounds = [values[0] for _, _, values in tests]
         if bounds[0] != bounds[1] or isinstance(bounds[0], str):
-            raise InvalidModelError(f"the branches from line {below[0].line} on are no opposites. Mend their numbers.")
+            raise InvalidModelError(
+                f"the branches from line {below[0].line} on are no opposites.", remedy="Mend their numbers."
+            )
         return list(sides(name, operators[0], float(bounds[0]), domain))
     if set(operators) == {"=", "!="} and len(tests) == 2 and tests[0][2] == tests[1][2]:
         return [OneOf(name, values, negated=operator == "!=") for _, operator, values in tests]
     seen = [value for _, _, values in tests for value in values]
     if set(operators) != {"="} or len(set(seen)) < len(seen):
-        raise InvalidModelError(f"the branches from line {below[0].line} on do not belong together. Mend them.")
+        raise InvalidModelError(
+            f"the branches from line {below[0].line} on do not belong together.", remedy="Mend them."
+        )
     return [OneOf(name, values) for _, _, values in tests]
 
 
@@ -316,10 +327,10 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     if within and rest.endswith("}"):
         values = [part.strip() for part in rest[:-1].split(",")]
         return name.strip(), "=", tuple(_spelled(name.strip(), value, domain) for value in values)
-    found = OPERATOR.search(entry.test)
-    if found is None or not found.start():
+    match = OPERATOR.search(entry.test)
+    if match is None or not match.start():
         raise _bad(entry.line, f"{entry.test[:60]!r} is not a condition such as 'age <= 40' or 'colour = red'")
-    name, operator, text = entry.test[: found.start()].strip(), found[0], entry.test[found.end() :].strip()
+    name, operator, text = entry.test[: match.start()].strip(), match[0], entry.test[match.end() :].strip()
     if operator in ("=", "!="):
         return name, operator, (_spelled(name, text, domain),)
     if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:

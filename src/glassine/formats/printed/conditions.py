@@ -122,8 +122,8 @@ def _truth(name: str, domain: Domain | None) -> Literal:
         listed = isinstance(attribute, Category) and 1 in attribute.values
         if not listed:
             raise InvalidModelError(
-                f"{name!r} is not binary, so its name alone is no condition. "
-                f"Write a comparison such as '[{name} {'=' if isinstance(attribute, Category) else '<='} ...]'."
+                f"{name!r} is not binary, so its name alone is no condition.",
+                remedy=f"Write a comparison such as '[{name} {'=' if isinstance(attribute, Category) else '<='} ...]'.",
             )
     return binary(name, True)
 
@@ -131,18 +131,18 @@ def _truth(name: str, domain: Domain | None) -> Literal:
 def _value(name: str, text: str, domain: Domain | None) -> Scalar:
     """Return the value of an attribute that a text denotes."""
     quoted = word(text)
-    found: Scalar = plain(text) if quoted is None else quoted
+    typed: Scalar = plain(text) if quoted is None else quoted
     attribute = None if domain is None else domain[name]
     if isinstance(attribute, Category | Binary):
         values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
         wanted = text if quoted is None else quoted
         for value in values:
-            if str(value) == wanted or (value == found and isinstance(value, str) == isinstance(found, str)):
+            if str(value) == wanted or (value == typed and isinstance(value, str) == isinstance(typed, str)):
                 return value
         raise InvalidModelError(f"{wanted!r} is not a value of {name!r}.{near(wanted, map(str, values))}")
-    if isinstance(attribute, Integer | Real) and (isinstance(found, bool | str)):
-        raise InvalidModelError(f"{name!r} is a number, but is compared with {text!r}. Give a number.")
-    return found
+    if isinstance(attribute, Integer | Real) and (isinstance(typed, bool | str)):
+        raise InvalidModelError(f"{name!r} is a number, but is compared with {text!r}.", remedy="Give a number.")
+    return typed
 
 
 def _number(name: str, text: str, domain: Domain | None) -> float:
@@ -151,7 +151,7 @@ def _number(name: str, text: str, domain: Domain | None) -> float:
         raise _cannot(f"{name} ... {text}", f"{text!r} is not a finite number")
     attribute = None if domain is None else domain[name]
     if isinstance(attribute, Category) and any(isinstance(v, str) for v in attribute.values):
-        raise InvalidModelError(f"{name!r} is a category, so it has no order. Write '[{name} in {{...}}]'.")
+        raise InvalidModelError(f"{name!r} is a category, so it has no order.", remedy=f"Write '[{name} in {{...}}]'.")
     return float(value)
 
 
@@ -167,10 +167,10 @@ def _compared(name: str, operator: str, text: str, domain: Domain | None) -> Lit
 def _comparison(text: str, domain: Domain | None) -> tuple[str, str, str] | None:
     """Return the name, the operator and the value of a comparison; a name that is certain is preferred."""
     outside = set(_outside_quotes(text))
-    found = [m for m in OPERATORS.finditer(text) if m.start() in outside and m.start() > 0]
-    if len(found) > MAX_OPERATORS:
+    operators = [m for m in OPERATORS.finditer(text) if m.start() in outside and m.start() > 0]
+    if len(operators) > MAX_OPERATORS:
         raise _cannot(text, f"it has more than {MAX_OPERATORS} operators")
-    parts = [(text[: m.start()].strip(), m[0], text[m.end() :].strip()) for m in found]
+    parts = [(text[: m.start()].strip(), m[0], text[m.end() :].strip()) for m in operators]
     parts = [part for part in parts if part[0] and part[2]]
     certain = [part for part in parts if _known(part[0], domain) is not None]
     for part in (*reversed(certain), *reversed(parts)):
@@ -194,14 +194,14 @@ def _range(text: str, domain: Domain | None) -> Between | None:
 
 
 def _listed(text: str, domain: Domain | None) -> OneOf | None:
-    found = LISTED.fullmatch(text) if text.endswith("}") else None
-    if found is None:
+    match = LISTED.fullmatch(text) if text.endswith("}") else None
+    if match is None:
         return None
-    name = _named(found[1].strip(), domain)
-    parts = _split(found[3], ",") if found[3].strip() else []
+    name = _named(match[1].strip(), domain)
+    parts = _split(match[3], ",") if match[3].strip() else []
     if not all(parts):
         raise _cannot(text, "a value of the list is empty")
-    return OneOf(name, tuple(_value(name, part, domain) for part in parts), negated=bool(found[2]))
+    return OneOf(name, tuple(_value(name, part, domain) for part in parts), negated=bool(match[2]))
 
 
 def condition(text: str, domain: Domain | None) -> Literal:

@@ -73,14 +73,14 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
     nodes = {int(m[1]): _node(m[2], m[3], int(m[1])) for m in NODE.finditer(text)}
     if not nodes:
         raise UnsupportedModelError(
-            "the graph holds no node of a tree of scikit-learn. Give what export_graphviz wrote."
+            "the graph holds no node of a tree of scikit-learn.", remedy="Give what export_graphviz wrote."
         )
     children: dict[int, list[int]] = {key: [] for key in nodes}
-    for found in EDGE.finditer(text):
-        start = int(found[1])
+    for match in EDGE.finditer(text):
+        start = int(match[1])
         if start not in children:
             raise InvalidModelError(f"the graph has an edge from node {start}, which it does not hold.")
-        children[start].append(int(found[2]))
+        children[start].append(int(match[2]))
     regression = any(node.regression for node in nodes.values())
     classes = None if regression else _classes(list(nodes.values()))
     counted = classes is not None and all(_counts(node) is not None for node in nodes.values())
@@ -90,7 +90,7 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
         below = children[key]
         if (len(below), node.test is None) not in ((0, True), (2, False)):
             raise InvalidModelError(
-                f"node {key} of the graph has {len(below)} branches, and a test or none. Export it anew."
+                f"node {key} of the graph has {len(below)} branches, and a test or none.", remedy="Export it anew."
             )
         if node.test is None:
             builder.leaf(key, evidence)
@@ -104,35 +104,39 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
     """Return what a label says: the test first, where there is one, then figures."""
     if marked is not None:
         if re.search(r"&#[xX]?[0-9a-fA-F]{8}", marked):
-            raise InvalidModelError(f"the label of node {key} names no character after '&#'. Export the tree anew.")
+            raise InvalidModelError(
+                f"the label of node {key} names no character after '&#'.", remedy="Export the tree anew."
+            )
         lines = [html.unescape(line).replace('\\"', '"') for line in re.split(r"<br ?/>", marked)]
     else:
         lines = [re.sub(r"\\(.)", r"\1", line) for line in re.split(r"\\n", quoted or "")]
     if lines and re.fullmatch(r"node #[0-9]+", lines[0]):
         del lines[0]
-    found = TEST.fullmatch(lines[0]) if lines else None
+    match = TEST.fullmatch(lines[0]) if lines else None
     figures: dict[str, str] = {}
-    for line in lines[1:] if found is not None else lines:
+    for line in lines[1:] if match is not None else lines:
         name, equals, value = line.partition(" = ")
         if not equals or name in figures:
             raise UnsupportedModelError(
-                f"the label of node {key} cannot be read: {line[:60]!r}. Export the tree with label='all'."
+                f"the label of node {key} cannot be read: {line[:60]!r}.", remedy="Export the tree with label='all'."
             )
         figures[name] = value
     if "value" not in figures:
-        raise UnsupportedModelError(f"the label of node {key} tells no value. Export the tree with label='all'.")
+        raise UnsupportedModelError(
+            f"the label of node {key} tells no value.", remedy="Export the tree with label='all'."
+        )
     numbers = re.findall(NUMBER, figures["value"])
     if not re.fullmatch(rf"\[?{NUMBER}(?:,\s*{NUMBER})*\]?", figures["value"].strip()):
         raise UnsupportedModelError(f"node {key} has the value {figures['value'][:40]!r}; one output is supported.")
     values = tuple(float(number) for number in numbers)
     samples = figures.get("samples", "")
     whole = int(samples) if re.fullmatch(r"[0-9]{1,15}", samples) else None
-    bound = float(found[2]) if found is not None else 0.0
+    bound = float(match[2]) if match is not None else 0.0
     if not all(math.isfinite(number) for number in (*values, bound)):
-        raise InvalidModelError(f"node {key} of the graph holds a number that is not finite. Export it anew.")
+        raise InvalidModelError(f"node {key} of the graph holds a number that is not finite.", remedy="Export it anew.")
     alone = len(values) == 1 and "class" not in figures and not {"gini", "entropy", "log_loss"} & set(figures)
     regression = alone or bool(set(ERRORS) & set(figures))
-    return _Node(None if found is None else (found[1], bound), whole, values, figures.get("class"), regression)
+    return _Node(None if match is None else (match[1], bound), whole, values, figures.get("class"), regression)
 
 
 def _classes(nodes: Sequence[_Node]) -> tuple[Scalar, ...]:

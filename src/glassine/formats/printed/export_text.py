@@ -58,14 +58,14 @@ def _number(text: str, line: int) -> float:
 
 
 def _leaf(text: str, line: int) -> _Leaf:
-    found = LEAF.fullmatch(text)
-    if found:
-        listed = found["weights"]
+    match = LEAF.fullmatch(text)
+    if match:
+        listed = match["weights"]
         weights = None if listed is None else tuple(_number(part, line) for part in listed.split(","))
-        return _Leaf(weights, found["label"], None)
-    found = VALUE.fullmatch(text)
-    if found:
-        return _Leaf(None, None, _number(found["value"], line))
+        return _Leaf(weights, match["label"], None)
+    match = VALUE.fullmatch(text)
+    if match:
+        return _Leaf(None, None, _number(match["value"], line))
     raise _bad(line, f"{text[:60]!r} is neither a condition that lines below depend on, nor a class, nor one value")
 
 
@@ -75,15 +75,16 @@ def _lines(text: str) -> list[tuple[int, int, str]]:
     for line, raw in enumerate(text.splitlines(), start=1):
         if not raw.strip():
             continue
-        found = LINE.fullmatch(raw.rstrip())
-        if found is None:
+        match = LINE.fullmatch(raw.rstrip())
+        if match is None:
             raise _bad(line, f"{raw.strip()[:60]!r} does not start with '|---'")
         if re.search(r"truncated branch of depth [0-9]+$", raw):
             raise UnsupportedModelError(
-                f"line {line} of the exported tree says that a branch is left out. "
-                "Export it again with a larger max_depth, such as export_text(model, max_depth=model.get_depth())."
+                f"line {line} of the exported tree says that a branch is left out.",
+                remedy="Export it again with a larger max_depth, such as export_text(model, "
+                "max_depth=model.get_depth()).",
             )
-        out.append((line, found[1].count("|") + 1, found[2]))
+        out.append((line, match[1].count("|") + 1, match[2]))
     if not out:
         raise UnsupportedModelError("an exported tree needs at least one line, got none.")
     return out
@@ -126,7 +127,9 @@ def _parse(text: str) -> tuple[list[_Leaf | _Split], int]:
             back = len(open_splits[-1].children) == 1
             done = None if back else open_splits.pop().node
     if open_splits:
-        raise UnsupportedModelError(f"the exported tree ends inside a branch, at line {lines[-1][0]}. Give all of it.")
+        raise UnsupportedModelError(
+            f"the exported tree ends inside a branch, at line {lines[-1][0]}.", remedy="Give all of it."
+        )
     return nodes, lines[-1][0]
 
 
@@ -175,12 +178,12 @@ def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, 
     used = dict.fromkeys(node.name for node in nodes if isinstance(node, _Split))
     numbers = [re.fullmatch(r"feature_([0-9]{1,9})", name) for name in used]
     if domain is not None and all(numbers) and not any(name in domain for name in used):
-        places = [int(found[1]) for found in numbers if found]
+        places = [int(match[1]) for match in numbers if match]
         for place in places:
             if place >= len(domain):
                 raise InvalidModelError(
-                    f"the exported tree tests feature number {place}, but the domain has {len(domain)} attributes. "
-                    "Export it with feature_names."
+                    f"the exported tree tests feature number {place}, but the domain has {len(domain)} attributes.",
+                    remedy="Export it with feature_names.",
                 )
         return dict(zip(used, (domain.names[place] for place in places), strict=True))
     return {name: name for name in used}
@@ -234,8 +237,8 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
         require(name, domain, "the exported tree tests")
         if domain is not None and domain[name].missing and name in silent:
             raise InvalidModelError(
-                f"{name!r} can be missing, but an exported text does not say where missing values go. "
-                f"Give the estimator itself, or a skops file; or, {COMPLETE_RECORDS}"
+                f"{name!r} can be missing, but an exported text does not say where missing values go.",
+                remedy=f"Give the estimator itself, or a skops file; or, {COMPLETE_RECORDS}",
             )
     nodes = []
     for node in parsed:

@@ -54,39 +54,41 @@ def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionT
     """
     head = HEAD.search(text)
     rows = [] if head is None else text[head.end() :].splitlines()
-    found: dict[int, Any] = {}
+    by_number: dict[int, Any] = {}
     for raw in rows:
         line = raw.strip()
-        if line.startswith(">") and found:
+        if line.startswith(">") and by_number:
             break
         if not line:
             continue
         row = ROW.fullmatch(line)
-        if row is None or int(row[1]) in found:
-            raise UnsupportedModelError(f"a row of the table of getTree cannot be read: {line[:60]!r}. Give all of it.")
-        found[int(row[1])] = row
-    if not found:
-        raise UnsupportedModelError("the table of getTree has no rows. Give all of it.")
-    labels = [row[7] for row in found.values() if row[6] == LEAF]
+        if row is None or int(row[1]) in by_number:
+            raise UnsupportedModelError(
+                f"a row of the table of getTree cannot be read: {line[:60]!r}.", remedy="Give all of it."
+            )
+        by_number[int(row[1])] = row
+    if not by_number:
+        raise UnsupportedModelError("the table of getTree has no rows.", remedy="Give all of it.")
+    labels = [row[7] for row in by_number.values() if row[6] == LEAF]
     regression = all(re.fullmatch(NUMBER, label) for label in labels) and not any(
-        row[6] != LEAF and row[7] in ("<NA>", "NA") for row in found.values()
+        row[6] != LEAF and row[7] in ("<NA>", "NA") for row in by_number.values()
     )
     classes: tuple[Scalar, ...] | None = None if regression else tuple(sorted({plain(x) for x in labels}, key=str))
     builder: TreeBuilder[int] = TreeBuilder("the table of getTree", domain, silent=True)
-    for key, row in found.items():
+    for key, row in by_number.items():
         if row[6] == LEAF:
             builder.leaf(key, _evidence(row[7], classes))
             continue
         _check(row[4], domain)
         pair = sides(builder.attribute(row[4]), "<=", float(row[5]), domain)
         builder.split(key, pair, (int(row[2]), int(row[3])))
-    return builder.tree(next(iter(found)), classes, "randomForest")
+    return builder.tree(next(iter(by_number)), classes, "randomForest")
 
 
 def _check(name: str, domain: Domain | None) -> None:
     if name.isdigit() and (domain is None or name not in domain):
         raise UnsupportedModelError(
-            "the table numbers its variables. Print it with getTree(forest, k, labelVar = TRUE)."
+            "the table numbers its variables.", remedy="Print it with getTree(forest, k, labelVar = TRUE)."
         )
     if domain is not None and name in domain and isinstance(domain[name], Category):
         raise UnsupportedModelError(

@@ -82,12 +82,14 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
     head = HEAD.search(text)
     if head is None:
         raise UnsupportedModelError(
-            "the text lacks the line 'node), split, n, ...', as those of summary and printcp do. "
-            "Give all that print(fit) printed."
+            "the text lacks the line 'node), split, n, ...', as those of summary and printcp do.",
+            remedy="Give all that print(fit) printed.",
         )
     lines = _lines(text[head.end() :], text[: head.end()].count("\n") + 1)
     if lines.get(1) is None or lines[1].split != "root":
-        raise InvalidModelError("the rpart text lacks its root, 'node 1) root'. Give all that print(fit) printed.")
+        raise InvalidModelError(
+            "the rpart text lacks its root, 'node 1) root'.", remedy="Give all that print(fit) printed."
+        )
     shared = head[2] is not None and any(line.shares is not None for line in lines.values())
     classes = _classes(list(lines.values())) if head[1] == "loss" or shared else None
     by_deviance = head[1] == "deviance"
@@ -99,7 +101,9 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
             continue
         below = [2 * node, 2 * node + 1]
         if not all(child in lines for child in below):
-            raise InvalidModelError(f"node {node} of the rpart text lacks a branch. Give all that print(fit) printed.")
+            raise InvalidModelError(
+                f"node {node} of the rpart text lacks a branch.", remedy="Give all that print(fit) printed."
+            )
         pair = _pair(lines[below[0]].split, lines[below[1]].split, node, domain)
         builder.attribute(pair[0].attribute)
         builder.split(node, pair, below, evidence)
@@ -115,7 +119,7 @@ def _lines(text: str, start: int) -> dict[int, _Line]:
             continue
         node, line = _line(raw.strip(), at)
         if node in out:
-            raise InvalidModelError(f"the rpart text has two nodes {node}. Give the print of one tree.")
+            raise InvalidModelError(f"the rpart text has two nodes {node}.", remedy="Give the print of one tree.")
         out[node] = line
     return out
 
@@ -181,12 +185,14 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_dev
         return Evidence(total=total, value=value, error_rate=0.0 if line.loss == 0 and line.leaf else None)
     label, shares = classes.index(plain(line.yval)), line.shares or ()
     if any(share < 0 for share in shares):
-        raise InvalidModelError(f"node {node} of the rpart text has a negative share. Give what print(fit) printed.")
+        raise InvalidModelError(
+            f"node {node} of the rpart text has a negative share.", remedy="Give what print(fit) printed."
+        )
     whole = None if total is None else whole_counts([share * total for share in shares], total, lambda count: WHOLE)
     if whole and total is not None:
-        told = _deviance(whole) if by_deviance else total - whole[label]
+        lost = _deviance(whole) if by_deviance else total - whole[label]
         near = DIGITS * max(1.0, line.loss) if by_deviance else 0.0
-        if abs(told - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
+        if abs(lost - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
             return Evidence(counts=whole, label=label)
     return Evidence(total=total, label=label, weighted=True)
 
@@ -219,15 +225,17 @@ def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Li
     require(name, domain, "the rpart tree tests")
     lists = [_values(text[len(name) + 1 :], name, domain) for text in (first, second)]
     if set(lists[0]) & set(lists[1]):
-        raise InvalidModelError(f"the branches of node {node} share a value of {name!r}. Give the print of the tree.")
+        raise InvalidModelError(
+            f"the branches of node {node} share a value of {name!r}.", remedy="Give the print of the tree."
+        )
     return OneOf(name, lists[0]), OneOf(name, lists[1])
 
 
 def _listed_name(first: str, second: str, domain: Domain | None) -> str | None:
     """Return the attribute before the equals sign of both branches, one of the domain if there is one."""
     cuts = [m.start() for m in re.finditer("=", first) if m.start() and second.startswith(first[: m.start() + 1])]
-    known = [cut for cut in cuts if domain is not None and first[:cut] in domain]
-    return first[: (known or cuts)[0]] if cuts else None
+    declared = [cut for cut in cuts if domain is not None and first[:cut] in domain]
+    return first[: (declared or cuts)[0]] if cuts else None
 
 
 def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
@@ -240,12 +248,12 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
     rest = text
     while rest:
         # The longest value first: one may hold a comma.
-        found = max((s for s in spelled if rest == s or rest.startswith(s + ",")), key=len, default=None)
-        if found is None:
+        longest = max((s for s in spelled if rest == s or rest.startswith(s + ",")), key=len, default=None)
+        if longest is None:
             wanted = rest.split(",")[0]
             raise InvalidModelError(f"{wanted[:40]!r} is not a value of {name!r}.{near(wanted, spelled)}")
-        out.append(spelled[found])
-        rest = rest[len(found) + 1 :]
+        out.append(spelled[longest])
+        rest = rest[len(longest) + 1 :]
     return tuple(out)
 
 

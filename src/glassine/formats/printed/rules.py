@@ -178,8 +178,8 @@ def _facts(text: str, statement: _Statement) -> None:
         if n > MAX_FACTS:
             raise _Unread(f"a consequent has more than {MAX_FACTS} facts")
         counts, total, error = COUNTS.match(rest), TOTAL.match(rest), ERROR.match(rest)
-        found = counts or total or error
-        if found is None:
+        match = counts or total or error
+        if match is None:
             raise _Unread(f"{rest[:40]!r} is neither '[0 ; 2] examples', '2 examples' nor 'error 12.5%'")
         if counts:
             parts = [part.strip() for part in re.split(r"[;,]", counts[1])]
@@ -195,7 +195,7 @@ def _facts(text: str, statement: _Statement) -> None:
             if not 0 <= share <= 1:
                 raise _Unread(f"an error must lie between 0 and 1, or 0% and 100%, got {error[0]!r}")
             statement.error = share
-        rest = rest[found.end() :].strip()
+        rest = rest[match.end() :].strip()
         if rest.startswith(","):
             rest = rest[1:].strip()
         elif rest:
@@ -267,14 +267,14 @@ def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, .
     counted = [s for s in statements if s.counts is not None]
     if any(s.value is not None for s in statements):
         if labels or counted or headers.classes is not None:
-            raise InvalidModelError("a rule list predicts classes or values, not both. Mend the consequents.")
+            raise InvalidModelError("a rule list predicts classes or values, not both.", remedy="Mend the consequents.")
         return None
     if headers.classes is not None:
         allowed = set(headers.classes)
         for label in labels:
             if label not in allowed:
-                known = ", ".join(repr(name) for name in headers.classes)
-                raise InvalidModelError(f"the label {label!r} is not in the header 'classes:', which lists {known}.")
+                names = ", ".join(repr(name) for name in headers.classes)
+                raise InvalidModelError(f"the label {label!r} is not in the header 'classes:', which lists {names}.")
         return headers.classes
     if all(isinstance(label, bool) for label in labels):
         return (False, True)
@@ -282,8 +282,8 @@ def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, .
         return (0, 1)
     if counted:
         raise InvalidModelError(
-            f"line {counted[0].line} gives counts, but the order of the classes is not known. "
-            "Add a first line such as 'classes: [no] [yes]'."
+            f"line {counted[0].line} gives counts, but the order of the classes is not known.",
+            remedy="Add a first line such as 'classes: [no] [yes]'.",
         )
     return tuple(labels)
 
@@ -295,7 +295,8 @@ def _evidence(statement: _Statement, classes: tuple[Scalar, ...] | None) -> Evid
     if classes is not None and statement.counts is not None and len(statement.counts) != len(classes):
         raise InvalidModelError(
             f"line {statement.line} gives {len(statement.counts)} counts, but the list has {len(classes)} classes, "
-            f"{', '.join(repr(name) for name in classes)}. Give one count a class."
+            f"{', '.join(repr(name) for name in classes)}.",
+            remedy="Give one count a class.",
         )
     try:
         return Evidence(
@@ -349,9 +350,9 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         if not code:
             continue
         try:
-            found = HEADER.match(code)
-            if found and not statements:
-                _header(found, headers)
+            match = HEADER.match(code)
+            if match and not statements:
+                _header(match, headers)
                 continue
             if ended:
                 raise _Unread("nothing may follow the default rule")
@@ -361,12 +362,14 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         except _Unread as error:
             raise UnsupportedModelError(f"line {line} of the rule list cannot be read: {error}.") from None
         except GlassineError as error:
-            raise type(error)(f"line {line} of the rule list: {error}") from None
+            raise error.within(f"line {line} of the rule list") from None
         statements.append(statement)
         if len(statements) > MAX_RULES:
             raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, and line {line} holds one more.")
     if not ended:
-        raise UnsupportedModelError("a rule list must end with a default rule, as in 'else [false]'. Add one.")
+        raise UnsupportedModelError(
+            "a rule list must end with a default rule, as in 'else [false]'.", remedy="Add one."
+        )
     classes = _classes(statements, headers)
     used = tuple(dict.fromkeys(literal.attribute for s in statements for literal in s.antecedent))
     attributes = headers.attributes if headers.attributes is not None else used

@@ -70,16 +70,18 @@ def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleLi
     >>> [str(cell) for cell in rules.cells], rules.classes
     (['a and b', 'c', 'otherwise'], (False, True))
     """
-    found = _found(text)
-    if not found or found[-1][0] is not None or any(rule is None for rule, _ in found[:-1]):
-        raise InvalidModelError("a CORELS list ends with its one default rule, 'else ({label=0})'. Give all of it.")
-    labels = [_label(label) for _, label in found]
+    read = _found(text)
+    if not read or read[-1][0] is not None or any(rule is None for rule, _ in read[:-1]):
+        raise InvalidModelError(
+            "a CORELS list ends with its one default rule, 'else ({label=0})'.", remedy="Give all of it."
+        )
+    labels = [_label(label) for _, label in read]
     classes: tuple[Scalar, ...] = (False, True)
     if not all(isinstance(label, bool) for label in labels):
         classes = tuple(sorted({str(label) for label in labels}))
         labels = [str(label) for label in labels]
     rules = []
-    for (names, _), label in zip(found, labels, strict=True):
+    for (names, _), label in zip(read, labels, strict=True):
         parts = [] if names is None else [name.strip() for name in names.split(",")]
         if any(not part for part in parts):
             raise UnsupportedModelError(f"the CORELS rule {{{(names or '')[:60]}}} holds an empty name.")
@@ -122,13 +124,13 @@ def _literal(name: str, domain: Domain | None) -> Literal:
     if domain is None or name in domain:
         if domain is not None and not isinstance(domain[name], Binary):
             raise InvalidModelError(
-                f"{name!r:.60} is a rule of CORELS, but the domain has it as another kind. Use Binary."
+                f"{name!r:.60} is a rule of CORELS, but the domain has it as another kind.", remedy="Use Binary."
             )
         return binary(name, True)
     attribute, _, value = name.partition(":")
     if attribute in domain and isinstance(domain[attribute], Category):
-        known = domain[attribute]
-        for listed in known.values if isinstance(known, Category) else ():
+        declared = domain[attribute]
+        for listed in declared.values if isinstance(declared, Category) else ():
             if str(listed) == value:
                 return OneOf(attribute, (listed,))
     require(name, domain, "the CORELS list tests")
@@ -157,13 +159,13 @@ def is_corels(obj: object) -> bool:
     return not isinstance(obj, type) and (_fields(obj) is not None or "CorelsClassifier" in names)
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     if isinstance(value, int | np.integer | np.bool_):
         return int(value)
     return None
 
 
-def _rule(entry: Any, number: int, last: bool, names: list[str], domain: Domain | None) -> Rule:
+def _rule(entry: object, number: int, last: bool, names: list[str], domain: Domain | None) -> Rule:
     if not isinstance(entry, Mapping) or not {"antecedents", "prediction"} <= set(entry):
         raise InvalidModelError(f"rule {number} of the CORELS list lacks 'antecedents' or 'prediction'.")
     label = _whole(entry["prediction"])
@@ -189,19 +191,19 @@ def _rule(entry: Any, number: int, last: bool, names: list[str], domain: Domain 
             literals.append(binary(name, value > 0))
     counts = None
     if entry.get("train_labels") is not None:
-        given = entry["train_labels"]
-        if not isinstance(given, list | tuple | np.ndarray):
+        labels = entry["train_labels"]
+        if not isinstance(labels, list | tuple | np.ndarray):
             raise InvalidModelError(
-                f"the labels of rule {number} of the CORELS list must be two counts, got {given!r}."
+                f"the labels of rule {number} of the CORELS list must be two counts, got {labels!r}."
             )
-        found = [_whole(value) for value in given]
-        if len(found) != 2 or any(value is None or value < 0 for value in found):
-            raise InvalidModelError(f"the labels of rule {number} of the CORELS list must be two counts, got {found}.")
-        counts = tuple(value for value in found if value is not None)
+        sizes = [_whole(value) for value in labels]
+        if len(sizes) != 2 or any(value is None or value < 0 for value in sizes):
+            raise InvalidModelError(f"the labels of rule {number} of the CORELS list must be two counts, got {sizes}.")
+        counts = tuple(value for value in sizes if value is not None)
     return Rule(antecedent=tuple(literals), evidence=Evidence(counts=counts, label=label))
 
 
-def rules_from_corels(obj: Any, domain: Domain | None = None) -> RuleList:
+def rules_from_corels(obj: object, domain: Domain | None = None) -> RuleList:
     """Return a CORELS rule list as a plain value.
 
     Parameters
@@ -225,15 +227,17 @@ def rules_from_corels(obj: Any, domain: Domain | None = None) -> RuleList:
     UnsupportedModelError
         If the features are bins that imodels made of numbers.
     """
-    found = _fields(obj)
-    if found is None:
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no rule list 'rl_'. Call fit first.")
+    fields = _fields(obj)
+    if fields is None:
+        raise InvalidModelError(
+            f"{type(obj).__name__} is not fitted: it has no rule list 'rl_'.", remedy="Call fit first."
+        )
     if getattr(obj, "discretizer", None) is not None:
         raise UnsupportedModelError(
-            f"{type(obj).__name__} cut its numeric features into bins of its own. Bin them before fit, and declare the "
-            "bins as binary attributes."
+            f"{type(obj).__name__} cut its numeric features into bins of its own.",
+            remedy="Bin them before fit, and declare the bins as binary attributes.",
         )
-    rules, features = found
+    rules, features = fields
     if not isinstance(features, list | tuple | np.ndarray) or not all(isinstance(name, str) for name in features):
         raise InvalidModelError("the features of a CORELS list must be a list of names.")
     names = [str(name) for name in features]
@@ -273,7 +277,9 @@ def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
         head = re.fullmatch(r"(?:else )?if \[(.+)\]:", line)
         tail = re.fullmatch(r".* = (True|False|0|1)", line)
         if rules and not rules[-1].antecedent:
-            raise UnsupportedModelError(f"line {number} of the CORELS list follows the default rule. Remove it.")
+            raise UnsupportedModelError(
+                f"line {number} of the CORELS list follows the default rule.", remedy="Remove it."
+            )
         if head and antecedent is None:
             antecedent = tuple(condition(part, domain) for part in split_conditions(head[1], domain))
         elif line == "else" and antecedent is None:

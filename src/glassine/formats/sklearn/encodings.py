@@ -218,7 +218,8 @@ class Coded:
         missing = self.missing is not None and goes_left(self.missing, bound, missing_left)
         if any(goes_left(code, bound, missing_left) != missing for code in self.also_missing):
             raise UnsupportedModelError(
-                f"the tree tells None from NaN in {self.attribute!r}, which are both missing. Encode gaps one way."
+                f"the tree tells None from NaN in {self.attribute!r}, which are both missing.",
+                remedy="Encode gaps one way.",
             )
         if self.other is None:
             # Both lists say the same of the values that the encoder knows: take the shorter.
@@ -228,8 +229,8 @@ class Coded:
         attribute = None if domain is None or self.attribute not in domain else domain[self.attribute]
         codes = dict(self.codes)
         # A constant that an imputer fills in is no value of the records: its condition speaks of the gaps.
-        known = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
-        listed = tuple(v for v in sides[listed_left] if v in known or codes[v] != self.missing)
+        declared = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
+        listed = tuple(v for v in sides[listed_left] if v in declared or codes[v] != self.missing)
         left = OneOf(self.attribute, listed, negated=not listed_left, missing=missing)
         return left, left.negate()
 
@@ -290,7 +291,8 @@ class Stepped:
         turns = [i for i in range(1, len(left)) if left[i] != left[i - 1]]
         if len(turns) > 2:
             raise UnsupportedModelError(
-                f"a threshold on the bins of {self.attribute!r} joins several intervals. Use ordinal or one-hot bins."
+                f"a threshold on the bins of {self.attribute!r} joins several intervals.",
+                remedy="Use ordinal or one-hot bins.",
             )
         side = left[turns[0]] if len(turns) == 2 else True
         first, last = (turns[0], turns[1]) if len(turns) == 2 else (0, turns[0]) if left[0] else (turns[0], len(left))

@@ -129,13 +129,13 @@ def _log_chance(n: int, draws: int, different: int) -> float:
         once, twice = (1 - 1 / n) ** draws, (1 - 2 / n) ** draws
         variance = max(n * once + n * (n - 1) * twice - n * n * once * once, 1.0)
         return min(0.0, -math.log(2 * math.pi * variance) / 2 - (different - n + n * once) ** 2 / (2 * variance))
-    held = np.zeros(n + 1)
-    held[0] = 1.0
+    chance = np.zeros(n + 1)
+    chance[0] = 1.0
     again = np.arange(n + 1) / n
     for _ in range(draws):
-        held[1:] = held[1:] * again[1:] + held[:-1] * (1 - again[:-1])
-        held[0] = 0.0
-    return math.log(held[different]) if held[different] > 0 else -math.inf
+        chance[1:] = chance[1:] * again[1:] + chance[:-1] * (1 - again[:-1])
+        chance[0] = 0.0
+    return math.log(chance[different]) if chance[different] > 0 else -math.inf
 
 
 def _are_draws(forest: Any, tables: Sequence[Table]) -> bool:
@@ -152,9 +152,9 @@ def _are_draws(forest: Any, tables: Sequence[Table]) -> bool:
 
 def _n_records(forest: Any, drawn: Sequence[Table]) -> int | None:
     """Return the number of records from which a forest drew."""
-    known = getattr(forest, "_n_samples", None)
-    if isinstance(known, int | np.integer):
-        return int(known)
+    n_samples = getattr(forest, "_n_samples", None)
+    if isinstance(n_samples, int | np.integer):
+        return int(n_samples)
     return int(np.sum(drawn[0])) if getattr(forest, "max_samples", None) is None else None
 
 
@@ -197,15 +197,18 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
         )
     if "BaseSearchCV" in sklearn_names(estimator):
         if not hasattr(estimator, "best_estimator_"):
-            raise InvalidModelError(f"{type(estimator).__name__} is not fitted: it has no best estimator. Call fit.")
+            raise InvalidModelError(
+                f"{type(estimator).__name__} is not fitted: it has no best estimator.", remedy="Call fit."
+            )
         return forest_from_sklearn(estimator.best_estimator_, domain, use_seeds=use_seeds)
     forest = estimator.steps[-1][1] if "Pipeline" in sklearn_names(estimator) else estimator
     members = getattr(forest, "estimators_", None)
     if not members:
-        raise InvalidModelError(f"{type(forest).__name__} is not fitted: it has no trees. Call fit first.")
+        raise InvalidModelError(f"{type(forest).__name__} is not fitted: it has no trees.", remedy="Call fit first.")
     if int(getattr(forest, "n_outputs_", 1)) != 1:
         raise UnsupportedModelError(
-            f"the forest predicts {forest.n_outputs_} outputs at once; one is supported. Fit one forest an output."
+            f"the forest predicts {forest.n_outputs_} outputs at once; one is supported.",
+            remedy="Fit one forest an output.",
         )
     trees = tuple(tree_from_sklearn(_member(estimator, forest, member), domain) for member in members)
     source = f"scikit-learn {type(forest).__name__}"

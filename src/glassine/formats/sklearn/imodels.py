@@ -63,26 +63,28 @@ def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList
     InvalidModelError
         If the default rule is missing, or an attribute can be missing: the text does not say where gaps go.
     """
-    found = []
+    read = []
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip()
         rule = RULE.fullmatch(line)
         if rule is not None:
-            found.append(rule)
+            read.append(rule)
         elif re.match(r"(ELSE|IF)\b", line):
             raise UnsupportedModelError(f"line {number} of the imodels list cannot be read: {line[:60]!r}.")
-    if not found or found[-1]["kind"] or any(not rule["kind"] for rule in found[:-1]):
-        raise InvalidModelError("a printed list of imodels ends with its one ELSE. Give all of it.")
-    classes = _classes(text, [plain(rule["label"]) for rule in found])
+    if not read or read[-1]["kind"] or any(not rule["kind"] for rule in read[:-1]):
+        raise InvalidModelError("a printed list of imodels ends with its one ELSE.", remedy="Give all of it.")
+    classes = _classes(text, [plain(rule["label"]) for rule in read])
     rules = []
-    for rule in found:
+    for rule in read:
         antecedent: tuple[Literal, ...] = ()
         if rule["kind"]:
             name, bound = rule["name"], float(rule["bound"].replace(",", ""))
             require(name, domain, "the imodels list tests")
             refuse_gaps(name, domain, "a printed list of imodels")
             if not math.isfinite(bound):
-                raise InvalidModelError(f"{rule['bound'][:40]!r} is not a finite number. Print the list anew.")
+                raise InvalidModelError(
+                    f"{rule['bound'][:40]!r} is not a finite number.", remedy="Print the list anew."
+                )
             antecedent = (sides(name, OPERATORS[rule["operator"]], bound, domain)[0],)
         rules.append(Rule(antecedent=antecedent, evidence=_printed_evidence(rule, classes)))
     used = dict.fromkeys(literal.attribute for entry in rules for literal in entry.antecedent)
@@ -124,13 +126,13 @@ def is_imodels_list(obj: object) -> bool:
     return isinstance(rules, list) and bool(rules) and all(isinstance(r, Mapping) and "val" in r for r in rules)
 
 
-def _size(value: Any, what: str) -> int:
+def _size(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not value >= 0:
         raise InvalidModelError(f"{what} must be a whole number of at least 0, got {value!r}.")
     return int(value)
 
 
-def _evidence(share: Any, size: int, what: str) -> Evidence:
+def _evidence(share: object, size: int, what: str) -> Evidence:
     """Return the evidence of a rule that captured records of which a share is of the second class."""
     if not isinstance(share, int | float | np.number):
         raise InvalidModelError(f"{what} predicts {share!r}, which is not a number.")
@@ -149,7 +151,7 @@ def _evidence(share: Any, size: int, what: str) -> Evidence:
 def _split(entry: Mapping[str, Any], what: str, domain: Domain | None) -> tuple[Literal, Evidence]:
     for key in ("col", "cutoff", "val_right", "num_pts_right", "num_pts"):
         if key not in entry:
-            raise InvalidModelError(f"{what} lacks {key!r}. Read lists of imodels 1.3 or later.")
+            raise InvalidModelError(f"{what} lacks {key!r}.", remedy="Read lists of imodels 1.3 or later.")
     name, cutoff = str(entry["col"]), entry["cutoff"]
     require(name, domain, f"{what} tests")
     if not isinstance(cutoff, int | float | np.number) or not math.isfinite(cutoff):
@@ -182,13 +184,15 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
     """
     stored = getattr(obj, "rules_", None)
     if not isinstance(stored, list) or not stored or not all(isinstance(entry, Mapping) for entry in stored):
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'rules_'. Call fit first.")
+        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'rules_'.", remedy="Call fit first.")
     rules = []
     left: int | None = None
     for i, entry in enumerate(stored, start=1):
         what = f"rule {i} of the imodels list"
         if left is not None and _size(entry.get("num_pts", left), what) != left:
-            raise InvalidModelError(f"{what} is given {entry['num_pts']} records, but {left} are left. Fit it again.")
+            raise InvalidModelError(
+                f"{what} is given {entry['num_pts']} records, but {left} are left.", remedy="Fit it again."
+            )
         if i < len(stored):
             literal, evidence = _split(entry, what, domain)
             left = _size(entry["num_pts"], what) - (evidence.size or 0)

@@ -90,7 +90,7 @@ class _Feature:
         return self.levels[min(order, len(self.levels)) - 1]
 
 
-def is_interpret_ebm(obj: Any) -> bool:
+def is_interpret_ebm(obj: object) -> bool:
     """Return whether an object is an explainable boosting machine of interpret, by the names of its classes."""
     return not isinstance(obj, type) and any(
         kind.__name__.removeprefix("DP") in CLASSES and kind.__module__.split(".")[0] == "interpret"
@@ -103,7 +103,7 @@ def is_interpret_json(data: Any) -> bool:
     return isinstance(data, dict) and isinstance(data.get("ebm"), dict) and "schema" not in data
 
 
-def additive_from_interpret(obj: Any, domain: Domain | None = None) -> AdditiveModel:
+def additive_from_interpret(obj: object, domain: Domain | None = None) -> AdditiveModel:
     """Return an explainable boosting machine of interpret as an additive model.
 
     Scores are those of interpret to the last digits, since the same numbers are added. Cuts keep their side: a value on
@@ -148,7 +148,7 @@ def additive_from_interpret(obj: Any, domain: Domain | None = None) -> AdditiveM
     )
 
 
-def extras_of_interpret(obj: Any) -> EbmExtras:
+def extras_of_interpret(obj: object) -> EbmExtras:
     """Return what an explainable boosting machine, or its JSON, publishes beside the model.
 
     Raises
@@ -183,7 +183,7 @@ def _ebm(obj: Any) -> dict[str, Any]:
     data = obj
     if not isinstance(obj, Mapping):
         if not getattr(obj, "has_fitted_", hasattr(obj, "term_scores_")):
-            raise InvalidModelError(f"the {type(obj).__name__} is not fitted. Fit it first.")
+            raise InvalidModelError(f"the {type(obj).__name__} is not fitted.", remedy="Fit it first.")
         try:
             with warnings.catch_warnings():
                 # interpret warns that its format may change, which the reader checks for itself.
@@ -222,12 +222,13 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     link = output.get("link", "")
     if not isinstance(link, str) or link not in LINKS:
         raise UnsupportedModelError(
-            f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}. Fit with log_loss or rmse."
+            f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}.",
+            remedy="Fit with log_loss or rmse.",
         )
     classes = None
     if LINKS[link] != "identity":
-        given = listed(output, "classes", "the output")
-        classes = tuple(_plain(label) for label in given)
+        names = listed(output, "classes", "the output")
+        classes = tuple(_plain(label) for label in names)
         if not all(is_scalar(label) for label in classes):
             raise InvalidModelError("the classes must be strings, finite numbers or Booleans.")
     return LINKS[link], classes
@@ -273,12 +274,12 @@ def _groups(level: list[Any], name: str, domain: Domain | None) -> tuple[tuple[S
     if not all(isinstance(value, str) for value in names):
         raise InvalidModelError(f"the categories of {name!r} must be texts.")
     declared = domain[name] if domain is not None and name in domain else None
-    known: dict[str, Scalar] = {}
+    spelled: dict[str, Scalar] = {}
     if isinstance(declared, Category):
-        known = {_spelled(value): value for value in reversed(declared.values)}
+        spelled = {_spelled(value): value for value in reversed(declared.values)}
     elif all(_number_of(value) is not None for value in names):
-        known = {value: _number_of(value) or 0 for value in names}
-    return tuple(tuple(known.get(str(value), str(value)) for value in group) for group in groups)
+        spelled = {value: _number_of(value) or 0 for value in names}
+    return tuple(tuple(spelled.get(str(value), str(value)) for value in group) for group in groups)
 
 
 def _spelled(value: Scalar) -> str:
@@ -303,7 +304,7 @@ def _number_of(spelled: str) -> int | float | None:
 def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, ...]:
     where = {feature.name: feature for feature in features}
     if len(where) < len(features):
-        raise InvalidModelError("two features have one name. Give each a name of its own.")
+        raise InvalidModelError("two features have one name.", remedy="Give each a name of its own.")
     raw = []
     for i, entry in enumerate(listed(data, "terms", "the model"), start=1):
         what = f"term {i}"
@@ -313,7 +314,9 @@ def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, 
         if not names or not all(isinstance(name, str) and name in where for name in names):
             raise InvalidModelError(f"{what} must name features of the model.")
         if len(names) > 2:
-            raise UnsupportedModelError(f"{what} has {len(names)} attributes; at most 2 are read. Fit pairs only.")
+            raise UnsupportedModelError(
+                f"{what} has {len(names)} attributes; at most 2 are read.", remedy="Fit pairs only."
+            )
         used = [where[name] for name in names]
         shape = tuple(len(feature.level(len(used))) + (3 if feature.numeric else 2) for feature in used)
         scores = _tensor(entry.get("scores"), f"the scores of {what}", len(used), len(used) + 1)
@@ -324,8 +327,8 @@ def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, 
             if array is not None and array.shape[: len(used)] != shape:
                 raise InvalidModelError(f"{what} must have {shape} scores and weights by its bins, got {array.shape}.")
         raw.append((used, scores if scores.ndim > len(used) else scores[..., None], weights))
-    apart = _apart(raw)
-    return tuple(_term(used, scores, weights, apart) for used, scores, weights in raw)
+    separate = _apart(raw)
+    return tuple(_term(used, scores, weights, separate) for used, scores, weights in raw)
 
 
 Raw = tuple[list[_Feature], Array, Array | None]
@@ -337,35 +340,35 @@ def _apart(raw: list[Raw]) -> set[str]:
     Each categorical axis starts with the missing values and ends with the others. Where both are alike, and nobody is
     in them, one bin says as much.
     """
-    found: set[str] = set()
+    separate: set[str] = set()
     for used, scores, weights in raw:
         for axis, feature in enumerate(used):
             if not feature.numeric and (
                 not np.array_equal(*(np.take(scores, at, axis=axis) for at in (0, -1)))
                 or (weights is not None and any(np.take(weights, at, axis=axis).any() for at in (0, -1)))
             ):
-                found.add(feature.name)
-    return found
+                separate.add(feature.name)
+    return separate
 
 
-def _term(used: list[_Feature], scores: Array, weights: Array | None, apart: set[str]) -> Term:
+def _term(used: list[_Feature], scores: Array, weights: Array | None, separate: set[str]) -> Term:
     for axis, feature in enumerate(used):
         # Missing values come behind the others here; the last bin of a category is for values never seen.
         unseen = scores.shape[axis] - 1
-        order = [*range(1, unseen), 0, *([unseen] if feature.name in apart else [])]
+        order = [*range(1, unseen), 0, *([unseen] if feature.name in separate else [])]
         scores = np.take(scores, order, axis=axis)
         if weights is not None:
-            gone = 0.0 if feature.name in apart else np.take(weights, [unseen], axis=axis)
+            gone = 0.0 if feature.name in separate else np.take(weights, [unseen], axis=axis)
             weights = np.take(weights, order, axis=axis)
             weights[(slice(None),) * axis + (slice(-1, None),)] += gone
-    return Term(bins=tuple(_bins(feature, len(used), apart) for feature in used), scores=scores, weights=weights)
+    return Term(bins=tuple(_bins(feature, len(used), separate) for feature in used), scores=scores, weights=weights)
 
 
-def _bins(feature: _Feature, order: int, apart: set[str]) -> Bins:
+def _bins(feature: _Feature, order: int, separate: set[str]) -> Bins:
     if feature.numeric:
         return NumericBins(feature.name, feature.level(order), "left", feature.bounds)
     groups = feature.level(order)
-    return CategoryBins(feature.name, (*groups, (None,)) if feature.name in apart else groups)
+    return CategoryBins(feature.name, (*groups, (None,)) if feature.name in separate else groups)
 
 
 def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regression: bool) -> Guarantee | None:
@@ -373,12 +376,14 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
     scale = data.get("noise_scale_binning")
     if scale is None and data.get("noise_scale_boosting") is None:
         return None
-    given = data.get("implementation_params")
-    params = given if isinstance(given, dict) else {}
+    settings = data.get("implementation_params")
+    params = settings if isinstance(settings, dict) else {}
     epsilon, delta = _number(params.get("epsilon")), _number(params.get("delta"))
     caveats = [TAKEN_OVER]
     if epsilon is None or delta is None:
-        raise InvalidModelError("a private machine must tell its epsilon and delta. Write it with detail='all'.")
+        raise InvalidModelError(
+            "a private machine must tell its epsilon and delta.", remedy="Write it with detail='all'."
+        )
     named = [feature.name for feature in features if not feature.numeric]
     if named:
         caveats.append(f"the categories of {_some(named)} were named by the data, whoever has them")
@@ -400,7 +405,7 @@ def _some(names: list[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -417,12 +422,12 @@ def _range(entry: dict[str, Any], low: str, high: str) -> tuple[float, float] | 
     return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
 
 
-def _tensor(given: Any, what: str, least: int, most: int | None = None) -> Array:
+def _tensor(values: object, what: str, least: int, most: int | None = None) -> Array:
     """Return finite numbers in lists nested ``least`` to ``most`` deep."""
     try:
-        if not isinstance(given, list):
+        if not isinstance(values, list):
             raise TypeError
-        array = np.array(given)
+        array = np.array(values)
         if array.size and array.dtype.kind not in "fiu":
             raise TypeError
         array = array.astype(np.float64)

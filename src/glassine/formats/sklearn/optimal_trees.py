@@ -24,16 +24,16 @@ WHOLE = 1e-6
 MOST_NODES = 10**6
 
 
-def _class_names(obj: Any) -> set[str]:
+def _class_names(obj: object) -> set[str]:
     return {kind.__name__ for kind in type(obj).__mro__}
 
 
-def is_streed(obj: Any) -> bool:
+def is_streed(obj: object) -> bool:
     """Return whether an object is a tree of pystreed."""
     return not isinstance(obj, type) and "BaseSTreeDSolver" in _class_names(obj)
 
 
-def is_dl85(obj: Any) -> bool:
+def is_dl85(obj: object) -> bool:
     """Return whether an object is a tree of pydl8.5."""
     return not isinstance(obj, type) and bool({"DL85Classifier", "DL85Predictor"} & _class_names(obj))
 
@@ -67,7 +67,7 @@ def tree_from_streed(estimator: Any, domain: Domain | None = None) -> DecisionTr
         )
     root = getattr(estimator, "tree_", None)
     if root is None:
-        raise InvalidModelError(f"the {type(estimator).__name__} is not fitted. Fit it first.")
+        raise InvalidModelError(f"the {type(estimator).__name__} is not fitted.", remedy="Fit it first.")
     classes: tuple[Scalar, ...] | None = None
     if "STreeDClassifier" in kinds:
         classes = tuple(scalar(name, "a class") for name in np.ravel(estimator.classes_))
@@ -107,8 +107,8 @@ def _streed_tests(estimator: Any, domain: Domain | None) -> tuple[list[tuple[Lit
     binarizer = getattr(estimator, "binarizer_", None)
     if binarizer is None:
         listed = getattr(estimator, "feature_names_in_", None)
-        given = None if listed is None else [str(name) for name in listed]
-        names = feature_names(given, int(estimator.n_features_in_), domain, "the tree of pystreed")
+        own = None if listed is None else [str(name) for name in listed]
+        names = feature_names(own, int(estimator.n_features_in_), domain, "the tree of pystreed")
         return [_dummy(name, domain) for name in names], names
     columns = [*binarizer.binary_columns, *binarizer.categorical_columns, *binarizer.continuous_columns]
     width = 1 + max((c for c in columns if isinstance(c, int | np.integer)), default=-1)
@@ -175,10 +175,12 @@ def tree_from_dl85(estimator: Any, domain: Domain | None = None) -> DecisionTree
     """
     root = getattr(estimator, "tree_", None)
     if not isinstance(root, dict):
-        raise InvalidModelError(f"the {type(estimator).__name__} is not fitted, or found no tree. Fit it first.")
-    told = getattr(estimator, "n_features_in_", None)
+        raise InvalidModelError(
+            f"the {type(estimator).__name__} is not fitted, or found no tree.", remedy="Fit it first."
+        )
+    n_features = getattr(estimator, "n_features_in_", None)
     # Releases that keep no number of features leave those behind the last tested one to the domain.
-    width = max(_dl85_width(root), 0 if domain is None else len(domain)) if told is None else int(told)
+    width = max(_dl85_width(root), 0 if domain is None else len(domain)) if n_features is None else int(n_features)
     names = feature_names(None, width, domain, "the tree of pydl8.5")
     classes = tuple(scalar(name, "a class") for name in np.ravel(getattr(estimator, "classes_", ())))
     if not classes:

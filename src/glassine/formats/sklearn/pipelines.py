@@ -26,19 +26,23 @@ def _array(values: Any, n: int, default: float, what: str) -> list[float]:
     """Return one finite number a column; None stands for the default everywhere."""
     out = [default] * n if values is None else [float(v) for v in np.ravel(values)]
     if len(out) != n or not all(math.isfinite(v) for v in out):
-        raise InvalidModelError(f"{what} must hold {n} finite numbers, got {len(out)}. Fit the pipeline again.")
+        raise InvalidModelError(
+            f"{what} must hold {n} finite numbers, got {len(out)}.", remedy="Fit the pipeline again."
+        )
     return out
 
 
 def _positive(values: list[float], what: str) -> list[float]:
     if not all(v > 0 for v in values):
-        raise InvalidModelError(f"{what} must be positive, got {min(values)}. Fit the pipeline again.")
+        raise InvalidModelError(f"{what} must be positive, got {min(values)}.", remedy="Fit the pipeline again.")
     return values
 
 
 def _unscaled(column: Column, where: str) -> Number:
     if not isinstance(column, Number) or column.steps:
-        raise UnsupportedModelError(f"{where} encodes a column that was encoded or scaled before. Encode it first.")
+        raise UnsupportedModelError(
+            f"{where} encodes a column that was encoded or scaled before.", remedy="Encode it first."
+        )
     return column
 
 
@@ -127,7 +131,8 @@ def _indicators(step: Any, columns: Columns) -> Columns:
 def _impute(step: Any, columns: Columns, where: str) -> Columns:
     if not is_gap(step.missing_values):
         raise UnsupportedModelError(
-            f"{where} replaces {step.missing_values!r}, not missing values. Mark gaps as NaN before the pipeline."
+            f"{where} replaces {step.missing_values!r}, not missing values.",
+            remedy="Mark gaps as NaN before the pipeline.",
         )
     if len(step.statistics_) != len(columns):
         raise InvalidModelError(f"{where} was fitted on {len(step.statistics_)} columns, but gets {len(columns)}.")
@@ -171,8 +176,8 @@ def _identity(step: Any, columns: Columns, where: str) -> Columns:
     if step.func is not None:
         name = getattr(step.func, "__name__", "a function")
         raise UnsupportedModelError(
-            f"{where} applies {name!r}, which cannot be inverted from outside. Apply it before the pipeline, "
-            "and declare its result as the attribute."
+            f"{where} applies {name!r}, which cannot be inverted from outside.",
+            remedy="Apply it before the pipeline, and declare its result as the attribute.",
         )
     return columns
 
@@ -188,7 +193,7 @@ def _pick(selection: Any, columns: Columns, names: list[str], where: str) -> Col
         ]
         return columns[bounds[0] : bounds[1] : selection.step]
     if callable(selection):
-        raise UnsupportedModelError(f"{where} selects its columns by a function. List their names instead.")
+        raise UnsupportedModelError(f"{where} selects its columns by a function.", remedy="List their names instead.")
     chosen = list(np.ravel(selection)) if not isinstance(selection, list) else selection
     if chosen and all(isinstance(c, bool | np.bool_) for c in chosen):
         return [column for column, keep in zip(columns, chosen, strict=True) if keep]
@@ -268,15 +273,18 @@ def through(step: Any, columns: Columns, where: str) -> Columns:
     if not kinds:
         raise UnsupportedModelError(
             f"{where} is a {type(step).__name__}, whose columns are not functions of one attribute each, or which is "
-            f"not known. Fit the tree without it, or use {', '.join(SUPPORTED)}."
+            "not known.",
+            remedy=f"Fit the tree without it, or use {', '.join(SUPPORTED)}.",
         )
     width = getattr(step, "n_features_in_", None)
     if width is not None and int(width) != len(columns):
-        raise InvalidModelError(f"{where} was fitted on {width} columns, but gets {len(columns)}. Fit it again.")
+        raise InvalidModelError(
+            f"{where} was fitted on {width} columns, but gets {len(columns)}.", remedy="Fit it again."
+        )
     try:
         return READERS[kinds[0]](step, columns, where)
     except AttributeError as error:
-        raise InvalidModelError(f"{where} is not fitted: {error}. Fit the pipeline first.") from None
+        raise InvalidModelError(f"{where} is not fitted: {error}.", remedy="Fit the pipeline first.") from None
     except (TypeError, IndexError, OverflowError) as error:
         raise InvalidModelError(f"{where} holds values that it cannot have: {error}.") from None
     except ValueError as error:

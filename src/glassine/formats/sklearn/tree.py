@@ -132,8 +132,8 @@ ARRAYS = ("children_left", "children_right", "feature", "threshold", "n_node_sam
 
 def is_sklearn_tree(obj: object) -> bool:
     """Return whether an object is a scikit-learn tree, a pipeline, a search or an ensemble."""
-    known = {*TREES, *SEARCHES, *ENSEMBLES, "Pipeline"}
-    return not isinstance(obj, type) and not known.isdisjoint(sklearn_names(obj))
+    names = {*TREES, *SEARCHES, *ENSEMBLES, "Pipeline"}
+    return not isinstance(obj, type) and not names.isdisjoint(sklearn_names(obj))
 
 
 def _fitted(estimator: Any, attribute: str) -> Any:
@@ -141,7 +141,7 @@ def _fitted(estimator: Any, attribute: str) -> Any:
         return getattr(estimator, attribute)
     except (AttributeError, ValueError):
         raise InvalidModelError(
-            f"{type(estimator).__name__} is not fitted: it has no {attribute!r}. Call fit first."
+            f"{type(estimator).__name__} is not fitted: it has no {attribute!r}.", remedy="Call fit first."
         ) from None
 
 
@@ -157,8 +157,8 @@ def _names(estimator: Any, width: int, domain: Domain | None) -> tuple[str, ...]
         if len(domain) == width:
             return domain.names
         raise InvalidModelError(
-            f"the estimator does not name its {width} features, and the domain has {len(domain)} attributes. "
-            "Fit on a data frame, or give a domain with one attribute a feature, in order."
+            f"the estimator does not name its {width} features, and the domain has {len(domain)} attributes.",
+            remedy="Fit on a data frame, or give a domain with one attribute a feature, in order.",
         )
     return tuple(f"x{i}" for i in range(width))
 
@@ -191,7 +191,8 @@ class _Arrays:
         tree = _fitted(estimator, "tree_")
         if int(getattr(estimator, "n_outputs_", 1)) != 1 or tree.n_outputs != 1:
             raise UnsupportedModelError(
-                f"the tree predicts {tree.n_outputs} outputs at once; one is supported. Fit one tree an output."
+                f"the tree predicts {tree.n_outputs} outputs at once; one is supported.",
+                remedy="Fit one tree an output.",
             )
         if not 0 < tree.node_count <= tree.capacity:
             raise InvalidModelError(f"the tree claims {tree.node_count} nodes, but holds {tree.capacity}.")
@@ -323,8 +324,8 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
         return tree_from_sklearn(_fitted(estimator, "best_estimator_"), domain)
     if set(ENSEMBLES) & set(kinds):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time. "
-            "Give one member, for example as_model(model.estimators_[0], domain)."
+            f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",
+            remedy="Give one member, for example as_model(model.estimators_[0], domain).",
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
         raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")
@@ -332,7 +333,7 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
     for name in names:
         require(name, domain, "the estimator was fitted on")
     if len(set(names)) < len(names):
-        raise InvalidModelError("the estimator was fitted on two columns of one name. Rename one.")
+        raise InvalidModelError("the estimator was fitted on two columns of one name.", remedy="Rename one.")
     arrays = _Arrays(tree)
     if int(tree.tree_.n_features) != len(columns):
         raise InvalidModelError(

@@ -58,7 +58,9 @@ class Encoder:
         }
         for name, values in compared.items():
             if len({isinstance(v, str) for v in values}) > 1:
-                raise UnsupportedModelError(f"{name!r} is compared with both texts and numbers. Recode its values.")
+                raise UnsupportedModelError(
+                    f"{name!r} is compared with both texts and numbers.", remedy="Recode its values."
+                )
         self.words = {name for name, values in compared.items() if self._has_words(name, values, domain)}
         self.numbers: list[str] = []
         self.lists: list[OneOf] = []
@@ -81,7 +83,8 @@ class Encoder:
         if any(isinstance(lit, Between) for lit in self.model.literals if lit.attribute == name):
             return False
         raise UnsupportedModelError(
-            f"the model asks only whether {name!r} is missing, not whether it is a text or a number. Give the domain."
+            f"the model asks only whether {name!r} is missing, not whether it is a text or a number.",
+            remedy="Give the domain.",
         )
 
     @property
@@ -93,9 +96,9 @@ class Encoder:
         """Return the thresholds that hold together exactly where a literal, not negated if it has two bounds, holds."""
         if isinstance(literal, OneOf):
             if literal.attribute in self.dummies and set(literal.values) == {1}:
-                held: Side = "left" if literal.negated else "right"
+                side_of: Side = "left" if literal.negated else "right"
                 column = self.numbers.index(literal.attribute)
-                return [Test(column, 0.5, held, held if literal.missing else other(held))]
+                return [Test(column, 0.5, side_of, side_of if literal.missing else other(side_of))]
             column = len(self.numbers) + self.lists.index(_listing(literal))
             # A list of no value has one that stands in for it, of code 0: only gaps have codes above.
             listed = -0.5 if literal.values else 0.5
@@ -105,11 +108,11 @@ class Encoder:
         out = []
         for bound, side in bounds:
             if math.isfinite(bound):
-                held = other(side) if literal.negated else side
-                out.append(Test(column, bound, held, held if literal.missing else other(held)))
+                side_of = other(side) if literal.negated else side
+                out.append(Test(column, bound, side_of, side_of if literal.missing else other(side_of)))
         if not out:  # present or not: every number lies below infinity
-            held = "right" if literal.negated else "left"
-            out.append(Test(column, math.inf, held, held if literal.missing else other(held)))
+            side_of = "right" if literal.negated else "left"
+            out.append(Test(column, math.inf, side_of, side_of if literal.missing else other(side_of)))
         return out
 
     def fitted(self) -> Any:
@@ -219,7 +222,9 @@ def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> 
     check_domain(model, domain)
     for i, outcome in enumerate(outcomes(model), start=1):
         if outcome is None:
-            raise UnsupportedModelError(f"part {i} predicts nothing, but every leaf of scikit-learn must. Label it.")
+            raise UnsupportedModelError(
+                f"part {i} predicts nothing, but every leaf of scikit-learn must.", remedy="Label it."
+            )
     encoder = Encoder(model, domain)
     fitted = _stump(model, encoder.width)
     fitted.tree_ = grow(model, encoder, fitted)
@@ -235,7 +240,9 @@ def _stump(model: DecisionTree | RuleList, width: int) -> Any:
     if model.classes is None:
         return DecisionTreeRegressor().fit(np.zeros((1, width)), [0.0])
     if len({isinstance(label, str) for label in model.classes}) > 1:
-        raise UnsupportedModelError("the classes are texts and numbers, which scikit-learn does not mix. Rename them.")
+        raise UnsupportedModelError(
+            "the classes are texts and numbers, which scikit-learn does not mix.", remedy="Rename them."
+        )
     fitted = DecisionTreeClassifier().fit(np.zeros((len(model.classes), width)), range(len(model.classes)))
     fitted.classes_ = np.unique(np.array(model.classes))  # sorted, as fitting would have left them
     return fitted
@@ -274,7 +281,8 @@ class _Builder:
         if len(self.tests) == MOST_NODES:
             raise UnsupportedModelError(
                 f"as a scikit-learn tree the model would need more than {MOST_NODES:,} nodes, because conditions with "
-                "several parts repeat what follows them. Write SQL or Python instead."
+                "several parts repeat what follows them.",
+                remedy="Write SQL or Python instead.",
             )
         self.tests.append(None)
         self.children.append((-1, -1))
@@ -286,22 +294,22 @@ class _Builder:
         stack: list[tuple[int, State]] = [(0, (0, 0))]
         while stack:
             node, state = stack.pop()
-            found = _next(self.model, state)
-            if isinstance(found, int):
-                self.part[node] = found
+            next_ = _next(self.model, state)
+            if isinstance(next_, int):
+                self.part[node] = next_
                 continue
-            literal, held, rest = found
+            literal, inside, rest = next_
             if isinstance(literal, Between) and literal.negated:
-                literal, held, rest = literal.negate(), rest, held
+                literal, inside, rest = literal.negate(), rest, inside
             tests = self.encoder.tests(literal)
             for test in tests:
                 last = test is tests[-1]
-                yes, no = self.place(held if last else None), self.place(rest)
+                yes, no = self.place(inside if last else None), self.place(rest)
                 self.tests[node] = test
                 self.children[node] = (yes, no) if test.holds == "left" else (no, yes)
                 stack.append((no, rest))
                 if last:
-                    stack.append((yes, held))
+                    stack.append((yes, inside))
                 node = yes
 
 
@@ -350,7 +358,7 @@ def _summaries(
         order.append(node)
         depth = max(depth, level)
         stack += [(child, level + 1) for child in builder.children[node] if child >= 0]
-    known = (
+    probabilities = (
         {}
         if model.classes is None
         else dict(zip((cell.node for cell in model.cells), cell_probabilities(model), strict=True))
@@ -360,7 +368,9 @@ def _summaries(
         if builder.part[node] >= 0:
             evidence = _evidence(model, builder.part[node])
             sizes[node] = evidence.size or 0
-            values[node] = evidence.value if columns is None else _weights(evidence, known[builder.part[node]], columns)
+            values[node] = (
+                evidence.value if columns is None else _weights(evidence, probabilities[builder.part[node]], columns)
+            )
             continue
         below = list(builder.children[node])
         sizes[node] = sizes[below].sum()
@@ -373,13 +383,15 @@ def _evidence(model: DecisionTree | RuleList, part: int) -> Evidence:
     return model.rules[part].evidence if isinstance(model, RuleList) else model.nodes[part].evidence
 
 
-def _weights(evidence: Evidence, known: tuple[float, ...] | None, columns: list[int]) -> npt.NDArray[np.float64]:
+def _weights(
+    evidence: Evidence, probabilities: tuple[float, ...] | None, columns: list[int]
+) -> npt.NDArray[np.float64]:
     """Return the shares of the classes in scikit-learn's order, the prediction's the largest."""
     label = evidence.prediction
     out = np.zeros(len(columns))
     at = columns[label if label is not None else 0]
-    if known is not None:
-        out[columns] = known
+    if probabilities is not None:
+        out[columns] = probabilities
         if (out == out[at]).sum() > 1:
             out[at] += TIE
         if int(out.argmax()) == at:
@@ -404,7 +416,7 @@ def _stored(model: DecisionTree | RuleList, domain: Domain | None, *, extension:
         from skops import io
     except ImportError:
         raise UnsupportedModelError(
-            "writing skops files needs the package skops. Install it with pip install 'glassine[formats]'."
+            "writing skops files needs the package skops.", remedy="Install it with pip install 'glassine[formats]'."
         ) from None
     return bytes(io.dumps(pipeline))
 

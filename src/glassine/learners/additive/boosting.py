@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError
-from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
+from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.additive.budget import RESERVED, GaussianBudget, Portion, usable
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
 from glassine.learners.additive.records import Binned
-from glassine.learners.additive.sums import (
-    binary_units,
-    class_units,
-    exponential_table,
-    logistic_table,
-    number_units,
-    start_scores,
-)
+from glassine.learners.additive.sums import Loss, residuals, start_scores
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
@@ -80,11 +73,11 @@ class Interactions:
         return [list(pair) for pair in self.named] if self.named else self.parameter
 
 
-NO_INTERACTIONS = Interactions()
+NO_INTERACTIONS: Interactions = Interactions()
 """No pairs."""
 
 
-def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
+def check_interactions(interactions: Any, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
     """Return the wish for pairs.
 
     Parameters
@@ -102,31 +95,42 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
         If it is something else, a pair names an unknown attribute or one twice, stands twice, or holds an attribute
         whose scores must be in order.
     """
-    if isinstance(given, str):
-        if given != "auto":
-            raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+    if isinstance(interactions, str):
+        if interactions != "auto":
+            raise InvalidParameterError(
+                f"{parameter('interactions')} must be a number, 'auto' or pairs of attributes, got {interactions!r}."
+            )
         return Interactions(number=None)
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if not 0 <= given <= MOST:
-            raise InvalidParameterError(f"interactions must be a number in [0, {MOST}], got {given}. Use 'auto'.")
-        return Interactions(number=int(given))
-    if isinstance(given, bool | dict) or not isinstance(given, Iterable):
-        raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+    if isinstance(interactions, int | np.integer) and not isinstance(interactions, bool):
+        if not 0 <= interactions <= MOST:
+            raise InvalidParameterError(
+                f"{parameter('interactions')} must be a number in [0, {MOST}], got {interactions}.",
+                remedy="Use 'auto'.",
+            )
+        return Interactions(number=int(interactions))
+    if isinstance(interactions, bool | dict) or not isinstance(interactions, Iterable):
+        raise InvalidParameterError(
+            f"{parameter('interactions')} must be a number, 'auto' or pairs of attributes, got {interactions!r}."
+        )
     named: list[tuple[str, str]] = []
-    for pair in given:
+    for pair in interactions:
         names = tuple(pair) if isinstance(pair, list | tuple) else ()
         if len(names) != 2 or not all(isinstance(name, str) and name in domain for name in names):
             raise InvalidParameterError(
-                f"interactions must name pairs of attributes of the domain, such as ({domain.names[0]!r}, ...), "
+                f"{parameter('interactions')} must name pairs of attributes of the domain, such as "
+                f"({domain.names[0]!r}, ...), "
                 f"got {pair!r}."
             )
         if names[0] == names[1] or any(set(names) == set(old) for old in named):
-            raise InvalidParameterError(f"interactions must name two attributes, each pair once, got {pair!r}.")
-        held = [name for name in names if name in ordered]
-        if held:
             raise InvalidParameterError(
-                f"interactions name {held[0]!r}, whose scores must be in order: a pair would break the order. Leave "
-                "one of the two out."
+                f"{parameter('interactions')} must name two attributes, each pair once, got {pair!r}."
+            )
+        barred = [name for name in names if name in ordered]
+        if barred:
+            raise InvalidParameterError(
+                f"{parameter('interactions')} name {barred[0]!r}, whose scores must be in order: a pair would break "
+                "the order.",
+                remedy="Leave one of the two out.",
             )
         named.append((names[0], names[1]))
     return Interactions(number=0, named=tuple(named))
@@ -179,35 +183,38 @@ def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
     return mu / budget.unit.most_records
 
 
+class Leaves(NamedTuple):
+    """The random trees of a round: the leaf of each bin, (terms, bins), and of each leaf its records and its noise.
+
+    ``sizes`` (terms, leaves) are the released numbers of records, ``noise`` (terms, leaves, outputs) is in whole units.
+    """
+
+    of_bin: AnyArray
+    sizes: AnyArray
+    noise: AnyArray
+
+
 @compiled
 def _epoch(
-    codes: Any,
-    scores: Any,
-    target: Any,
-    leaf_of: Any,
-    noise: Any,
-    sizes: Any,
+    codes: AnyArray,
+    scores: AnyArray,
+    target: AnyArray,
+    leaves: Leaves,
     factor: float,
-    clip: float,
-    units: int,
-    table: Any,
-    total: Any,
+    loss: Loss,
+    total: AnyArray,
 ) -> None:
-    """Visit each term once: sum the residuals of its leaves, add noise, and move scores; no table for numbers."""
-    # codes: (terms, n); scores, room: (outputs, n); target: (n,); leaf_of: (terms, bins); noise: (terms, leaves,
-    # outputs); total: (terms, bins, outputs). Residuals are formed anew for each term, from scores that earlier terms
-    # moved: cyclic, as published. Sums are whole numbers, so that the order of the records does not matter.
+    """Visit each term once: sum the residuals of its leaves, add noise, and move scores."""
+    # codes: (terms, n); scores, room: (outputs, n); target: (n,); total: (terms, bins, outputs). Residuals are formed
+    # anew for each term, from scores that earlier terms moved: cyclic, as published. Sums are whole numbers, so that
+    # the order of the records does not matter.
+    leaf_of, sizes, noise = leaves
     outputs, n = scores.shape
     room = np.zeros((outputs, n), dtype=np.int64)
     sums = np.zeros((noise.shape[1], outputs), dtype=np.int64)
     step = np.zeros((leaf_of.shape[1], outputs))
     for k in range(codes.shape[0]):
-        if outputs > 1:
-            class_units(scores, target, clip, units, table, room)
-        elif len(table):
-            binary_units(scores, target, clip, units, table, room)
-        else:
-            number_units(scores, target, clip, units, room)
+        residuals(scores, target, loss, room)
         sums[:] = 0
         for c in range(outputs):
             for i in range(n):
@@ -228,9 +235,7 @@ def boost(
     *,
     n_classes: int,
     boosting: Boosting,
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    portion: Portion,
     progress: Progress | None,
 ) -> tuple[Shapes, DiscreteGaussianNoise]:
     """Fit the scores of all terms by the paper's Algorithm 2; several classes have a score each.
@@ -250,56 +255,46 @@ def boost(
         Number of classes, 0 for numbers.
     boosting : Boosting
         Public choices.
-    mu, share : float
-        Budget, and its share of the whole.
-    randomness : Randomness
-        Source of the noise and of the splits.
+    portion : Portion
+        What it may cost; its randomness also draws the splits.
     progress : callable or None
         Called with the epochs done and in all.
     """
     codes, target = binned.codes, binned.values
     terms, widest = len(axes), max(axis.n_bins for axis in axes)
     steps = boosting.epochs * terms
-    noise = FineNoise.of(mu / math.sqrt(steps), 1)
+    # Squares of mu add up over the steps; in each a record adds at most 1, in one leaf.
+    noise = FineNoise.of(portion.mu / math.sqrt(steps), 1)
     clip = 1.0 if n_classes else boosting.clip
     outputs = n_classes if n_classes > 2 else 1
     counts = np.zeros((terms, widest))
     for k, axis in enumerate(axes):
         counts[k, : axis.n_bins] = np.maximum(axis.counts, 0.0)
     scores, total = start_scores(codes.shape[1], np.zeros(outputs)), np.zeros((terms, widest, outputs))
-    table = exponential_table() if outputs > 1 else logistic_table() if n_classes else np.zeros(0)
+    loss = Loss.of(outputs, clip, noise.units, classes=n_classes > 0)
     square = np.zeros((terms, widest))
     for epoch in range(boosting.epochs):
-        leaf_of = np.stack([_random_leaves(axis.n_bins, boosting.leaves, widest, randomness) for axis in axes])
+        leaf_of = np.stack([_random_leaves(axis.n_bins, boosting.leaves, widest, portion.randomness) for axis in axes])
         # Noise does not depend on the sums, so that it can be drawn before them.
-        drawn = noise.draw((terms, boosting.leaves, outputs), randomness)
+        drawn = noise.draw((terms, boosting.leaves, outputs), portion.randomness)
         sizes = np.zeros((terms, boosting.leaves))
         np.add.at(sizes, (np.arange(terms)[:, None], leaf_of), counts)
         factor = boosting.rate * clip / noise.units
-        _epoch(codes, scores, target, leaf_of, drawn, sizes, factor, clip, noise.units, table, total)
+        _epoch(codes, scores, target, Leaves(leaf_of, sizes, drawn), factor, loss, total)
         spread = boosting.rate * clip * noise.deviation / np.maximum(sizes, 1.0)
         square += np.take_along_axis(spread, leaf_of, axis=1) ** 2
         if progress is not None:
             progress(epoch + 1, boosting.epochs)
-    event = DiscreteGaussianNoise(
-        name="sums of residuals in leaves",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=boosting.leaves * outputs,
-        count=steps,
-        share=share,
-        proof=PROOF,
-    )
-    found, errors, intercept = [], [], np.zeros(outputs)
+    event = portion.event("sums of residuals in leaves", noise, boosting.leaves * outputs, proof=PROOF, count=steps)
+    shapes, errors, intercept = [], [], np.zeros(outputs)
     for k, axis in enumerate(axes):
         weights = np.maximum(axis.counts, 1.0)
         score = total[k, : axis.n_bins]
         middle = weights @ score / weights.sum()
-        found.append(score - middle)
+        shapes.append(score - middle)
         errors.append(np.repeat(np.sqrt(square[k, : axis.n_bins])[:, None], outputs, axis=1))
         intercept += middle
-    return Shapes(scores=tuple(found), errors=tuple(errors), intercept=intercept), event
+    return Shapes(scores=tuple(shapes), errors=tuple(errors), intercept=intercept), event
 
 
 def _random_leaves(bins: int, leaves: int, widest: int, randomness: Randomness) -> npt.NDArray[np.int64]:

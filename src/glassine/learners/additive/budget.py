@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee
-from glassine.privacy.accounting import Event
+from glassine.privacy.accounting import DiscreteGaussianNoise, Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.exact import decimal
-from glassine.privacy.fine_gaussian import UNITS, slack_of, tail_per_value
+from glassine.privacy.fine_gaussian import UNITS, FineNoise, slack_of, tail_per_value
+from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["RESERVED", "GaussianBudget", "usable"]
+__all__ = ["RESERVED", "GaussianBudget", "Portion", "usable"]
 
 RESERVED = 1e-6
 """Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.
@@ -79,11 +80,16 @@ class GaussianBudget:
         mu = mu_from_epsilon(usable(total), failure * (1 - RESERVED)) / unit.most_records
         if unit.is_person and not mu >= LEAST_MU:
             raise InvalidParameterError(
-                f"epsilon={total:g} at delta={failure:g} leaves too little for each of {unit.most_records} records per "
-                "person. Raise epsilon, or lower records_per_person."
+                f"{parameter('epsilon=')}{total:g} at {parameter('delta=')}{failure:g} leaves too little for each of "
+                f"{unit.most_records} records per "
+                "person.",
+                remedy=f"Raise epsilon, or lower {parameter('records_per_person')}.",
             )
         if not 0 < mu < math.inf:
-            raise InvalidParameterError(f"epsilon={total:g} at delta={failure:g} leaves nothing. Raise one of them.")
+            raise InvalidParameterError(
+                f"{parameter('epsilon=')}{total:g} at {parameter('delta=')}{failure:g} leaves nothing.",
+                remedy="Raise one of them.",
+            )
         return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu, unit=unit)
 
     def check_values(self, releases: int, values: int) -> None:
@@ -97,8 +103,10 @@ class GaussianBudget:
             and values * tail_per_value() <= float(self.delta) * RESERVED / 2
         ):
             raise InvalidParameterError(
-                f"a fit that may release {values:,} values needs more than epsilon={float(self.epsilon):g} and "
-                f"delta={float(self.delta):g} keep for discrete noise. Raise them, or give fewer bins or attributes."
+                f"a fit that may release {values:,} values needs more than "
+                f"{parameter('epsilon=')}{float(self.epsilon):g} and "
+                f"{parameter('delta=')}{float(self.delta):g} keep for discrete noise.",
+                remedy="Raise them, or give fewer bins or attributes.",
             )
 
     def claim(self, caveats: Sequence[str], count_scale: float | None) -> Guarantee:
@@ -124,4 +132,36 @@ class GaussianBudget:
             paid=paid,
             public=public,
             assumptions=(RELEASES, *assumptions),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """What one release may cost, and where its noise comes from.
+
+    Attributes
+    ----------
+    mu : float
+        Gaussian differential privacy of the release.
+    share : float
+        Its share of the budget, for the certificate.
+    randomness : Randomness
+        Source of the noise.
+    """
+
+    mu: float
+    share: float
+    randomness: Randomness
+
+    def event(self, name: str, noise: FineNoise, values: int, *, proof: str, count: int = 1) -> DiscreteGaussianNoise:
+        """Return the event of so many values, released with the noise so many times."""
+        return DiscreteGaussianNoise(
+            name=name,
+            l2_sensitivity=noise.l2_sensitivity,
+            sigma=noise.sigma,
+            units=noise.units,
+            values=values,
+            count=count,
+            share=self.share,
+            proof=proof,
         )

@@ -17,20 +17,21 @@ from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Plan, fit_model
 from glassine.learners.additive.marginals import Marginals
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
-from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
-from glassine.learners.estimator import Parameters, PrivateLearner, class_array, tags_of_domain
+from glassine.learners.additive.targets import Training, read_classes, read_numbers
+from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
-from glassine.models.additive import explain_global
+from glassine.models.additive import summarize_model
 from glassine.models.editing import revert, verify
 from glassine.models.editor import Editor
-from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
+from glassine.models.evidence import class_array
+from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
@@ -83,13 +84,15 @@ class Editable:
         edited = model.model if isinstance(model, Editor) else model
         if not isinstance(edited, AdditiveModel):
             raise InvalidModelError(
-                f"with_model() takes an edited additive model, got {type(edited).__name__}. Edit that of edit()."
+                f"with_model() takes an edited additive model, got {type(edited).__name__}.",
+                remedy="Edit that of edit().",
             )
         verify(edited)
         if revert(edited) != revert(self.model_):
             raise InvalidModelError(
                 "the model is not an edited form of what this estimator released: without its edits it differs from "
-                "model_. Start from edit(), or from the file that model_ was written to."
+                "model_.",
+                remedy="Start from edit(), or from the file that model_ was written to.",
             )
         new = copy.copy(self)
         new.model_ = edited
@@ -124,11 +127,11 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
     random_state: Any
 
     @abstractmethod
-    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
+    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
         """Read the arguments of a fit."""
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        training = self._take_in(X, y, persons)
+        training = self._read_training(X, y, persons)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
             training,
@@ -173,11 +176,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         check_is_fitted(self, "model_")
         return read_records(self, X, self.domain_, keep_undeclared=True)
 
-    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        columns = self._columns(X)
-        return scores(self.model_, columns)
-
-    def explain_global(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
+    def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
         """Return the shape function of each term with its band, the most important first.
 
         Parameters
@@ -186,9 +185,9 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             Share of the noise's outcomes in which the band holds the mean score.
         """
         check_is_fitted(self, "model_")
-        return explain_global(self.model_, coverage)
+        return summarize_model(self.model_, coverage)
 
-    def explain_local(self, X: Any) -> LocalExplanation:
+    def contributions(self, X: Any) -> Contributions:
         """Return what each term adds to the score of each record; the parts add up to the score exactly.
 
         Parameters
@@ -197,7 +196,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             Records; values outside the domain are brought into it as in ``fit``.
         """
         columns = self._columns(X)
-        return explain(self.model_, columns)
+        return self.model_.contributions(columns)
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
@@ -325,24 +324,26 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     ) -> None:
         self._store(locals())
 
-    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
-        training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
+    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
         classes = training.target.classes or ()
         if len(classes) < 2:
             raise InvalidParameterError(
-                f"a classifier needs at least two classes, got {len(classes)} class. Declare them with classes=."
+                f"a classifier needs at least two classes, got {len(classes)} class.",
+                remedy=f"Declare them with {parameter('classes=')}.",
             )
         return training
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
-        found = self._scores(X)
+        columns = self._columns(X)
+        found = self.model_.scores(columns)
         return found[:, 0] if self.model_.link == "logit" else found
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of each class for each record, shape (n, c)."""
-        found = self._scores(X)
-        return probabilities_of(self.model_, found)
+        columns = self._columns(X)
+        return self.model_.predict_proba(columns)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, shape (n,).
@@ -352,9 +353,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        found = self._scores(X)
-        chosen = (found[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else found.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        columns = self._columns(X)
+        return self.model_.predict(columns)
 
 
 class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
@@ -424,8 +424,8 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
     ) -> None:
         self._store(locals())
 
-    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
-        return take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)
+    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predicted number of each record, shape (n,), within the public range.
@@ -436,4 +436,4 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
             Records; values outside the domain are brought into it as in ``fit``.
         """
         columns = self._columns(X)
-        return np.asarray(predict(self.model_, columns), dtype=np.float64)
+        return np.asarray(self.model_.predict(columns), dtype=np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.slices import Progress
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.boosting import (
     ACCOUNTINGS,
     BIN_SHARE,
@@ -23,11 +23,11 @@ from glassine.learners.additive.boosting import (
     check_interactions,
     stage_mu,
 )
-from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.budget import GaussianBudget, Portion
 from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
 from glassine.learners.additive.marginals import QUANTILES, Marginals, release_marginals
 from glassine.learners.additive.pairs import terms_of_pairs
-from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, fit_rounds
+from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
     Choices,
     Frame,
@@ -100,16 +100,20 @@ class Plan:
         """
         for name, value, words in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
             if not isinstance(value, str) or value not in words:
-                raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}.")
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be one of {', '.join(map(repr, words))}, got {value!r}."
+                )
         if algorithm == "marginals" and len(training.domain) < 2:
             raise InvalidParameterError(
-                "algorithm='marginals' needs two attributes or more, got 1. Use algorithm='penalized'."
+                f"{parameter('algorithm', 'marginals')} needs two attributes or more, got 1.",
+                remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
         directions = check_monotone(monotone, training.domain, training.target)
         pairs = check_interactions(interactions, training.domain, directions)
         if pairs.wanted and algorithm == "boosting":
             raise InvalidParameterError(
-                f"interactions={interactions!r} with algorithm='boosting': it has none. Use algorithm='penalized'."
+                f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has none.",
+                remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(
@@ -211,17 +215,21 @@ class _Run:
         kind = np.int64 if self.target.n_outputs > 1 else np.float64
         return replace(binned, values=np.asarray(binned.values, dtype=kind))
 
+    def portion(self, mu: float, share: float) -> Portion:
+        """Return what a release of the run may cost."""
+        return Portion(mu=mu, share=share, randomness=self.paid.randomness)
+
     def base(self) -> Base:
         """Release the target's base."""
         mu = self.spending.share(BASE_SHARE)
-        base, event = release_base(self.target, self.training.records.values, mu, BASE_SHARE, self.paid.randomness)
+        base, event = release_base(self.target, self.training.records.values, self.portion(mu, BASE_SHARE))
         self.events.append(event)
         return base
 
     def axes(self, mu: float, share: float, *, quantiles: int | None = None) -> list[Axis]:
         """Release the bins of all attributes."""
         counts = self.training.records.cell_counts(self.plan.grids)
-        axes, event = bin_counted(counts, self.plan.grids, mu, share, self.paid.randomness, quantiles=quantiles)
+        axes, event = bin_counted(counts, self.plan.grids, self.portion(mu, share), quantiles=quantiles)
         self.events.append(event)
         return axes
 
@@ -268,12 +276,12 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
         base=base,
         classes=classes,
         rounds=Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early),
-        interactions=plan.interactions,
-        barred=plan.monotone,
-        strength=strength(n_terms=len(plan.grids), n_records=base.n_records, mu=run.budget.mu),
-        mu=run.spending.share(left),
-        share=left,
-        randomness=run.paid.randomness,
+        wish=PairWish(
+            interactions=plan.interactions,
+            barred=plan.monotone,
+            strength=strength(n_terms=len(plan.grids), n_records=base.n_records, mu=run.budget.mu),
+        ),
+        portion=run.portion(run.spending.share(left), left),
         progress=run.progress,
     )
     run.events.extend(events)
@@ -293,9 +301,7 @@ def _boosting(run: _Run) -> tuple[AdditiveModel, None]:
         axes,
         n_classes=len(run.target.classes or ()),
         boosting=boosting,
-        mu=run.spending.spend(stage_mu(run.budget, accounting, 1 - BIN_SHARE)),
-        share=1 - BIN_SHARE,
-        randomness=run.paid.randomness,
+        portion=run.portion(run.spending.spend(stage_mu(run.budget, accounting, 1 - BIN_SHARE)), 1 - BIN_SHARE),
         progress=run.progress,
     )
     run.events.append(event)
@@ -314,9 +320,7 @@ def _marginals(run: _Run) -> tuple[AdditiveModel, Marginals]:
         axes,
         base=base,
         frame=run.frame(axes),
-        mu=run.spending.share(left),
-        share=left,
-        randomness=run.paid.randomness,
+        portion=run.portion(run.spending.share(left), left),
         progress=run.progress,
     )
     run.events.append(event)

@@ -14,19 +14,18 @@ import numpy.typing as npt
 from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
-from glassine.errors import InvalidParameterError
-from glassine.learners.additive.sums import count_cells, grid_cells
+from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.sums import grid_cells
 from glassine.models import CategoryBins, NumericBins
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
-from glassine.privacy.randomness import Randomness
 
 __all__ = [
     "MERGE",
     "Axis",
     "CountTree",
     "Grid",
-    "bin_axes",
     "bin_counted",
     "counted_once",
     "public_grids",
@@ -80,7 +79,7 @@ class Grid:
         return len(self.groups) if self.groups is not None else len(self.cuts if self.cuts is not None else ()) + 1
 
 
-def public_grids(domain: Domain, given: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
+def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
     """Return the public cells of each attribute.
 
     Guarantee
@@ -102,36 +101,38 @@ def public_grids(domain: Domain, given: Mapping[str, Any] | None, *, equal: int 
     InvalidParameterError
         If the bins name an unknown attribute, or do not fit it.
     """
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
-        raise InvalidParameterError(f"bins must map attributes to cut points or groups, got {type(given).__name__}.")
-    for name in given:
+    bins = {} if bins is None else bins
+    if not isinstance(bins, Mapping):
+        raise InvalidParameterError(
+            f"{parameter('bins')} must map attributes to cut points or groups, got {type(bins).__name__}."
+        )
+    for name in bins:
         if name not in domain:
-            raise InvalidParameterError(f"bins name {name!r}, which is not an attribute of the domain. Declare it.")
-    return tuple(_grid(name, domain[name], given.get(name), equal) for name in domain)
+            raise InvalidParameterError(
+                f"{parameter('bins')} name {name!r}, which is not an attribute of the domain.", remedy="Declare it."
+            )
+    return tuple(_grid(name, domain[name], bins.get(name), equal) for name in domain)
 
 
-def _grid(name: str, attribute: Attribute, given: Any, equal: int | None) -> Grid:
+def _grid(name: str, attribute: Attribute, bins: Any, equal: int | None) -> Grid:
     if isinstance(attribute, Integer | Real):
         bounds = (float(attribute.lo), float(attribute.hi))
-        cuts = _finest(attribute, equal or FINEST) if given is None else _given_cuts(name, attribute, given)
-        sizes = _sizes(len(cuts) + 1) if given is None and equal is None else (1,)
+        cuts = _finest(attribute, equal or FINEST) if bins is None else _given_cuts(name, attribute, bins)
+        sizes = _sizes(len(cuts) + 1) if bins is None and equal is None else (1,)
         return Grid(
             attribute=name,
             cuts=cuts,
             groups=None,
             sizes=sizes,
             missing=attribute.missing,
-            fixed=given is not None,
+            fixed=bins is not None,
             bounds=bounds,
         )
     values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
     # Missing values are a category like the others; what is not declared is in the last cell.
     listed = (*values, None) if attribute.missing else values
-    groups = tuple((value,) for value in listed) if given is None else _given_groups(name, listed, given)
-    return Grid(
-        attribute=name, cuts=None, groups=groups, sizes=(1,), missing=True, fixed=given is not None, bounds=None
-    )
+    groups = tuple((value,) for value in listed) if bins is None else _given_groups(name, listed, bins)
+    return Grid(attribute=name, cuts=None, groups=groups, sizes=(1,), missing=True, fixed=bins is not None, bounds=None)
 
 
 def _finest(attribute: Integer | Real, most: int) -> Array:
@@ -151,6 +152,7 @@ def _finest(attribute: Integer | Real, most: int) -> Array:
 
 def _sizes(n_cells: int) -> tuple[int, ...]:
     """Return the widths of nodes, level by level: about eight nodes first, then each in four."""
+    # A record pays on every level: four children a node halve the levels of a binary tree, and the noise with them.
     bits = max(0, math.ceil(math.log2(n_cells)))
     depth = min(3, bits)
     sizes = [2 ** (bits - depth)]
@@ -160,23 +162,24 @@ def _sizes(n_cells: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _given_cuts(name: str, attribute: Integer | Real, given: Any) -> Array:
+def _given_cuts(name: str, attribute: Integer | Real, bins: Any) -> Array:
     try:
-        cuts = np.asarray(given, dtype=np.float64)
+        cuts = np.asarray(bins, dtype=np.float64)
     except (TypeError, ValueError):
         cuts = np.array([np.nan])
     inside = cuts.ndim == 1 and bool(((cuts >= attribute.lo) & (cuts < attribute.hi)).all())
     if not inside or not all(a < b for a, b in pairwise(cuts.tolist())) or not len(cuts) <= FINEST:
         raise InvalidParameterError(
-            f"bins of {name!r} must be strictly increasing cut points in [{attribute.lo}, {attribute.hi}), at most "
-            f"{FINEST}, got {given!r}."
+            f"{parameter('bins')} of {name!r} must be strictly increasing cut points in [{attribute.lo}, "
+            f"{attribute.hi}), at most "
+            f"{FINEST}, got {bins!r}."
         )
     return cuts
 
 
-def _given_groups(name: str, values: tuple[Scalar | None, ...], given: Any) -> tuple[tuple[Scalar | None, ...], ...]:
+def _given_groups(name: str, values: tuple[Scalar | None, ...], bins: Any) -> tuple[tuple[Scalar | None, ...], ...]:
     try:
-        groups = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in given)
+        groups = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in bins)
     except TypeError:
         groups = ()
     if None in values and not any(value is None for group in groups for value in group):
@@ -184,7 +187,8 @@ def _given_groups(name: str, values: tuple[Scalar | None, ...], given: Any) -> t
     listed = [value for group in groups for value in group]
     if not groups or not all(groups) or len(listed) != len(values) or set(listed) != set(values):
         raise InvalidParameterError(
-            f"bins of {name!r} must be groups that hold each declared value once, got {given!r}. None stands for "
+            f"{parameter('bins')} of {name!r} must be groups that hold each declared value once, got {bins!r}. None "
+            "stands for "
             "missing values, where the domain allows them."
         )
     return groups
@@ -267,6 +271,7 @@ class Axis:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
         last = int(self.bin_of[-1]) if self.grid.missing else -1
         if self.grid.cuts is not None:
+            # A cut of the model stands wherever two neighbouring cells are in different bins.
             borders = np.flatnonzero(np.diff(self.bin_of[:-1]))
             bins = NumericBins(
                 self.grid.attribute, tuple(float(cut) for cut in self.grid.cuts[borders]), bounds=self.grid.bounds
@@ -275,8 +280,8 @@ class Axis:
         groups = self.grid.groups or ()
         listed = sorted(set(self.bin_of[:-1].tolist()))
         merged = tuple(
-            tuple(value for group, to in zip(groups, self.bin_of, strict=False) if to == found for value in group)
-            for found in listed
+            tuple(value for group, to in zip(groups, self.bin_of, strict=False) if to == number for value in group)
+            for number in listed
         )
         return CategoryBins(self.grid.attribute, merged), np.array([*listed, last])
 
@@ -313,6 +318,7 @@ class CountTree:
         size, end = self.grid.sizes[level], self.grid.n_cells
         parents: list[int | None] = [None]
         if level:
+            # By noisy counts, so that what is opened next is post-processing of what was released.
             parents = [node for node in self.active if self.counts[node] > enough]
         for parent in parents:
             first, last = (0, end) if parent is None else self.spans[parent]
@@ -359,6 +365,7 @@ class CountTree:
                 bin_of[spans[leaf][0] : spans[leaf][1]] = i
         merged = [float(counts[members].sum()) for members in bins]
         spread = [float(variances[members].sum()) for members in bins]
+        # Undeclared or missing values that are too few share the last bin; otherwise they have one of their own.
         bin_of[-1] = len(merged) - 1
         if self.gap is not None and target is not None and self.gap < target and not self.grid.fixed:
             merged[-1] += max(self.gap, 0.0)
@@ -373,6 +380,8 @@ class CountTree:
         """Return spans, counts and variances of the leaves, after least squares over the tree."""
         size = len(self.spans)
         # Lists, because most nodes have four children, for which arrays take longer.
+        # Upwards: each node's own count and the sum of its children, weighed by their precision. Downwards: what the
+        # children lack of their node is divided by their variances.
         value, variance = list(self.counts), [1.0] * size
         for node in reversed(range(size)):
             below = self.children[node]
@@ -428,31 +437,10 @@ def _runs(counts: Array, least: float) -> list[list[int]]:
 PROOF = "learners/additive/grids.md"
 
 
-def bin_axes(
-    codes: Codes,
-    grids: Sequence[Grid],
-    mu: float,
-    share: float,
-    randomness: Randomness,
-    *,
-    quantiles: int | None = None,
-) -> tuple[list[Axis], DiscreteGaussianNoise]:
-    """Release the bins of records whose cells, shape (attributes, n), are given; see :func:`bin_counted`.
-
-    Guarantee
-    ---------
-    That of :func:`bin_counted`; see ``grids.md``.
-    """
-    counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
-    return bin_counted(counts, grids, mu, share, randomness, quantiles=quantiles)
-
-
 def bin_counted(
     counts: Sequence[npt.NDArray[np.int64]],
     grids: Sequence[Grid],
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    portion: Portion,
     *,
     quantiles: int | None = None,
 ) -> tuple[list[Axis], DiscreteGaussianNoise]:
@@ -469,12 +457,8 @@ def bin_counted(
         Exact number of records in each cell of each attribute, the last cell included.
     grids : sequence of Grid
         The public cells.
-    mu : float
-        Budget.
-    share : float
-        Its share of the whole, for the event.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What it may cost.
     quantiles : int, optional
         Merge cells of a number until each holds one in so many of the records, by their noisy total. By default as far
         as the noise asks for.
@@ -486,7 +470,8 @@ def bin_counted(
     DiscreteGaussianNoise
         The event.
     """
-    noise = FineNoise.of(mu, sum(len(grid.sizes) for grid in grids))
+    noise = FineNoise.of(portion.mu, sum(len(grid.sizes) for grid in grids))
+    # Cumulated, so that the count of any span is one difference.
     exact = [np.append(0, np.cumsum(row)) for row in counts]
     trees = [CountTree(grid) for grid in grids]
     drawn = 0
@@ -495,21 +480,13 @@ def bin_counted(
         sums = np.concatenate(
             [total[spans[:, 1]] - total[spans[:, 0]] for total, spans in zip(exact, wanted, strict=True)]
         )
-        noisy = noise.release(sums.astype(np.int64) * noise.units, randomness)
+        noisy = noise.release(sums.astype(np.int64) * noise.units, portion.randomness)
         drawn += len(noisy)
         at = 0
         for tree, spans in zip(trees, wanted, strict=True):
             tree.take(noisy[at : at + len(spans)], level)
             at += len(spans)
-    event = DiscreteGaussianNoise(
-        name="numbers of records in cells",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=drawn,
-        share=share,
-        proof=PROOF,
-    )
+    event = portion.event("numbers of records in cells", noise, drawn, proof=PROOF)
     least = None
     if quantiles is not None:
         # Each attribute counts all records; those with fewer cells carry less noise.

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions, check_interactions
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.pairs import Pair, cells_of_pair, terms_of_pairs
 from glassine.learners.additive.publishing import PAIR_BINS, Frame, Shapes, check_monotone, in_order, publish
@@ -24,7 +25,6 @@ from glassine.learners.budget import check_number
 from glassine.models import AdditiveModel, Term
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
-from glassine.privacy.randomness import Randomness
 
 __all__ = ["QUANTILES", "Marginals", "release_marginals"]
 
@@ -119,19 +119,20 @@ class Marginals:
         fitted = []
         for j, k in self.tables:
             names = {self.axes[j].grid.attribute, self.axes[k].grid.attribute}
+            # A pair that the rule takes must not undo an order that was asked for.
             if (frozenset(names) in named) if named else not names & set(directions):
                 fitted.append(self._interaction(j, k, caution))
         if not named:
-            fitted.sort(key=lambda found: -found.evidence)
+            fitted.sort(key=lambda term: -term.evidence)
             if wish.number is None:
-                fitted = [found for found in fitted[:1] if found.evidence > CLEAR * self.base.n_records]
+                fitted = [term for term in fitted[:1] if term.evidence > CLEAR * self.base.n_records]
             else:
                 fitted = fitted[: wish.number]
         return terms_of_pairs(
-            [found.pair for found in fitted],
-            [found.counts for found in fitted],
-            [found.scores for found in fitted],
-            [found.errors for found in fitted],
+            [term.pair for term in fitted],
+            [term.counts for term in fitted],
+            [term.scores for term in fitted],
+            [term.errors for term in fitted],
             self.frame,
         )
 
@@ -191,10 +192,12 @@ class Marginals:
         scores = [np.zeros((axis.n_bins, outputs)) for axis in self.axes]
         for _ in range(SWEEPS):
             for k, axis in enumerate(self.axes):
+                # What the other terms explain of the sums in this term's bins, by the released joint counts.
                 rest = joint[ends[k] : ends[k + 1]] @ np.concatenate(scores)
                 up = directions.get(axis.grid.attribute)
                 for c in range(outputs):
                     sums = margins[k][:, c] - rest[:, c]
+                    # The intercept is the base's: a term says only how its bins differ.
                     sums = sums - sums.sum() * smoothers[k][c].counts / smoothers[k][c].counts.sum()
                     new = smoothers[k][c].scores(sums, 1.0)
                     scores[k][:, c] = new if up is None else in_order(new, axis.counts, axis, up)
@@ -215,6 +218,8 @@ class Marginals:
             for j in terms:
                 if j != k:
                     table = self.tables[min(j, k), max(j, k)][..., 1:]
+                    # Every table with the term tells its margin; one over fewer cells does so with less noise, and
+                    # weighs more.
                     total += table.sum(axis=1 if k < j else 0) / self.axes[j].n_bins
                     precision += 1.0 / self.axes[j].n_bins
             margins.append(total / precision)
@@ -233,13 +238,16 @@ class Marginals:
         excess = np.eye(len(counts))
         for (j, k), table in self.tables.items():
             left, right = roots[parts[j]], roots[parts[k]]
-            found = table[..., 0] / np.outer(left, right) - np.outer(left, right) / n
-            u, s, v = np.linalg.svd(found, full_matrices=False)
+            residual = table[..., 0] / np.outer(left, right) - np.outer(left, right) / n
+            # Singular values of pure noise stay below about the sum of the roots of both sizes: what is smaller is
+            # taken for noise, what is larger shrinks by it.
+            u, s, v = np.linalg.svd(residual, full_matrices=False)
             level = math.sqrt(self.variance * float(np.mean(1 / np.outer(left, right) ** 2)))
             level *= math.sqrt(len(left)) + math.sqrt(len(right))
             kept = np.minimum(np.sqrt(np.maximum(s**2 - level**2, 0.0)), 1.0)
             excess[parts[j], parts[k]] = (u * kept) @ v
             excess[parts[k], parts[j]] = excess[parts[j], parts[k]].T
+        # Noise may leave a matrix of correlations with negative eigenvalues, with which the fit would diverge.
         values, vectors = np.linalg.eigh(excess)
         excess = (vectors * np.maximum(values, FLOOR)) @ vectors.T
         size = np.sqrt(np.diag(excess))
@@ -285,6 +293,7 @@ def _beyond_both(sums: Array, counts: Array, share: float | None) -> tuple[Array
     """
     rows, columns = np.zeros((len(counts), 1)), np.zeros((1, counts.shape[1]))
     left, curved = sums, counts
+    # Rows and columns in turn: a score of each attribute alone takes what it can, and what is left is the pair's own.
     for half in range(2 * BACKFITS):
         if half % 2:
             columns = columns + left.sum(axis=0, keepdims=True) / curved.sum(axis=0, keepdims=True)
@@ -300,7 +309,9 @@ def _beyond_both(sums: Array, counts: Array, share: float | None) -> tuple[Array
 
 
 @compiled
-def _pair(left: Any, right: Any, first: Any, second: Any, out: Any) -> None:
+def _pair(left: AnyArray, right: AnyArray, first: AnyArray, second: AnyArray, out: AnyArray) -> None:
+    # left, right: (n,); out: (bins, bins, channels): count and sum of a number, or the count of each class.
+    # ``second`` is empty for classes.
     for i in range(len(left)):
         if len(second):
             out[left[i], right[i], 0] += second[i]
@@ -315,9 +326,7 @@ def release_marginals(
     *,
     base: Base,
     frame: Frame,
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    portion: Portion,
     progress: Progress | None,
 ) -> tuple[Marginals, DiscreteGaussianNoise]:
     """Release the tables of all pairs of terms.
@@ -337,16 +346,15 @@ def release_marginals(
         The released bins, of at least two terms.
     base, frame
         What the fits need besides.
-    mu, share : float
-        Budget, and its share of the whole.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What it may cost.
     progress : callable or None
         Called with the tables done and in all.
     """
     pairs = list(combinations(range(len(axes)), 2))
     classes = frame.target.classes
-    noise = FineNoise.of(mu, len(pairs) * (1 if classes is not None else 2))
+    # A record is in one cell of each table, to which it adds one count; of numbers, a sum of at most 1 besides.
+    noise = FineNoise.of(portion.mu, len(pairs) * (1 if classes is not None else 2))
     channels = 2 if classes is None else len(classes)
     ones = first = np.zeros(0, dtype=np.int64)
     if isinstance(counted, Binned):
@@ -359,20 +367,12 @@ def release_marginals(
             _pair(counted.codes[j], counted.codes[k], first, ones, exact)
         else:
             exact = counted[j, k]
-        noisy = noise.release(exact if classes is None else exact * noise.units, randomness)
+        noisy = noise.release(exact if classes is None else exact * noise.units, portion.randomness)
         tables[j, k] = _centred(noisy, base, classes is not None)
         drawn += exact.size
         if progress is not None:
             progress(done + 1, len(pairs))
-    event = DiscreteGaussianNoise(
-        name="tables of all pairs with the target",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=drawn,
-        share=share,
-        proof=PROOF,
-    )
+    event = portion.event("tables of all pairs with the target", noise, drawn, proof=PROOF)
     variance = noise.deviation**2
     if classes is None:
         counts, targets = variance, variance * (1 + base.start**2)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from glassine.errors import ClassTooLargeError, InvalidParameterError
+from glassine.errors import ClassTooLargeError, InvalidParameterError, parameter
 from glassine.learners.additive.boosting import Boosting, Interactions
 from glassine.learners.additive.grids import MOST_BINS, Grid
 from glassine.learners.additive.marginals import QUANTILES
@@ -117,9 +117,11 @@ def check_memory(
 ) -> None:
     """Raise ClassTooLargeError if the tables of a fit exceed a limit; the refusal tells nothing about the records."""
     if isinstance(memory_limit, bool) or not isinstance(memory_limit, int | float | np.number):
-        raise InvalidParameterError(f"memory_limit must be a number of bytes, got {memory_limit!r}.")
+        raise InvalidParameterError(f"{parameter('memory_limit')} must be a number of bytes, got {memory_limit!r}.")
     if not memory_limit > 0:
-        raise InvalidParameterError(f"memory_limit must be positive, got {memory_limit!r}. Leave it out for 4 GB.")
+        raise InvalidParameterError(
+            f"{parameter('memory_limit')} must be positive, got {memory_limit!r}.", remedy="Leave it out for 4 GB."
+        )
     needed = table_bytes(grids, target, algorithm, pairs)
     if needed <= memory_limit:
         return
@@ -127,8 +129,9 @@ def check_memory(
     if algorithm == "marginals":
         remedy = "Give fewer bins or attributes, use algorithm='penalized', or raise the limit."
     raise ClassTooLargeError(
-        f"an additive fit of {len(grids)} attributes with algorithm={algorithm!r} needs up to {human_bytes(needed)} of "
-        f"tables, the limit is memory_limit={human_bytes(float(memory_limit))}. {remedy}",
+        f"an additive fit of {len(grids)} attributes with {parameter('algorithm=')}{algorithm!r} needs up to "
+        f"{human_bytes(needed)} of "
+        f"tables, the limit is {parameter('memory_limit=')}{human_bytes(float(memory_limit))}. {remedy}",
         bytes_needed=needed,
         seconds_needed=0.0,
     )

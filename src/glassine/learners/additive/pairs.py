@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.errors import InvalidMechanismError
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.publishing import Frame
 from glassine.learners.additive.smoothing import Cells, random_walk
@@ -22,7 +23,6 @@ from glassine.models import Term
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.exact import Number, decimal
 from glassine.privacy.fine_gaussian import FineNoise, wrapped
-from glassine.privacy.randomness import Randomness
 
 __all__ = [
     "COARSE",
@@ -139,7 +139,7 @@ def _even_runs(counts: Array, most: int) -> Ints:
 
 
 @compiled
-def _cells(left: Any, right: Any, ours: Any, others: Any, width: int, out: Any) -> None:
+def _cells(left: AnyArray, right: AnyArray, ours: AnyArray, others: AnyArray, width: int, out: AnyArray) -> None:
     for i in range(len(left)):
         out[i] = ours[left[i]] * width + others[right[i]]
 
@@ -163,11 +163,13 @@ def cells_of_pair(pair: Pair, counts: Array) -> Cells:
         Released joint counts, at least 1.
     """
     rough = ROUGHNESS if any(axis.ordered and axis.n_ordered >= 3 for axis in pair.axes) else (1.0,)
-    found: list[Array | None] = []
+    covariances: list[Array | None] = []
     for share in rough:
         product = np.kron(_centred(pair.axes[0], share), _centred(pair.axes[1], share))
-        found.append(np.asarray(product * (len(product) / max(float(np.trace(product)), 1e-300)), dtype=np.float64))
-    return Cells(counts=counts, covariances=tuple(found))
+        covariances.append(
+            np.asarray(product * (len(product) / max(float(np.trace(product)), 1e-300)), dtype=np.float64)
+        )
+    return Cells(counts=counts, covariances=tuple(covariances))
 
 
 def _centred(axis: Axis, share: float) -> Array:
@@ -345,10 +347,7 @@ def release_gains(
     sums: Sequence[Whole],
     counts: Sequence[Whole],
     units: int,
-    *,
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    portion: Portion,
 ) -> tuple[Gains, DiscreteGaussianNoise]:
     """Release the gains of all candidates.
 
@@ -367,31 +366,21 @@ def release_gains(
         where they may not fit 64 bits.
     units : int
         Units of the clip.
-    mu, share : float
-        Budget, and its share of the whole.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What it may cost.
     """
-    reach, noise = gain_reach(SCORE), FineNoise.of(mu, len(pairs))
+    reach, noise = gain_reach(SCORE), FineNoise.of(portion.mu, len(pairs))
     # A little less than the units: what rounding of the gains may add.
     scale = noise.units - 2
     exact = [math.floor(gain(s, c, units) / reach * scale) for s, c in zip(sums, counts, strict=True)]
-    noisy = noise.release(wrapped(exact), randomness)
-    event = DiscreteGaussianNoise(
-        name="gains of pairs",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=len(noisy),
-        share=share,
-        proof=PROOF,
-    )
-    found = Gains(
+    noisy = noise.release(wrapped(exact), portion.randomness)
+    event = portion.event("gains of pairs", noise, len(noisy), proof=PROOF)
+    gains = Gains(
         pairs=tuple((pair.first, pair.second) for pair in pairs),
         values=noisy * (float(reach) * noise.units / scale),
         deviation=float(reach) * noise.deviation,
     )
-    return found, event
+    return gains, event
 
 
 def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:
@@ -400,7 +389,7 @@ def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:
 
 
 def release_counts(
-    pairs: Sequence[Pair], codes: npt.NDArray[Any], *, mu: float, share: float, randomness: Randomness
+    pairs: Sequence[Pair], codes: npt.NDArray[Any], portion: Portion
 ) -> tuple[list[Array], list[Array], DiscreteGaussianNoise]:
     """Release the joint counts of pairs.
 
@@ -418,18 +407,10 @@ def release_counts(
     DiscreteGaussianNoise
         The event.
     """
-    noise = FineNoise.of(mu, len(pairs))
+    noise = FineNoise.of(portion.mu, len(pairs))
     exact = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(pairs, codes, strict=True)]
-    noisy = noise.release(np.concatenate(exact).astype(np.int64) * noise.units, randomness)
+    noisy = noise.release(np.concatenate(exact).astype(np.int64) * noise.units, portion.randomness)
     parts = np.split(noisy, np.cumsum([pair.n_cells for pair in pairs])[:-1])
-    event = DiscreteGaussianNoise(
-        name="numbers of records in cells of pairs",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=len(noisy),
-        share=share,
-        proof=PROOF,
-    )
+    event = portion.event("numbers of records in cells of pairs", noise, len(noisy), proof=PROOF)
     least = max(noise.deviation, 1.0)
     return parts, [np.maximum(part, least) for part in parts], event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.pairs import (
     COARSE,
@@ -30,9 +31,8 @@ from glassine.learners.additive.targets import Base
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.loss_distributions import GaussianFilter
-from glassine.privacy.randomness import Randomness
 
-__all__ = ["NO_PAIRS", "FittedPairs", "fit_rounds"]
+__all__ = ["NO_PAIRS", "FittedPairs", "PairWish", "fit_rounds"]
 
 CURVATURE = 0.5
 """How much of its curvature a record adds to their sum, beside 1 to each term."""
@@ -101,9 +101,7 @@ class _Stage:
     """Rounds with the same noise."""
 
     rounds: Rounds
-    mu: float
-    share: float
-    randomness: Randomness
+    portion: Portion
     progress: Progress | None
     done: int
     all: int
@@ -112,7 +110,9 @@ class _Stage:
         self, records: _Passes, terms: Sequence[Cells], codes: Packed, base: Base, before: Descent | None
     ) -> tuple[Descent, DiscreteGaussianNoise]:
         """Run the rounds; the scores of the records are those after the last of them."""
-        noise = FineNoise.of(self.mu / np.sqrt(self.rounds.number), len(terms) + CURVATURE**2)
+        # Squares of mu add up over the rounds. In each a record adds at most 1 to one bin of every term, and half to
+        # the curvature.
+        noise = FineNoise.of(self.portion.mu / np.sqrt(self.rounds.number), len(terms) + CURVATURE**2)
         clip, outputs = self.rounds.clip, len(base.start)
         descent = Descent(terms, base, self.rounds, (clip * noise.deviation) ** 2, before)
         there = descent.there
@@ -120,24 +120,19 @@ class _Stage:
         # A record's curvature is told relative to the largest that its loss can have.
         most_curved = 0.25 if records.classes and outputs == 1 else 1.0
         for number in range(self.rounds.number):
+            # The step of the round before is made in the pass that sums the residuals of this one: one pass a round.
             exact, curvature = records.advance(codes, step, shift, clip, noise.units)
-            released = noise.release(np.append(exact[there], curvature), self.randomness)
+            released = noise.release(np.append(exact[there], curvature), self.portion.randomness)
             sums = np.zeros_like(step)
             sums[there] = (released[:-1] * clip).reshape(-1, outputs)
             step, shift = descent.take(sums, float(released[-1]) / CURVATURE * most_curved)
             if self.progress is not None:
                 self.progress(self.done + number + 1, self.all)
+        # Nobody reads the scores after the last round.
         if self.done + self.rounds.number < self.all:
             records.advance(codes, step, shift, clip, noise.units)
-        event = DiscreteGaussianNoise(
-            name="sums of residuals in bins",
-            l2_sensitivity=noise.l2_sensitivity,
-            sigma=noise.sigma,
-            units=noise.units,
-            values=descent.size + 1,
-            count=self.rounds.number,
-            share=self.share,
-            proof=PROOF,
+        event = self.portion.event(
+            "sums of residuals in bins", noise, descent.size + 1, proof=PROOF, count=self.rounds.number
         )
         return descent, event
 
@@ -149,12 +144,8 @@ def fit_rounds(
     base: Base,
     classes: bool,
     rounds: Rounds,
-    interactions: Interactions,
-    barred: Collection[str],
-    strength: float,
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    wish: PairWish,
+    portion: Portion,
     progress: Progress | None,
 ) -> tuple[Shapes, FittedPairs, list[DiscreteGaussianNoise]]:
     """Fit the scores of all terms, and of the pairs that are named or chosen.
@@ -177,36 +168,32 @@ def fit_rounds(
         Whether the target is a class.
     rounds : Rounds
         Public choices.
-    interactions : Interactions
+    wish : PairWish
         The public wish for pairs.
-    barred : collection of str
-        Attributes that must not be in a chosen pair.
-    strength : float
-        Released records times mu over the root of the number of attributes; see ``ebm_rules``.
-    mu, share : float
-        Budget, and its share of the whole.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What the rounds, the choice of pairs and their counts may cost together.
     progress : callable or None
         Called with the rounds done and in all.
     """
     records = _Passes(binned=binned, scores=start_scores(len(binned.values), base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
-    packed, spending = records.packed(terms), GaussianFilter(mu)
+    # What is released later depends on what was released: the filter holds all of it within mu.
+    packed, spending = records.packed(terms), GaussianFilter(portion.mu)
+
+    def part_of(part: float) -> Portion:
+        return Portion(mu=spending.share(part), share=portion.share * part, randomness=portion.randomness)
 
     def stage(number: int, part: float, done: int) -> _Stage:
         own = replace(rounds, number=number)
         return _Stage(
             rounds=own,
-            mu=spending.share(part),
-            share=share * part,
-            randomness=randomness,
+            portion=part_of(part),
             progress=progress,
             done=done,
             all=rounds.number,
         )
 
-    wanted = interactions.wanted and len(axes) > 1
+    wanted = wish.interactions.wanted and len(axes) > 1
     early = rounds.number // 2
     if not early or (not wanted and rounds.early == 0.5):
         # Equal noise throughout.
@@ -216,14 +203,11 @@ def fit_rounds(
     events, left = [event], 1 - rounds.early
     fitted = NO_PAIRS
     if wanted:
-        asked = _Asked(spending=spending, share=share, strength=strength, clip=rounds.clip, randomness=randomness)
-        pairs, spent = asked.choose(interactions, barred, axes, descent, records, base, events)
+        pairs, spent = wish.choose(axes, descent, records, base, part_of, events)
         left -= spent
         if pairs:
             more = codes_of(pairs, binned.codes)
-            counts, safe, event = release_counts(
-                pairs, more, mu=spending.share(COUNT_SHARE), share=share * COUNT_SHARE, randomness=randomness
-            )
+            counts, safe, event = release_counts(pairs, more, part_of(COUNT_SHARE))
             events.append(event)
             left -= COUNT_SHARE
             terms += [cells_of_pair(pair, count) for pair, count in zip(pairs, safe, strict=True)]
@@ -234,50 +218,50 @@ def fit_rounds(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What the choice of pairs is given."""
+class PairWish:
+    """Which pairs a fit may give a term.
 
-    spending: GaussianFilter
-    share: float
+    Attributes
+    ----------
+    interactions : Interactions
+        The parameter of the estimator.
+    barred : collection of str
+        Attributes that must not be in a chosen pair.
+    strength : float
+        Of the released signal: see :func:`~glassine.learners.additive.publishing.strength`.
+    """
+
+    interactions: Interactions
+    barred: Collection[str]
     strength: float
-    clip: float
-    randomness: Randomness
 
     def choose(
         self,
-        interactions: Interactions,
-        barred: Collection[str],
         axes: Sequence[Axis],
         descent: Descent,
         records: _Passes,
         base: Base,
+        part_of: Callable[[float], Portion],
         events: list[DiscreteGaussianNoise],
     ) -> tuple[list[Pair], float]:
         """Return the pairs, and the share of the squared mu that their choice has cost."""
         most = pair_bins(self.strength)
+        interactions = self.interactions
         if interactions.named:
             where = {axis.grid.attribute: k for k, axis in enumerate(axes)}
             named = [(where[a], where[b]) for a, b in interactions.named if a in where and b in where]
             return [Pair.of(axes, a, b, most) for a, b in named], 0.0
         number = interactions.number
-        compared = [Pair.of(axes, j, k, COARSE) for j, k in candidates(axes, descent.now, number or 0, barred)]
+        compared = [Pair.of(axes, j, k, COARSE) for j, k in candidates(axes, descent.now, number or 0, self.barred)]
         if not compared:
             return [], 0.0
-        clip = NARROW * self.clip
+        clip = NARROW * descent.rounds.clip
         sums, counts = _coarse_sums(records, compared, clip)
-        gains, event = release_gains(
-            compared,
-            sums,
-            counts,
-            SELECT_UNITS,
-            mu=self.spending.share(SELECT_SHARE),
-            share=self.share * SELECT_SHARE,
-            randomness=self.randomness,
-        )
+        gains, event = release_gains(compared, sums, counts, SELECT_UNITS, part_of(SELECT_SHARE))
         events.append(event)
         by_chance = chance(compared, base, clip)
-        found = gains.clear(most_pairs(self.strength), by_chance) if number is None else gains.best(number)
-        return [Pair.of(axes, j, k, most) for j, k in found], SELECT_SHARE
+        pairs = gains.clear(most_pairs(self.strength), by_chance) if number is None else gains.best(number)
+        return [Pair.of(axes, j, k, most) for j, k in pairs], SELECT_SHARE
 
 
 def _coarse_sums(

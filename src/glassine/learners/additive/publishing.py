@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
 
 from glassine.domain import Domain, Integer, Real
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.targets import Target
 from glassine.models import AdditiveModel, Guarantee, Term
@@ -138,15 +138,16 @@ def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: 
     >>> [choices(classes=True, n_terms=14, n_records=26_000, mu=mu).rounds for mu in (0.03, 0.24, 0.8)]
     [12, 20, 40]
     """
-    found = strength(n_terms=n_terms, n_records=n_records, mu=mu)
-    at = 0 if found < FAINT else 2 if found > STRONG and n_records <= AMPLE else 1
+    signal = strength(n_terms=n_terms, n_records=n_records, mu=mu)
+    # By released figures alone: the choice is post-processing.
+    at = 0 if signal < FAINT else 2 if signal > STRONG and n_records <= AMPLE else 1
     if classes:
-        rate = 0.15 if found < FAINT else 0.2
+        rate = 0.15 if signal < FAINT else 0.2
         return Choices(rounds=ROUNDS_OF_CLASSES[at], rate=rate, clip=0.65, early=EARLY_CLASSES if pairs else 0.5)
     return Choices(rounds=ROUNDS_OF_NUMBERS[at], rate=0.4, clip=0.85, early=EARLY)
 
 
-def pair_bins(found: float) -> int:
+def pair_bins(signal: float) -> int:
     """Return how many bins each attribute of a pair has at most, for a strength.
 
     Examples
@@ -154,10 +155,10 @@ def pair_bins(found: float) -> int:
     >>> [pair_bins(found) for found in (10, 300, 1300, 10_000)]
     [4, 9, 15, 20]
     """
-    return int(min(max(round(1.4 * max(found, 0.0) ** (1 / 3)), 4), PAIR_BINS))
+    return int(min(max(round(1.4 * max(signal, 0.0) ** (1 / 3)), 4), PAIR_BINS))
 
 
-def most_pairs(found: float) -> int:
+def most_pairs(signal: float) -> int:
     """Return how many pairs the rule takes at most, for a strength.
 
     Examples
@@ -165,7 +166,7 @@ def most_pairs(found: float) -> int:
     >>> [most_pairs(found) for found in (300, 1300, 10_000)]
     [1, 1, 4]
     """
-    return int(min(max(found // 1500, 1), MOST_PAIRS))
+    return int(min(max(signal // 1500, 1), MOST_PAIRS))
 
 
 DIRECTIONS = ("increasing", "decreasing")
@@ -202,18 +203,21 @@ def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, b
         return {}
     if not isinstance(monotone, Mapping):
         raise InvalidParameterError(
-            f"monotone must map numbers to 'increasing' or 'decreasing', got {type(monotone).__name__}."
+            f"{parameter('monotone')} must map numbers to 'increasing' or 'decreasing', got {type(monotone).__name__}."
         )
     if monotone and target.n_outputs > 1:
         raise InvalidParameterError(
             "monotone terms need a number or two classes as target: scores of several classes mean something only in "
-            "relation to each other. Leave monotone out."
+            "relation to each other.",
+            remedy="Leave monotone out.",
         )
     for name, direction in monotone.items():
         if name not in domain or not isinstance(domain[name], Integer | Real):
-            raise InvalidParameterError(f"monotone names {name!r}, which is not a number of the domain.")
+            raise InvalidParameterError(f"{parameter('monotone')} names {name!r}, which is not a number of the domain.")
         if direction not in DIRECTIONS:
-            raise InvalidParameterError(f"monotone[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}.")
+            raise InvalidParameterError(
+                f"{parameter('monotone')}[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}."
+            )
     return {str(name): direction == "increasing" for name, direction in monotone.items()}
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dposv
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
 from glassine.learners.additive.targets import Base
@@ -131,13 +130,13 @@ class Smoother:
         scale, prior = self._choose(sums, slope)
         self._chosen = (scale, prior, slope)
         if prior.curved is None or prior.covariance is None:
-            found = self._gain(scale, prior, slope) * sums
+            fitted = self._gain(scale, prior, slope) * sums
         else:
             _, solved, failed = dposv(self._inner(scale, prior.curved, slope), sums)
             if failed:
                 raise np.linalg.LinAlgError("the covariance of the sums is not positive definite")
-            found = scale * slope * (prior.covariance @ (self.curvature * solved))
-        return np.asarray(found - self.counts @ found / self.counts.sum())
+            fitted = scale * slope * (prior.covariance @ (self.curvature * solved))
+        return np.asarray(fitted - self.counts @ fitted / self.counts.sum())
 
     def evidence(self, sums: Array, slope: float) -> float:
         """Return how much larger twice the log-likelihood of the sums is under the best prior than without a score."""
@@ -186,7 +185,7 @@ class Smoother:
 
 
 @compiled
-def _likeliest(values: Any, squares: Any, scales: Any) -> tuple[int, int]:
+def _likeliest(values: AnyArray, squares: AnyArray, scales: AnyArray) -> tuple[int, int]:
     """Return the prior and the scale for which the squares, of variance ``scale * value + 1``, are the likeliest."""
     # values, squares: (priors, bins); scales: (s,). The first of equal pairs is taken, so that ties are repeatable.
     least, prior, chosen = np.inf, 0, 0
@@ -328,11 +327,11 @@ class Descent:
 
     def _follow(self, before: Descent) -> None:
         """Go on from the scores, running means and noise of earlier rounds."""
-        known, widest = before.there.shape
+        rows, widest = before.there.shape
         for mine, old in ((self._now, before._now), (self._mean, before._mean), (self._step, before._step)):
-            mine[:known, :widest] = old
+            mine[:rows, :widest] = old
         self._intercept, self._slopes = before._intercept, list(before._slopes)
-        if len(self.terms) == known:
+        if len(self.terms) == rows:
             self._rate = before._rate
         for row, old_row in zip(self._smoothers, before._smoothers, strict=False):
             for smoother, old_smoother in zip(row, old_row, strict=True):

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 
 __all__ = [
+    "Loss",
     "Packed",
     "advance",
     "apply_bins",
     "binary_units",
     "class_units",
     "count_cells",
-    "exponential_table",
     "gathered",
     "grid_cells",
-    "logistic_table",
     "number_units",
     "pack",
+    "residuals",
     "spread",
     "start_scores",
 ]
@@ -80,6 +80,7 @@ def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
     outputs : int
         Scores of each bin.
     """
+    # The largest first: first fit then fills the groups well.
     room, groups = ROOM // outputs, list[list[int]]()
     cells: list[int] = []
     for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
@@ -95,6 +96,7 @@ def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
         for k in members:
             places[k] = g, sizes[k], below, cells[g]
             below *= sizes[k]
+    # Nothing was joined, so that the bins are the cells.
     if len(groups) == len(sizes):
         places[:, 0] = np.arange(len(sizes))
         return Packed(codes=codes, places=places)
@@ -104,16 +106,20 @@ def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
 
 
 @compiled
-def _join(codes: Any, places: Any, out: Any) -> None:
+def _join(codes: AnyArray, places: AnyArray, out: AnyArray) -> None:
     for k in range(len(places)):
+        # codes: (terms, n); places: (terms, 4), as in Packed; out: (groups, n). The bin of a term is one digit of the
+        # cell.
         row, below = out[places[k, 0]], places[k, 2]
         for i in range(len(row)):
             row[i] += codes[k, i] * below
 
 
 @compiled
-def _spread(step: Any, places: Any, out: Any) -> None:
+def _spread(step: AnyArray, places: AnyArray, out: AnyArray) -> None:
     for k in range(len(places)):
+        # step: (terms, bins, outputs); out: (groups, cells, outputs). Cell high * size * below + b * below + low is
+        # in bin b.
         group, size, below, cells = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
         for high in range(cells // (size * below)):
             for b in range(size):
@@ -124,7 +130,7 @@ def _spread(step: Any, places: Any, out: Any) -> None:
 
 
 @compiled
-def _gather(sums: Any, places: Any, out: Any) -> None:
+def _gather(sums: AnyArray, places: AnyArray, out: AnyArray) -> None:
     for k in range(len(places)):
         group, size, below, cells = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
         for high in range(cells // (size * below)):
@@ -159,29 +165,32 @@ REACH = 16
 """Scores beyond it count as certain: exp(-16) is about 1e-7. The kernels write both numbers out, as constants."""
 
 
-def logistic_table() -> Array:
-    """Return the logistic function on a fine grid."""
-    return _table(1)
+class Loss(NamedTuple):
+    """What residuals are formed with: the clip, the units that it makes, and a table of the link, empty for numbers.
 
+    A table, so that one record's residual never depends on how the loop over all records was compiled.
+    """
 
-def exponential_table() -> Array:
-    """Return the exponential function of what is at most 0 on a fine grid."""
-    return _table(2)
+    clip: float
+    units: int
+    table: Array
+
+    @classmethod
+    def of(cls, outputs: int, clip: float, units: int, *, classes: bool) -> Loss:
+        """Return the loss of numbers, of two classes (one output), or of more."""
+        return cls(clip, units, _table(min(outputs, 2)) if classes else np.zeros(0))
 
 
 @lru_cache(maxsize=2)
 def _table(outputs: int) -> Array:
-    """Return the logistic function, or with several outputs the exponential one, on a fine grid.
-
-    A table, so that one record's residual never depends on how the loop over all records was compiled.
-    """
+    """Return the logistic function, or with several outputs the exponential one, on a fine grid."""
     if outputs == 1:
         return np.asarray(1.0 / (1.0 + np.exp(-np.arange(-REACH * STEPS, REACH * STEPS + 1) / STEPS)))
     return np.asarray(np.exp(np.arange(-2 * REACH * STEPS, 1) / STEPS))
 
 
 @compiled
-def _cells(values: Any, cuts: Any, out: Any) -> None:
+def _cells(values: AnyArray, cuts: AnyArray, out: AnyArray) -> None:
     # values: (n,); cuts: (k,), increasing. The cell is guessed as if cuts were evenly spaced, as most are, and then
     # moved to where it belongs: exact whatever they are.
     n = len(cuts)
@@ -212,9 +221,10 @@ def grid_cells(values: Array, cuts: Array, out: npt.NDArray[np.uint16]) -> None:
 
 
 @compiled
-def _counts(codes: Any, out: Any) -> None:
+def _counts(codes: AnyArray, out: AnyArray) -> None:
     for k in range(codes.shape[0]):
         for i in range(codes.shape[1]):
+            # codes: (terms, n); out: (terms, cells).
             out[k, codes[k, i]] += 1
 
 
@@ -226,7 +236,7 @@ def count_cells(codes: npt.NDArray[np.uint16], sizes: Sequence[int]) -> list[Int
 
 
 @compiled
-def _apply(codes: Any, lookup: Any, out: Any) -> None:
+def _apply(codes: AnyArray, lookup: AnyArray, out: AnyArray) -> None:
     for i in range(len(codes)):
         out[i] = lookup[codes[i]]
 
@@ -246,7 +256,7 @@ def start_scores(n: int, intercept: Array) -> Array:
 
 
 @compiled
-def _sum_units(codes: Any, units: Any, first: int, out: Any) -> None:
+def _sum_units(codes: AnyArray, units: AnyArray, first: int, out: AnyArray) -> None:
     """Add the units of some records to the bins of every term; ``out`` is (terms, bins, outputs)."""
     # Term by term, so that the sums of one stay in the cache. Whole numbers: the order does not matter, and wrapping
     # around modulo 2^64 is undone by what follows (``privacy/fine_gaussian.md``).
@@ -260,7 +270,7 @@ def _sum_units(codes: Any, units: Any, first: int, out: Any) -> None:
 
 
 @compiled
-def _add_scores(codes: Any, step: Any, shift: Any, first: int, last: int, scores: Any) -> None:
+def _add_scores(codes: AnyArray, step: AnyArray, shift: AnyArray, first: int, last: int, scores: AnyArray) -> None:
     """Add to the scores of some records what changed in every term, and in the intercept."""
     # Terms in one order: a record's score is the same sum, rounded alike, whoever stands beside it.
     for c in range(scores.shape[0]):
@@ -274,8 +284,9 @@ def _add_scores(codes: Any, step: Any, shift: Any, first: int, last: int, scores
 
 
 @compiled
-def number_units(scores: Any, target: Any, clip: float, units: int, out: Any) -> int:
+def number_units(scores: AnyArray, target: AnyArray, clip: float, units: int, out: AnyArray) -> int:
     """Write the residual of a number, clipped, in whole units of ``clip / units``; return half the curvature's sum."""
+    # scores, out: (outputs, n); target: (n,). A clipped residual does not move with its score: it has no curvature.
     factor, most = units / clip, float(units)
     curvature = 0
     for i in range(scores.shape[1]):
@@ -287,7 +298,7 @@ def number_units(scores: Any, target: Any, clip: float, units: int, out: Any) ->
 
 
 @compiled
-def binary_units(scores: Any, target: Any, clip: float, units: int, table: Any, out: Any) -> int:
+def binary_units(scores: AnyArray, target: AnyArray, clip: float, units: int, table: AnyArray, out: AnyArray) -> int:
     """Write the residual of two classes, clipped, in whole units of ``clip / units``; return the curvature's sum.
 
     A record's curvature is that of its loss, four times the variance of its class, at most 1; here it counts half.
@@ -296,6 +307,7 @@ def binary_units(scores: Any, target: Any, clip: float, units: int, table: Any, 
     curvature = 0
     for i in range(scores.shape[1]):
         score = min(max(scores[0, i], -16.0), 16.0)
+        # STEPS a unit of the score; REACH * STEPS lie below zero, and a half rounds.
         chance = table[int(score * 4096.0 + 65536.5)]
         residual = (target[i] - chance) * factor
         if -most <= residual <= most:
@@ -305,7 +317,7 @@ def binary_units(scores: Any, target: Any, clip: float, units: int, table: Any, 
 
 
 @compiled
-def class_units(scores: Any, target: Any, clip: float, units: int, table: Any, out: Any) -> int:
+def class_units(scores: AnyArray, target: AnyArray, clip: float, units: int, table: AnyArray, out: AnyArray) -> int:
     """Write the residuals of several classes, their l2 norm clipped, in whole units of ``clip / units``.
 
     Rounding is towards zero, and a vector that were still too long is dropped, so that no record exceeds the clip.
@@ -320,6 +332,7 @@ def class_units(scores: Any, target: Any, clip: float, units: int, table: Any, o
             top = max(top, scores[c, i])
         total = 0.0
         for c in range(n_classes):
+            # As above, from -2 * REACH to 0: less than the largest score, so that nothing overflows.
             work[c] = table[int(max(scores[c, i] - top, -32.0) * 4096.0 + 131072.5)]
             total += work[c]
         square, variance = 0.0, 0.0
@@ -342,34 +355,28 @@ def class_units(scores: Any, target: Any, clip: float, units: int, table: Any, o
 
 
 @compiled
-def _advance_numbers(
-    codes: Any, scores: Any, target: Any, step: Any, shift: Any, clip: float, units: int, out: Any
-) -> int:
-    n, curvature = scores.shape[1], 0
-    room = np.zeros((1, 2048), dtype=np.int64)
-    for first in range(0, n, 2048):
-        last = min(first + 2048, n)
-        _add_scores(codes, step, shift, first, last, scores)
-        part = room[:, : last - first]
-        curvature += number_units(scores[:, first:last], target[first:last], clip, units, part)
-        _sum_units(codes, part, first, out)
-    return curvature
+def residuals(scores: AnyArray, target: AnyArray, loss: Loss, out: AnyArray) -> Any:
+    """Write the residuals of numbers, of two classes or of more, and return the sum of the curvatures."""
+    if len(loss.table) == 0:
+        return number_units(scores, target, loss.clip, loss.units, out)
+    if len(scores) == 1:
+        return binary_units(scores, target, loss.clip, loss.units, loss.table, out)
+    return class_units(scores, target, loss.clip, loss.units, loss.table, out)
 
 
 @compiled
-def _advance_classes(
-    codes: Any, scores: Any, target: Any, step: Any, shift: Any, clip: float, units: int, table: Any, out: Any
-) -> int:
-    n, n_classes, curvature = scores.shape[1], scores.shape[0], 0
-    room = np.zeros((n_classes, 2048), dtype=np.int64)
+def _advance(
+    codes: AnyArray, scores: AnyArray, target: AnyArray, step: AnyArray, shift: AnyArray, loss: Loss, out: AnyArray
+) -> Any:
+    # codes: (terms, n); scores: (outputs, n), changed in place; step, out: (terms, bins, outputs). A chunk is moved,
+    # its residuals formed and added up before the next, so that its scores are read from memory once.
+    n, curvature = scores.shape[1], 0
+    room = np.zeros((len(scores), 2048), dtype=np.int64)
     for first in range(0, n, 2048):
         last = min(first + 2048, n)
         _add_scores(codes, step, shift, first, last, scores)
         part = room[:, : last - first]
-        if n_classes == 1:
-            curvature += binary_units(scores[:, first:last], target[first:last], clip, units, table, part)
-        else:
-            curvature += class_units(scores[:, first:last], target[first:last], clip, units, table, part)
+        curvature += residuals(scores[:, first:last], target[first:last], loss, part)
         _sum_units(codes, part, first, out)
     return curvature
 
@@ -419,9 +426,5 @@ def advance(
         )
         return gathered(sums, codes, step.shape[1]), curvature
     out = np.zeros(step.shape, dtype=np.int64)
-    if classes:
-        table = _table(min(len(scores), 2))
-        curvature = _advance_classes(codes, scores, target, step, shift, clip, units, table, out)
-    else:
-        curvature = _advance_numbers(codes, scores, target, step, shift, clip, units, out)
+    curvature = _advance(codes, scores, target, step, shift, Loss.of(len(scores), clip, units, classes=classes), out)
     return out, int(curvature)

@@ -16,20 +16,20 @@ from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.learners import reading
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
 from glassine.learners.budget import check_number
 from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
 from glassine.learners.engine_intake import EngineIntake
-from glassine.learners.intake import take_in
+from glassine.learners.intake import read_training
 from glassine.learners.persons import Persons
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise, wrapped
-from glassine.privacy.randomness import Randomness
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "take_in_numbers"]
+__all__ = ["Base", "Target", "Training", "read_classes", "read_numbers", "release_base"]
 
 PROOF = "learners/additive/targets.md"
 
@@ -116,7 +116,7 @@ class Base:
     deviation: float
 
 
-def take_in_classes(
+def read_classes(
     estimator: Any,
     X: Any,
     y: Any,
@@ -125,9 +125,9 @@ def take_in_classes(
     classes: Sequence[Scalar] | None,
     persons: Persons | None = None,
 ) -> Training:
-    """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
-    intake = take_in(
-        estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, keep_undeclared=True
+    """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.read_training`."""
+    intake = read_training(
+        estimator, X, y, domain=domain, classes=classes, times=persons, private=True, keep_undeclared=True
     )
     if isinstance(intake, EngineIntake):
         target = Target(classes=intake.classes, bounds=None, name=_name(y))
@@ -151,11 +151,11 @@ def take_in_classes(
 
 
 def _name(y: Any) -> str:
-    given = y if isinstance(y, str) else getattr(y, "name", None)
-    return given if isinstance(given, str) else ""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) else ""
 
 
-def take_in_numbers(
+def read_numbers(
     estimator: Any,
     X: Any,
     y: Any,
@@ -199,18 +199,18 @@ def take_in_numbers(
         domain = persons.without_column(domain)
     names, records = reading.named(estimator, X, reset=True, target=name)
     caveats = []
-    found = checked if checked is not None else _declared_bounds(domain, name)
-    strict = domain is None or domain.inferred or found is None
+    limits = checked if checked is not None else _declared_bounds(domain, name)
+    strict = domain is None or domain.inferred or limits is None
     numbers = _finite_numbers(y) if strict else _readable_numbers(y)
     check_lengths(_num_samples(reading.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
     if not rows.any():
-        raise InvalidDataError("no record has a number as its target. Check the target.")
+        raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
     records, numbers = reading.take_rows(records, rows), numbers[rows]
     if domain is not None and name in domain and domain[name].inferred and checked is None:
         caveats.append(RANGE_FROM_DATA)
-    if found is None:
-        found = _checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
+    if limits is None:
+        limits = _checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
         caveats.append(RANGE_FROM_DATA)
     domain = (
         infer_domain(reading.as_frame(names, records))
@@ -220,17 +220,18 @@ def take_in_numbers(
     if domain.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     warn_of(caveats, domain)
-    half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
-    values = (np.clip(numbers, *found) - middle) / half
+    half, middle = limits[1] / 2 - limits[0] / 2, limits[0] / 2 + limits[1] / 2
+    values = (np.clip(numbers, *limits) - middle) / half
     outside = Outside.KEEP_UNDECLARED | (Outside.REFUSE if strict else Outside.CLIP)
     columns = records if isinstance(records, Columns) else conform(records, domain, outside=outside)
+    # Rounding may have left the interval on which the sensitivity rests.
     values = np.clip(values, -1.0, 1.0)
     if persons is not None:
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
         if not len(kept):
-            raise InvalidDataError("no record has an identifier and a number as its target. Check persons.")
+            raise InvalidDataError("no record has an identifier and a number as its target.", remedy="Check persons.")
         columns, values = columns.take(kept), values[kept]
-    target = Target(classes=None, bounds=found, name=name)
+    target = Target(classes=None, bounds=limits, name=name)
     return Training(
         records=HeldRecords(columns=columns, values=values),
         target=target,
@@ -255,27 +256,34 @@ def _readable_numbers(y: Any) -> Array:
 def _finite_numbers(y: Any) -> Array:
     values = column_or_1d(y, warn=True)
     if np.asarray(values).dtype.kind == "c":
-        raise InvalidDataError("Complex data not supported. Pass real numbers as the target.")
+        raise InvalidDataError("Complex data not supported.", remedy="Pass real numbers as the target.")
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidDataError("the target must hold numbers. Convert it, or use a classifier.") from None
+        raise InvalidDataError("the target must hold numbers.", remedy="Convert it, or use a classifier.") from None
     if not np.isfinite(numbers).all():
-        raise InvalidDataError("Input y contains NaN, infinity or a missing value. Drop or fill in these records.")
+        raise InvalidDataError(
+            "Input y contains NaN, infinity or a missing value.", remedy="Drop or fill in these records."
+        )
     return numbers
 
 
-def _checked_bounds(given: Any, *, widen: bool = False) -> tuple[float, float]:
+def _checked_bounds(bounds: Any, *, widen: bool = False) -> tuple[float, float]:
     try:
-        lo, hi = given
+        lo, hi = bounds
     except (TypeError, ValueError):
-        raise InvalidParameterError(f"target_range must be a lowest and a highest number, got {given!r}.") from None
+        raise InvalidParameterError(
+            f"{parameter('target_range')} must be a lowest and a highest number, got {bounds!r}."
+        ) from None
     low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     if widen and low == high:
+        # A target of one value still needs a range; any will do, as all lies in its middle.
         low, high = low - 0.5, high + 0.5
     if not low < high or not high / 2 - low / 2 > 0:
-        raise InvalidParameterError(f"target_range must be (lo, hi) with lo < hi, got {given!r}. Widen it.")
+        raise InvalidParameterError(
+            f"{parameter('target_range')} must be (lo, hi) with lo < hi, got {bounds!r}.", remedy="Widen it."
+        )
     return low, high
 
 
@@ -284,13 +292,13 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
         return None
     attribute = domain[name]
     if not isinstance(attribute, Integer | Real):
-        raise InvalidDataError(f"the target {name!r} is not a number in the domain. Declare it as Real or Integer.")
+        raise InvalidDataError(
+            f"the target {name!r} is not a number in the domain.", remedy="Declare it as Real or Integer."
+        )
     return _checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 
-def release_base(
-    target: Target, values: npt.NDArray[Any], mu: float, share: float, randomness: Randomness
-) -> tuple[Base, DiscreteGaussianNoise]:
+def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> tuple[Base, DiscreteGaussianNoise]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
     Guarantee
@@ -304,35 +312,33 @@ def release_base(
         Classes or range.
     values : ndarray, shape (n,)
         Index of the class, or the number clipped to its range and brought to [-1, 1], of each record, in any order.
-    mu, share : float
-        Budget, and its share of the whole.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What it may cost.
     """
     if target.classes is not None:
-        noise = FineNoise.of(mu, 1)
+        # A record adds 1 to the count of one class.
+        noise = FineNoise.of(portion.mu, 1)
         exact = np.bincount(values, minlength=len(target.classes)).astype(np.int64) * noise.units
     else:
-        noise = FineNoise.of(mu, 3)
+        # A record adds at most 1 in size to each of three sums: squares add up to 3.
+        noise = FineNoise.of(portion.mu, 3)
         units = noise.units
         first = np.rint(values * units).astype(np.int64)
         second = np.rint(values**2 * units).astype(np.int64)
         # Modulo 2^64, as everywhere: see fine_gaussian.md.
         exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
-    noisy = noise.release(exact, randomness)
-    event = DiscreteGaussianNoise(
-        name="numbers of records" if target.classes is not None else "number of records, sums of the target",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=len(noisy),
-        share=share,
+    noisy = noise.release(exact, portion.randomness)
+    event = portion.event(
+        "numbers of records" if target.classes is not None else "number of records, sums of the target",
+        noise,
+        len(noisy),
         proof=PROOF,
     )
     return (_class_base(noisy) if target.classes is not None else _number_base(noisy)), event
 
 
 def _class_base(noisy: Array) -> Base:
+    # Noisy counts may be negative, and a share of zero has no log-odds.
     counts = np.maximum(noisy, 0.5)
     shares = np.clip(counts / counts.sum(), 0.01, 0.99)
     weights = shares * (1 - shares)

@@ -138,6 +138,7 @@ def choices(
     finite = [option for option in options if option[1] < math.inf]
     if weighting.epsilon is None:
         return [Choice(number, cost, 0) for number, cost, _ in finite]
+    # Costs are whole numbers of errors: only the logarithm of the weight is rounded.
     least_cost = min(cost for _, cost, _ in finite)
     step = int(weighting.epsilon * 2**LOG_BITS)
     return [

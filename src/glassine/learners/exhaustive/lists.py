@@ -7,22 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.counting.logic import RuleLogic
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions, index_type
-from glassine.data.slices import Progress, cuts, run
+from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, index_type
+from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.model_class import ModelClass
-from glassine.learners.exhaustive.tree_sums import leaf_errors, leaf_weight, total
+from glassine.learners.exhaustive.tree_sums import Atoms, Counts, Prior, Weighed, leaf_errors, leaf_weight, total
 from glassine.learners.publishing import evidence
 from glassine.models import Guarantee, Rule, RuleList
 from glassine.privacy.randomness import Randomness
@@ -37,7 +37,7 @@ __all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums", "list_model"]
 
 @compiled
 def admissible(
-    chosen: Any, m: int, blocks: Any, starts: Any, masks: Any, full: Any, covers: Any, mask: Any, out: Any
+    chosen: AnyArray, atoms: Atoms, covers: AnyArray, mask: AnyArray, out: AnyArray
 ) -> bool:  # pragma: no cover - compiled
     """Mark the rules that take a part of what the set leaves, and leave a part, by the domain's logic.
 
@@ -45,8 +45,10 @@ def admissible(
     one earlier rule alone takes all that they would, or one earlier rule and they take everything: ``covers``.
     Returns whether the set leaves anything.
     """
+    # chosen: (m,), increasing; covers: (p, p) or empty; mask: room of shape (w,); out: (p,).
+    blocks, starts, masks, full = atoms
     out[:] = True
-    width = masks.shape[1]
+    m, width = len(chosen), masks.shape[1]
     i = 0
     while i < m:
         block = blocks[chosen[i]]
@@ -70,6 +72,8 @@ def admissible(
                 taken |= mask[w] & masks[rule, w]
                 left |= mask[w] & ~masks[rule, w]
             out[rule] = taken != 0 and left != 0
+    # Rules of several literals are beyond the atoms of one block: one earlier rule is compared at a time. More may be
+    # admitted than is possible, never less.
     if len(covers):
         for i in range(m):
             for rule in range(len(out)):
@@ -81,32 +85,28 @@ def admissible(
 
 @compiled
 def choices(
-    chosen: Any,
-    m: int,
-    table: Any,
-    offsets: Any,
-    allowed: Any,
-    binom: Any,
-    penalty: float,
-    powers: Any,
-    part_weight: float,
-    last: bool,
-    below_costs: Any,
-    below_weights: Any,
-    captured: Any,
-    costs: Any,
-    weights: Any,
+    chosen: AnyArray,
+    counts: Counts,
+    allowed: AnyArray,
+    prior: Prior,
+    children: Weighed,
+    captured: AnyArray,
+    out: Weighed,
 ) -> None:  # pragma: no cover - compiled
     """Fill cost and weight of each next rule and, last, of the default rule.
 
-    ``table`` holds the class counts of what each set of rules leaves. The sums below sets of m + 1 rules are given,
-    unless those are ``last``: then only the default rule follows.
+    ``counts`` are those of what each set of rules leaves, ``children`` the sums below the sets of m + 1 rules. Without
+    any, only the default rule follows.
     """
-    # table: (sets, c); costs, weights: (p + 1,); captured: room of shape (c,). Invariant: ``below`` and ``above`` are
-    # the ranks of the chosen rules before and behind the next one, the latter one place further, so that the row of
-    # the wider set is found without sorting.
-    p = len(allowed)
-    n_classes = table.shape[1]
+    # children: (binom(p, m + 1),) or empty; captured: room of shape (c,); out: (p + 1,). Invariant: ``below`` and
+    # ``above`` are the ranks of the chosen rules before and behind the next one, the latter one place further, so that
+    # the row of the wider set is found without sorting.
+    table, offsets, binom = counts
+    penalty, powers, part_weight = prior
+    child_costs, child_weights = children
+    costs, weights = out
+    m, p, n_classes = len(chosen), len(allowed), table.shape[1]
+    last = len(child_costs) == 0
     own = offsets[m]
     for i in range(m):
         own += binom[chosen[i], i + 1]
@@ -134,76 +134,45 @@ def choices(
             costs[rule] = cost + leaf_errors(rest)
             weights[rule] = weight * leaf_weight(rest, powers)
         else:
-            costs[rule] = cost + below_costs[row]
-            weights[rule] = weight * below_weights[row]
+            costs[rule] = cost + child_costs[row]
+            weights[rule] = weight * child_weights[row]
     costs[p] = leaf_errors(table[own])
     weights[p] = leaf_weight(table[own], powers)
 
 
 @compiled
 def sum_level(
-    sets: Any,
+    sets: AnyArray,
     first: int,
-    table: Any,
-    offsets: Any,
-    blocks: Any,
-    starts: Any,
-    masks: Any,
-    full: Any,
-    covers: Any,
-    binom: Any,
-    penalty: float,
-    powers: Any,
-    part_weight: float,
-    last: bool,
-    below_costs: Any,
-    below_weights: Any,
-    out_costs: Any,
-    out_weights: Any,
+    counts: Counts,
+    atoms: Atoms,
+    covers: AnyArray,
+    prior: Prior,
+    children: Weighed,
+    out: Weighed,
 ) -> None:  # pragma: no cover - compiled
     """Sum over the lists that continue every set of m rules; ``sets`` are rows ``first`` onward."""
-    # sets: (slice, m). A set is summed whatever order its rules came in: what remains is the same. Room is allotted
-    # once for a slice, which one thread works on.
-    m = sets.shape[1]
-    p = len(blocks)
+    # sets: (slice, m); out: (binom(p, m),). A set is summed whatever order its rules came in: what remains is the same.
+    # Room is allotted once for a slice, which one thread works on.
+    p = len(atoms.blocks)
     allowed = np.empty(p, dtype=np.bool_)
-    mask = np.empty(masks.shape[1], dtype=np.uint64)
-    captured = np.empty(table.shape[1], dtype=np.int64)
-    costs = np.empty(p + 1, dtype=np.float64)
-    weights = np.empty(p + 1, dtype=np.float64)
+    mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
+    captured = np.empty(counts.table.shape[1], dtype=np.int64)
+    options = Weighed(np.empty(p + 1, dtype=np.float64), np.empty(p + 1, dtype=np.float64))
     for i in range(len(sets)):
         chosen = sets[i]
-        if not admissible(chosen, m, blocks, starts, masks, full, covers, mask, allowed):
-            out_costs[first + i] = np.inf
-            out_weights[first + i] = 0.0
+        if not admissible(chosen, atoms, covers, mask, allowed):
+            out.costs[first + i] = np.inf
+            out.weights[first + i] = 0.0
             continue
-        choices(
-            chosen,
-            m,
-            table,
-            offsets,
-            allowed,
-            binom,
-            penalty,
-            powers,
-            part_weight,
-            last,
-            below_costs,
-            below_weights,
-            captured,
-            costs,
-            weights,
-        )
-        cost, weight = total(costs, weights, powers)
-        out_costs[first + i] = cost
-        out_weights[first + i] = weight
+        choices(chosen, counts, allowed, prior, children, captured, options)
+        cost, weight = total(options, prior.powers)
+        out.costs[first + i] = cost
+        out.weights[first + i] = weight
 
 
 DEFAULT = -1
 """Number of the choice that ends a list with its default rule."""
-
-SLICES = 40
-"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +234,8 @@ class ListClass(ModelClass[DrawnList]):
         p, leaf = len(self.logic.antecedents), math.log(self.n_classes)
         upper = leaf
         for _ in range(self.levels):
+            # The default rule weighs at most the number of labels; one of p rules that, times the list that follows
+            # it.
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + leaf + upper))
         return upper - self.levels * min(0.0, math.log(part_weight))
 
@@ -274,6 +245,7 @@ class ListClass(ModelClass[DrawnList]):
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> ListSums:
         """Return the sums over the class on some records, given as the bit sets of the rules."""
+        # What a set of rules leaves is the conjunction of their negations: one table for trees and lists.
         counts = count_conjunctions(bitsets.complement(), self.levels, progress)
         return ListSums.of(self, counts, weighting, progress)
 
@@ -326,35 +298,11 @@ class ListSums:
         cls, lists: ListClass, counts: ConjunctionCounts, weighting: Weighting, progress: Progress | None = None
     ) -> ListSums:
         """Sum backwards, from the sets with one rule left to the empty set."""
-        logic = lists.logic
-        p = len(logic.antecedents)
-        costs: list[npt.NDArray[np.float64]] = []
-        weights: list[npt.NDArray[np.float64]] = []
-        nothing = np.zeros(0)
-        binom = binomials(p + 1, lists.length + 2)
-        atoms = (logic.blocks, logic.starts, logic.masks, logic.full, logic.covers)
-        tables = (counts.table, counts.offsets, *atoms, binom)
-        prior = (weighting.penalty, weighting.powers, weighting.part_weight)
-        for m in reversed(range(lists.levels)):
-            sets = combinations(p, m)
-            level = (np.empty(len(sets)), np.empty(len(sets)))
-            below = (costs[0], weights[0]) if costs else (nothing, nothing)
-            last = not costs
-
-            def work(
-                start: int,
-                stop: int,
-                sets: Any = sets,
-                last: bool = last,
-                below: Any = below,
-                level: Any = level,
-            ) -> None:
-                sum_level(sets[start:stop], start, *tables, *prior, last, *below, *level)
-
-            run(cuts(len(sets), SLICES), work, progress if last else None)
-            costs.insert(0, level[0])
-            weights.insert(0, level[1])
-        return cls(lists=lists, counts=counts, weighting=weighting, costs=tuple(costs), weights=tuple(weights))
+        logic, p = lists.logic, len(lists.logic.antecedents)
+        tables = (Counts.of(counts, p, lists.length), Atoms.of(logic), logic.covers, Prior.of(weighting))
+        levels = tree_sums.backward(sum_level, tables, p, lists.levels, 1, progress)
+        costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
+        return cls(lists=lists, counts=counts, weighting=weighting, costs=costs, weights=weights)
 
     def __repr__(self) -> str:
         return f"<ListSums of up to {self.lists.length} of {len(self.lists.logic.antecedents)} rules>"
@@ -384,26 +332,13 @@ class ListSums:
         rules = np.array(chosen, dtype=index_type(p))
         allowed = np.empty(p, dtype=np.bool_)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
-        admissible(rules, m, logic.blocks, logic.starts, logic.masks, logic.full, logic.covers, mask, allowed)
+        admissible(rules, Atoms.of(logic), logic.covers, mask, allowed)
+        # The sums behind the last rule are not kept: only the default rule follows it.
         last = m == self.lists.levels - 1
-        nothing = np.zeros(0)
-        choices(
-            rules,
-            m,
-            self.counts.table,
-            self.counts.offsets,
-            allowed,
-            binomials(p + 1, self.lists.length + 2),
-            self.weighting.penalty,
-            self.weighting.powers,
-            self.weighting.part_weight,
-            last,
-            nothing if last else self.costs[m + 1],
-            nothing if last else self.weights[m + 1],
-            np.empty(self.lists.n_classes, dtype=np.int64),
-            costs,
-            weights,
-        )
+        children = Weighed(*((np.zeros(0),) * 2 if last else (self.costs[m + 1], self.weights[m + 1])))
+        counts, prior = Counts.of(self.counts, p, self.lists.length), Prior.of(self.weighting)
+        captured = np.empty(self.lists.n_classes, dtype=np.int64)
+        choices(rules, counts, allowed, prior, children, captured, Weighed(costs, weights))
         return costs, weights
 
     def log_size(self) -> float:

@@ -106,8 +106,8 @@ class ModelClass(ABC, Generic[M]):
         """
         if not self.log_range(1.0) <= LOG_RANGE:
             raise ClassTooLargeError(
-                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
-                f"(e^{LOG_RANGE:.0f}). Take a smaller class.",
+                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered (e^{LOG_RANGE:.0f}).",
+                remedy="Take a smaller class.",
                 bytes_needed=self.table_bytes(),
                 seconds_needed=0.0,
             )

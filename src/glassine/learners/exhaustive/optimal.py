@@ -12,7 +12,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, fitted, keep
 from glassine.learners.exhaustive.families import ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.intake import take_in
+from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
@@ -48,13 +48,12 @@ class _Optimal(ClassLearner):
         """
         self._check_parameters()
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = take_in(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         conditions = self._conditions(intake.domain).from_data(intake)
         members = self._members(intake.domain, conditions, len(intake.classes))
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
         n = intake.n_records
+        # A share of the records as a penalty becomes errors, in which the sums count.
         sums = members.sums(intake.pack(members.antecedents), Weighting.optimal(penalty * n), self.progress)
         best = sums.best()
         counts = sums.class_counts(best)

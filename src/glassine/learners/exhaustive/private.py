@@ -16,7 +16,7 @@ from glassine.learners.budget import Budget, certify, check_number, claim, selec
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import ClassLearner, Conditions, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
-from glassine.learners.intake import Intake, take_in
+from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.certificate import Certificate
@@ -55,7 +55,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         self._check_parameters()
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
         conditions = self._conditions(intake.domain)
         budget = Budget.split(
             self.epsilon,
@@ -66,6 +66,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._members(intake.domain, conditions.widest(), len(intake.classes))
+        # What rounding may add to the draw is taken off epsilon beforehand, for the largest class that may come.
         slack = widest.rounding()
         epsilon = budget.selection(slack)
         widest.refuse_too_large(
@@ -92,6 +93,8 @@ class _Exponential(PrivateLearner, ClassLearner):
         paid: Paid,
     ) -> dict[str, Any]:
         """Release thresholds, the model at ``epsilon``, and its class counts: three releases, each given the others."""
+        # The order is public, and each release is paid for by itself: thresholds, then the model over them, then its
+        # counts.
         own, events = conditions.release(intake, budget.per_record(budget.literals), paid.randomness)
         members = self._members(intake.domain, own, len(intake.classes))
         weighting = Weighting.private(budget.per_record(epsilon), prior, intake.n_records)
@@ -100,6 +103,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         events.append(selection_event(self.drawn, weighting.exact_epsilon, slack, budget, PROOF))
         counts = None
         if budget.counts:
+            # One record is in one leaf or rule: the histogram has sensitivity 1, whatever model was drawn.
             counts, event = noisy_histogram(
                 sums.class_counts(drawn),
                 budget.per_record(budget.counts),

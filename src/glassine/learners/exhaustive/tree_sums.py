@@ -8,20 +8,124 @@ See ``private.md`` for the recursion and the bound on rounding.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
+from glassine.counting.logic import LiteralLogic, RuleLogic
+from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations
+from glassine.data.slices import Progress, cuts, run
+from glassine.learners.exhaustive.gibbs import Weighting
 
 __all__: list[str] = []
 
+SLICES = 40
+"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
+
+
+class Counts(NamedTuple):
+    """Class counts of conjunctions: rows of ``table``, (sets, c), by size from ``offsets`` and by rank from ``binom``.
+
+    ``binom`` is Pascal's triangle: the rank of an increasing set x_1 < x_2 < ... is the sum of binom[x_i, i].
+    """
+
+    table: AnyArray
+    offsets: AnyArray
+    binom: AnyArray
+
+    @classmethod
+    def of(cls, counts: ConjunctionCounts, p: int, size: int) -> Counts:
+        """Return the counts of conjunctions of up to ``size`` of p conditions, for the kernels."""
+        # Ranks are also formed of members one place further: one row and two columns more than the sets have.
+        return cls(counts.table, counts.offsets, binomials(p + 1, size + 2))
+
+
+class Atoms(NamedTuple):
+    """The conditions as sets of atoms of their block of dependent attributes; conditions are sorted by block.
+
+    ``blocks`` (p,) is the block of each condition, ``starts`` (blocks + 1,) the first condition of each block,
+    ``masks`` (p, w) the atoms of each condition as bits, ``full`` (blocks, w) all atoms of each block.
+    """
+
+    blocks: AnyArray
+    starts: AnyArray
+    masks: AnyArray
+    full: AnyArray
+
+    @classmethod
+    def of(cls, logic: LiteralLogic | RuleLogic) -> Atoms:
+        """Return the atoms of a logic, for the kernels."""
+        return cls(logic.blocks, logic.starts, logic.masks, logic.full)
+
+
+class Prior(NamedTuple):
+    """The cost and the prior weight of a part, and the table of the powers of exp(-epsilon)."""
+
+    penalty: float
+    powers: AnyArray
+    part_weight: float
+
+    @classmethod
+    def of(cls, weighting: Weighting) -> Prior:
+        """Return a weighting, for the kernels."""
+        return cls(weighting.penalty, weighting.powers, weighting.part_weight)
+
+
+class Weighed(NamedTuple):
+    """Costs and weights, one of each for a choice or for a node: a sum is weight * exp(-epsilon * cost)."""
+
+    costs: AnyArray
+    weights: AnyArray
+
+
+def backward(
+    kernel: Callable[..., None], tables: tuple[object, ...], p: int, levels: int, signs: int, progress: Progress | None
+) -> list[Weighed]:
+    """Return the sums of every level m < ``levels``, from the sets with one condition left to the empty set.
+
+    Parameters
+    ----------
+    kernel : callable
+        A compiled ``sum_level``.
+    tables : tuple
+        What it takes between the first set's number and the sums of the level below.
+    p, levels : int
+        Number of conditions, and of levels.
+    signs : int
+        Signs of each condition: 2 where a node is a set with signs, 1 where it is the set alone.
+    progress : callable or None
+        Told about the level with the most sets, the first that is summed.
+    """
+    out: list[Weighed] = []
+    for m in reversed(range(levels)):
+        sets = combinations(p, m)
+        shape = (len(sets), signs**m)[:signs]
+        level = Weighed(np.empty(shape), np.empty(shape))
+        children = out[0] if out else Weighed(np.zeros(shape)[:0], np.zeros(shape)[:0])
+
+        # Bound now: the slices run after the loop has moved on, on several threads, each on rows of its own.
+        def work(
+            start: int,
+            stop: int,
+            sets: AnyArray = sets,
+            children: Weighed = children,
+            level: Weighed = level,
+        ) -> None:
+            kernel(sets[start:stop], start, *tables, children, level)
+
+        run(cuts(len(sets), SLICES), work, None if out else progress)
+        out.insert(0, level)
+    return out
+
 
 @compiled
-def leaf_errors(counts: Any) -> Any:  # pragma: no cover - compiled
+def leaf_errors(counts: AnyArray) -> Any:  # pragma: no cover - compiled
     """Return the least number of errors of one label, given class counts."""
     # counts: (c,), whole numbers, so that what is returned is exact.
     total = 0
+    # counts: (c,); powers: (k,).
     most = counts[0]
     for c in range(len(counts)):
         total += counts[c]
@@ -30,7 +134,7 @@ def leaf_errors(counts: Any) -> Any:  # pragma: no cover - compiled
 
 
 @compiled
-def leaf_weight(counts: Any, powers: Any) -> float:  # pragma: no cover - compiled
+def leaf_weight(counts: AnyArray, powers: AnyArray) -> float:  # pragma: no cover - compiled
     """Return the sum over labels of exp(-epsilon (errors - least errors))."""
     most = counts[0]
     for c in range(len(counts)):
@@ -43,9 +147,8 @@ def leaf_weight(counts: Any, powers: Any) -> float:  # pragma: no cover - compil
 
 
 @compiled
-def _rank_of(chosen: Any, subset: int, m: int, binom: Any) -> int:  # pragma: no cover - compiled
+def _rank_of(chosen: AnyArray, subset: int, m: int, binom: AnyArray) -> int:  # pragma: no cover - compiled
     """Return the rank of the members of a set that a bit mask picks."""
-    # The rank of an increasing set x_1 < x_2 < ... in the combinatorial number system: the sum of binom(x_i, i).
     out = 0
     place = 0
     for i in range(m):
@@ -57,17 +160,16 @@ def _rank_of(chosen: Any, subset: int, m: int, binom: Any) -> int:  # pragma: no
 
 @compiled
 def signed_counts(
-    chosen: Any, m: int, binom: Any, table: Any, offsets: Any, inside: Any, beside: Any
+    chosen: AnyArray, counts: Counts, inside: AnyArray, beside: AnyArray
 ) -> None:  # pragma: no cover - compiled
     """Fill the class counts of a set of m literals under all signs, alone and with each further literal.
 
-    ``table`` and ``offsets`` are those of :class:`~glassine.data.conjunctions.ConjunctionCounts`. Bit i of a
-    sign pattern s says that literal i of the set is true. ``inside[s]`` becomes the counts of the pattern, shape (c,),
-    ``beside[s, :, l]`` those of the pattern with literal l true.
+    Bit i of a sign pattern s says that literal i of the set is true. ``inside[s]`` becomes the counts of the pattern,
+    shape (c,), ``beside[s, :, l]`` those of the pattern with literal l true.
     """
-    n_classes = beside.shape[1]
-    p = beside.shape[2]
-    signed_insides(chosen, m, binom, table, offsets, inside)
+    table, offsets, binom = counts
+    m, n_classes, p = len(chosen), beside.shape[1], beside.shape[2]
+    signed_insides(chosen, counts, inside)
     for subset in range(1 << m):
         size = 0
         for i in range(m):
@@ -108,17 +210,17 @@ def signed_counts(
 
 @compiled
 def admissible(
-    chosen: Any, m: int, signs: int, blocks: Any, starts: Any, masks: Any, full: Any, mask: Any, out: Any
+    chosen: AnyArray, signs: int, atoms: Atoms, mask: AnyArray, out: AnyArray
 ) -> bool:  # pragma: no cover - compiled
     """Mark the literals that cut a node into two parts, neither empty by the domain's logic.
 
     Returns whether the node itself is possible.
     """
-    # blocks: (p,), the block of dependent attributes of each literal; masks: (p, w), its atoms in that block, as bits;
-    # full: (blocks, w); starts: (blocks + 1,). Literals are sorted by block, so that one pass forms each block's atoms.
-    # Other blocks' literals are possible with any of these: they stay marked.
+    # chosen: (m,), increasing; mask: room of shape (w,); out: (p,). Literals are sorted by block, so that one pass
+    # forms what the node leaves of each block. Literals of other blocks are possible with any of these: they stay.
+    blocks, starts, masks, full = atoms
     out[:] = True
-    width = masks.shape[1]
+    m, width = len(chosen), masks.shape[1]
     i = 0
     while i < m:
         block = blocks[chosen[i]]
@@ -144,15 +246,7 @@ def admissible(
 
 @compiled
 def last_choices(
-    inside: Any,
-    beside: Any,
-    allowed: Any,
-    penalty: float,
-    powers: Any,
-    split_weight: float,
-    most: Any,
-    costs: Any,
-    weights: Any,
+    inside: AnyArray, beside: AnyArray, allowed: AnyArray, prior: Prior, most: AnyArray, out: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Fill cost and weight of every choice at a node below which one more split is allowed.
 
@@ -161,6 +255,8 @@ def last_choices(
     split is not admissible; a weight is relative to exp(-epsilon cost). Loops run over literals for the sake of vector
     instructions.
     """
+    penalty, powers, split_weight = prior
+    costs, weights = out
     n_classes, p = beside.shape
     size = 0
     for c in range(n_classes):
@@ -172,6 +268,7 @@ def last_choices(
         for literal in range(p):
             most[0, literal] = max(most[0, literal], beside[c, literal])
             most[1, literal] = max(most[1, literal], inside[c] - beside[c, literal])
+    # Gaps are capped at the last power, which is 0, so that no lookup needs a branch.
     last = len(powers) - 1
     for literal in range(p):
         costs[literal] = penalty + (size - most[0, literal] - most[1, literal])
@@ -199,25 +296,23 @@ def last_choices(
 
 @compiled
 def inner_choices(
-    chosen: Any,
-    m: int,
+    chosen: AnyArray,
     signs: int,
-    inside: Any,
-    allowed: Any,
-    penalty: float,
-    powers: Any,
-    split_weight: float,
-    binom: Any,
-    below_costs: Any,
-    below_weights: Any,
-    costs: Any,
-    weights: Any,
+    inside: AnyArray,
+    allowed: AnyArray,
+    prior: Prior,
+    binom: AnyArray,
+    children: Weighed,
+    out: Weighed,
 ) -> None:  # pragma: no cover - compiled
     """As :func:`last_choices`, for a node whose children's sums are known; rows of the tables are ranks."""
-    # below_costs, below_weights: (binom(p, m + 1), 2^(m + 1)), the sums of the children; entry l of costs and weights,
-    # (p + 1,), is the split on literal l. Invariant: ``below`` is the rank of the members before the literal, ``above``
-    # that of those behind it, each one place further, so that the child's row is found without sorting.
-    p = len(allowed)
+    # children: (binom(p, m + 1), 2^(m + 1)); out: (p + 1,), entry l the split on literal l. Invariant: ``below`` is the
+    # rank of the members before the literal, ``above`` that of those behind it, each one place further, so that the
+    # child's row is found without sorting.
+    penalty, powers, split_weight = prior
+    child_costs, child_weights = children
+    costs, weights = out
+    m, p = len(chosen), len(allowed)
     at = 0
     below = 0
     above = 0
@@ -236,16 +331,17 @@ def inner_choices(
         low = signs & (1 << at) - 1
         false = low | (signs >> at) << (at + 1)
         true = false | 1 << at
-        costs[literal] = penalty + below_costs[row, true] + below_costs[row, false]
-        weights[literal] = split_weight * below_weights[row, true] * below_weights[row, false]
+        costs[literal] = penalty + child_costs[row, true] + child_costs[row, false]
+        weights[literal] = split_weight * child_weights[row, true] * child_weights[row, false]
     costs[p] = leaf_errors(inside)
     weights[p] = leaf_weight(inside, powers)
 
 
 @compiled
-def total(costs: Any, weights: Any, powers: Any) -> tuple[float, float]:  # pragma: no cover - compiled
+def total(options: Weighed, powers: AnyArray) -> tuple[float, float]:  # pragma: no cover - compiled
     """Return the least cost, and the sum of the weights relative to it."""
     # Two passes: relative to the least cost every weight is at most its own size, and nothing overflows.
+    costs, weights = options
     least = np.inf
     for i in range(len(costs)):
         least = min(least, costs[i])
@@ -259,110 +355,51 @@ def total(costs: Any, weights: Any, powers: Any) -> tuple[float, float]:  # prag
 
 
 @compiled
-def sum_last(
-    sets: Any,
-    first: int,
-    table: Any,
-    offsets: Any,
-    blocks: Any,
-    starts: Any,
-    masks: Any,
-    full: Any,
-    binom: Any,
-    penalty: float,
-    powers: Any,
-    split_weight: float,
-    out_costs: Any,
-    out_weights: Any,
+def sum_level(
+    sets: AnyArray, first: int, counts: Counts, atoms: Atoms, prior: Prior, children: Weighed, out: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Sum over the trees of depth one below every node of m literals; ``sets`` are rows ``first`` onward."""
-    # sets: (slice, m); table: (conjunctions, c). Room is allotted once for a slice, which one thread works on; counts
-    # of all 2^m patterns are formed together, since each needs those of the others.
-    m = sets.shape[1]
-    p = len(blocks)
-    n_classes = table.shape[1]
+    """Sum over the trees below every node of m literals; ``sets`` are rows ``first`` onward.
+
+    ``children`` are the sums below the nodes of m + 1 literals. Without any, what follows a split are two leaves.
+    """
+    # sets: (slice, m); children: (binom(p, m + 1), 2^(m + 1)) or empty; out: (binom(p, m), 2^m). Room is allotted once
+    # for a slice, which one thread works on. Counts of all 2^m patterns are formed together, since each needs those of
+    # the others; those beside each further literal are needed for leaves alone.
+    table, last = counts.table, len(children.costs) == 0
+    m, p, n_classes = sets.shape[1], len(atoms.blocks), table.shape[1]
     inside = np.empty((1 << m, n_classes), dtype=table.dtype)
-    beside = np.empty((1 << m, n_classes, p), dtype=table.dtype)
+    beside = np.empty((1 << m if last else 0, n_classes, p), dtype=table.dtype)
     most = np.empty((2, p), dtype=table.dtype)
     allowed = np.empty(p, dtype=np.bool_)
-    mask = np.empty(masks.shape[1], dtype=np.uint64)
-    costs = np.empty(p + 1, dtype=np.float64)
-    weights = np.empty(p + 1, dtype=np.float64)
+    mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
+    options = Weighed(np.empty(p + 1, dtype=np.float64), np.empty(p + 1, dtype=np.float64))
     for i in range(len(sets)):
         chosen = sets[i]
-        signed_counts(chosen, m, binom, table, offsets, inside, beside)
+        if last:
+            signed_counts(chosen, counts, inside, beside)
+        else:
+            signed_insides(chosen, counts, inside)
         for signs in range(1 << m):
-            if not admissible(chosen, m, signs, blocks, starts, masks, full, mask, allowed):
-                out_costs[first + i, signs] = np.inf
-                out_weights[first + i, signs] = 0.0
+            if not admissible(chosen, signs, atoms, mask, allowed):
+                out.costs[first + i, signs] = np.inf
+                out.weights[first + i, signs] = 0.0
                 continue
-            last_choices(inside[signs], beside[signs], allowed, penalty, powers, split_weight, most, costs, weights)
-            cost, weight = total(costs, weights, powers)
-            out_costs[first + i, signs] = cost
-            out_weights[first + i, signs] = weight
+            if last:
+                last_choices(inside[signs], beside[signs], allowed, prior, most, options)
+            else:
+                inner_choices(chosen, signs, inside[signs], allowed, prior, counts.binom, children, options)
+            cost, weight = total(options, prior.powers)
+            out.costs[first + i, signs] = cost
+            out.weights[first + i, signs] = weight
 
 
 @compiled
-def sum_inner(
-    sets: Any,
-    first: int,
-    table: Any,
-    offsets: Any,
-    blocks: Any,
-    starts: Any,
-    masks: Any,
-    full: Any,
-    binom: Any,
-    penalty: float,
-    powers: Any,
-    split_weight: float,
-    below_costs: Any,
-    below_weights: Any,
-    out_costs: Any,
-    out_weights: Any,
-) -> None:  # pragma: no cover - compiled
-    """Sum over the trees below every node of m literals, from the sums below those of m + 1 literals."""
-    m = sets.shape[1]
-    p = len(blocks)
-    n_classes = table.shape[1]
-    inside = np.empty((1 << m, n_classes), dtype=table.dtype)
-    allowed = np.empty(p, dtype=np.bool_)
-    mask = np.empty(masks.shape[1], dtype=np.uint64)
-    costs = np.empty(p + 1, dtype=np.float64)
-    weights = np.empty(p + 1, dtype=np.float64)
-    for i in range(len(sets)):
-        chosen = sets[i]
-        signed_insides(chosen, m, binom, table, offsets, inside)
-        for signs in range(1 << m):
-            if not admissible(chosen, m, signs, blocks, starts, masks, full, mask, allowed):
-                out_costs[first + i, signs] = np.inf
-                out_weights[first + i, signs] = 0.0
-                continue
-            inner_choices(
-                chosen,
-                m,
-                signs,
-                inside[signs],
-                allowed,
-                penalty,
-                powers,
-                split_weight,
-                binom,
-                below_costs,
-                below_weights,
-                costs,
-                weights,
-            )
-            cost, weight = total(costs, weights, powers)
-            out_costs[first + i, signs] = cost
-            out_weights[first + i, signs] = weight
-
-
-@compiled
-def signed_insides(
-    chosen: Any, m: int, binom: Any, table: Any, offsets: Any, inside: Any
-) -> None:  # pragma: no cover - compiled
+def signed_insides(chosen: AnyArray, counts: Counts, inside: AnyArray) -> None:  # pragma: no cover - compiled
     """Fill the class counts of a set of m literals under all signs, as :func:`signed_counts` does."""
+    # inside: (2^m, c). First what has the literals of a subset true and the others free; then, literal by literal, what
+    # has it true is subtracted from what leaves it free. Whole numbers: exact in any order.
+    table, offsets, binom = counts
+    m = len(chosen)
     for subset in range(1 << m):
         size = 0
         for i in range(m):

@@ -6,21 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.logic import LiteralLogic
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions, index_type
-from glassine.data.slices import Progress, cuts, run
+from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, index_type
+from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.tree_sums import Atoms, Counts, Prior, Weighed
 from glassine.learners.publishing import evidence
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.privacy.randomness import Randomness
@@ -29,9 +30,6 @@ __all__ = ["LEAF", "Leaf", "Split", "Tree", "TreeClass", "TreeSums", "leaf_nodes
 
 LEAF = -1
 """Number of the choice that makes a node a leaf."""
-
-SLICES = 40
-"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,9 @@ class TreeClass(ModelClass[Tree]):
         p, leaf = len(self.logic.literals), math.log(self.n_classes)
         upper = leaf
         for _ in range(self.levels):
+            # A leaf weighs at most the number of labels; one of p splits the product of its two subtrees.
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + 2 * upper))
+        # A choice weighs at least its prior: of a full tree the product over its splits, where that is below one.
         return upper - float(2**self.levels - 1) * min(0.0, math.log(part_weight))
 
     def rounding(self) -> float:
@@ -171,35 +171,11 @@ class TreeSums:
         cls, trees: TreeClass, counts: ConjunctionCounts, weighting: Weighting, progress: Progress | None = None
     ) -> TreeSums:
         """Sum backwards, from the nodes with one split left to the root."""
-        logic = trees.logic
-        p = len(logic.literals)
-        binom = binomials(p + 1, trees.depth + 2)
-        tables = (counts.table, counts.offsets, logic.blocks, logic.starts, logic.masks, logic.full, binom)
-        prior = (weighting.penalty, weighting.powers, weighting.part_weight)
-        costs: list[npt.NDArray[np.float64]] = []
-        weights: list[npt.NDArray[np.float64]] = []
-        for m in reversed(range(trees.levels)):
-            sets = combinations(p, m)
-            shape = (len(sets), 2**m)
-            level = (np.empty(shape), np.empty(shape))
-            below = (costs[0], weights[0]) if costs else ()
-            kernel = tree_sums.sum_inner if costs else tree_sums.sum_last
-
-            # Bound now: the slices run after the loop has moved on, on several threads, each on rows of its own.
-            def work(
-                start: int,
-                stop: int,
-                kernel: Any = kernel,
-                sets: Any = sets,
-                below: Any = below,
-                level: Any = level,
-            ) -> None:
-                kernel(sets[start:stop], start, *tables, *prior, *below, *level)
-
-            run(cuts(len(sets), SLICES), work, None if costs else progress)
-            costs.insert(0, level[0])
-            weights.insert(0, level[1])
-        return cls(trees=trees, counts=counts, weighting=weighting, costs=tuple(costs), weights=tuple(weights))
+        p = len(trees.logic.literals)
+        tables = (Counts.of(counts, p, trees.depth), Atoms.of(trees.logic), Prior.of(weighting))
+        levels = tree_sums.backward(tree_sums.sum_level, tables, p, trees.levels, 2, progress)
+        costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
+        return cls(trees=trees, counts=counts, weighting=weighting, costs=costs, weights=weights)
 
     def __repr__(self) -> str:
         return f"<TreeSums of depth {self.trees.depth} over {len(self.trees.logic.literals)} literals>"
@@ -223,22 +199,21 @@ class TreeSums:
             costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, powers)
             return costs, weights
         literals = np.array(chosen, dtype=index_type(p))
-        allowed = np.empty(p, dtype=np.bool_)
+        allowed, out = np.empty(p, dtype=np.bool_), Weighed(costs, weights)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
-        tree_sums.admissible(literals, m, signs, logic.blocks, logic.starts, logic.masks, logic.full, mask, allowed)
+        tree_sums.admissible(literals, signs, Atoms.of(logic), mask, allowed)
         allowed[list(chosen)] = False
-        prior = (self.weighting.penalty, powers, self.weighting.part_weight)
-        binom = binomials(p + 1, self.trees.depth + 2)
+        counts, prior = Counts.of(self.counts, p, self.trees.depth), Prior.of(self.weighting)
         if m == self.trees.levels - 1:
             kind = self.counts.table.dtype
             inside = np.empty((2**m, len(here)), dtype=kind)
             beside = np.empty((2**m, len(here), p), dtype=kind)
             most = np.empty((2, p), dtype=kind)
-            tree_sums.signed_counts(literals, m, binom, self.counts.table, self.counts.offsets, inside, beside)
-            tree_sums.last_choices(inside[signs], beside[signs], allowed, *prior, most, costs, weights)
+            tree_sums.signed_counts(literals, counts, inside, beside)
+            tree_sums.last_choices(inside[signs], beside[signs], allowed, prior, most, out)
         else:
-            below = (self.costs[m + 1], self.weights[m + 1])
-            tree_sums.inner_choices(literals, m, signs, here, allowed, *prior, binom, *below, costs, weights)
+            children = Weighed(self.costs[m + 1], self.weights[m + 1])
+            tree_sums.inner_choices(literals, signs, here, allowed, prior, counts.binom, children, out)
         return costs, weights
 
     def log_size(self) -> float:
@@ -257,6 +232,7 @@ class TreeSums:
         number = pick(self._options(chosen, signs))
         if number == LEAF:
             return Leaf(pick(self._labels(chosen, signs)))
+        # The true side first, in every walk: the draws of a seed stand in this order.
         true, false = children(chosen, signs, number)
         return Split(number, self._grow(*true, pick), self._grow(*false, pick))
 
@@ -289,6 +265,7 @@ class TreeSums:
 
 def children(chosen: tuple[int, ...], signs: int, literal: int) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return the two nodes, set and signs, into which a split on a literal divides a node: where true, where false."""
+    # The sign of the new literal goes between those of the smaller and of the larger ones.
     at = sum(other < literal for other in chosen)
     wider = (*chosen[:at], literal, *chosen[at:])
     low, high = signs & (1 << at) - 1, (signs >> at) << (at + 1)
@@ -305,6 +282,7 @@ def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:
             out.append((chosen, signs))
             continue
         true, false = children(chosen, signs, node.literal)
+        # The last one in comes out first: true before false.
         stack += [(node.false, *false), (node.true, *true)]
     return out
 

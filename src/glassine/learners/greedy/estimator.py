@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -10,14 +11,14 @@ from typing import Any, ClassVar
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import Lists
 from glassine.learners.exhaustive.lists import list_model
 from glassine.learners.greedy.growth import GreedyPool, Remaining, count_bytes
-from glassine.learners.greedy.plan import GreedyPlan
+from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
 from glassine.learners.greedy.published import (
     AS_PUBLISHED,
     Node,
@@ -28,7 +29,7 @@ from glassine.learners.greedy.published import (
 )
 from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
-from glassine.learners.intake import Intake, take_in
+from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
@@ -161,7 +162,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
         unit = RECORD if persons is None else persons.unit
         # Parameters that contradict each other are refused before the records are read.
         self._budget(with_literals=False, unit=unit)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
         pools = self._conditions(intake.domain)
         plan = self._budget(with_literals=bool(pools.quantiled), unit=unit)
         caveats = intake.caveats
@@ -184,26 +185,18 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
 
     def _budget(self, *, with_literals: bool, unit: PrivacyUnit) -> GreedyPlan:
         self._check_parameters()
-        return GreedyPlan.of(
-            mechanism=self.mechanism,
-            accounting=self.accounting,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            length=int(self.max_rules),
-            min_support=self.min_support,
-            confidence=self.confidence,
-            counts_share=self.leaf_counts_share,
-            literals_share=self.quantile_share,
-            with_literals=with_literals,
-            unit=unit,
-        )
+        parameters = {field.name: getattr(self, field.name) for field in fields(GreedyWish)}
+        wish = GreedyWish(**parameters | {"max_rules": int(self.max_rules)})
+        return GreedyPlan.of(wish, with_literals=with_literals, unit=unit)
 
     def _check(self, intake: Intake, pools: PoolPlan, plan: GreedyPlan, lost: float, caveats: tuple[str, ...]) -> None:
         """Raise what a fit with the largest pool would raise, before anything is charged."""
         if plan.delta is None and self.ledger is not None:
             raise InvalidParameterError(
-                "delta is needed with a ledger: the published default, 1 / n^2, would write the number of records "
-                "into it. Give delta, such as 1e-6."
+                f"{parameter('delta')} is needed with a ledger: the published default, 1 / n^2, would write the "
+                "number of records "
+                "into it.",
+                remedy="Give delta, such as 1e-6.",
             )
         # Private quantiles can only merge, so that the pool is at most as large as with all of them.
         widest = pools.widest()

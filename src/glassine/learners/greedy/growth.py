@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.counting.space import Box, Space
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import _popcount
@@ -76,6 +76,7 @@ class Remaining:
         for antecedent in antecedents:
             for literal in antecedent:
                 row.setdefault(literal, len(row))
+        # One row a distinct literal, however many rules share it.
         bitsets = intake.pack([(literal,) for literal in row])
         return cls(
             bitsets=bitsets,
@@ -95,20 +96,10 @@ class Remaining:
         """Return the class counts of what each of some rules captures among the remaining records, shape (m, c)."""
         chosen = np.array(rules, dtype=np.int64)
         out = np.zeros((len(chosen), self.bitsets.n_classes), dtype=np.int64)
-        sets = self.bitsets
+        sets = _Segments.of(self.bitsets)
 
         def work(start: int, stop: int) -> None:
-            _count_rules(
-                sets.words,
-                sets.starts,
-                sets.labels,
-                sets.weights,
-                self.words,
-                self.rows,
-                self.starts,
-                chosen[start:stop],
-                out[start:stop],
-            )
+            _count_rules(sets, self.words, self.rows, self.starts, chosen[start:stop], out[start:stop])
 
         run(cuts(len(chosen), SLICES), work)
         return out
@@ -117,21 +108,11 @@ class Remaining:
         """Return the class counts of the remaining records that each two of some rules capture, shape (m, m, c)."""
         chosen = np.array(rules, dtype=np.int64)
         out = np.zeros((len(chosen), len(chosen), self.bitsets.n_classes), dtype=np.int64)
-        sets = self.bitsets
+        sets = _Segments.of(self.bitsets)
 
         def work(start: int, stop: int) -> None:
             for i in range(start, stop):
-                _count_rules(
-                    sets.words,
-                    sets.starts,
-                    sets.labels,
-                    sets.weights,
-                    self._captured(int(chosen[i])),
-                    self.rows,
-                    self.starts,
-                    chosen,
-                    out[i],
-                )
+                _count_rules(sets, self._captured(int(chosen[i])), self.rows, self.starts, chosen, out[i])
 
         run(cuts(len(chosen), SLICES), work)
         return out
@@ -149,21 +130,27 @@ class Remaining:
         return self.bitsets.count(captured)
 
 
+class _Segments(NamedTuple):
+    """Bit sets for the kernel: ``words`` (literals, w), and the first word, label and weight of each of s segments."""
+
+    words: AnyArray
+    starts: AnyArray
+    labels: AnyArray
+    weights: AnyArray
+
+    @classmethod
+    def of(cls, sets: BitSets) -> _Segments:
+        return cls(sets.words, sets.starts, sets.labels, sets.weights)
+
+
 @compiled
 def _count_rules(
-    words: Any,
-    segments: Any,
-    labels: Any,
-    weights: Any,
-    remaining: Any,
-    rows: Any,
-    starts: Any,
-    rules: Any,
-    out: Any,
+    sets: _Segments, remaining: AnyArray, rows: AnyArray, starts: AnyArray, rules: AnyArray, out: AnyArray
 ) -> None:  # pragma: no cover - compiled
-    # words: (literals, w), a bit for each record; segments: (s + 1,), the words of one class and weight each; out:
-    # (m, c). A chunk of words is counted for all rules before the next, so that the literals' rows are read from the
-    # cache. One and two literals, the most frequent rules, are formed without a buffer.
+    # remaining: (w,), a bit for each record; rules: (m,); out: (m, c). A chunk of words is counted for all rules before
+    # the next, so that the literals' rows are read from the cache. One and two literals, the most frequent rules, are
+    # formed without a buffer.
+    words, segments, labels, weights = sets
     buffer = np.empty(CHUNK, dtype=np.uint64)
     for segment in range(len(labels)):
         label, weight = labels[segment], weights[segment]
@@ -231,17 +218,18 @@ class GreedyPool:
             If a literal names an attribute or a value that the domain does not have.
         """
         space = Space(domain, [literal for rule in antecedents for literal in rule], domain_aware=True)
-        found: dict[tuple[tuple[int, int], ...], tuple[Antecedent, Box]] = {}
+        distinct: dict[tuple[tuple[int, int], ...], tuple[Antecedent, Box]] = {}
         for rule in antecedents:
             box = {factor: mask & space.factors[factor].possible for factor, mask in space.box(rule).items()}
             box = {factor: mask for factor, mask in box.items() if mask != space.factors[factor].possible}
+            # Equal boxes are equal rules: the first one stays.
             if box and 0 not in box.values():
-                found.setdefault(tuple(sorted(box.items())), (rule, box))
+                distinct.setdefault(tuple(sorted(box.items())), (rule, box))
         return cls(
             domain=domain,
             space=space,
-            antecedents=tuple(rule for rule, _ in found.values()),
-            boxes=tuple(box for _, box in found.values()),
+            antecedents=tuple(rule for rule, _ in distinct.values()),
+            boxes=tuple(box for _, box in distinct.values()),
         )
 
     def __repr__(self) -> str:

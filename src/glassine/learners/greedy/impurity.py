@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = [
     "COUNTED_GRID",
@@ -157,10 +157,12 @@ CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassifi
 
 def check_criterion(value: object) -> Criterion:
     """Return a criterion, or raise InvalidParameterError."""
-    for known in CRITERIA:
-        if isinstance(value, str) and value == known:
-            return known
-    raise InvalidParameterError(f"criterion must be one of {', '.join(CRITERIA)}, got {value!r}. Name one of them.")
+    for criterion in CRITERIA:
+        if isinstance(value, str) and value == criterion:
+            return criterion
+    raise InvalidParameterError(
+        f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {value!r}.", remedy="Name one of them."
+    )
 
 
 def impurity(counts: npt.ArrayLike, criterion: Criterion) -> npt.NDArray[np.float64]:

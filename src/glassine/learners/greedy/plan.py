@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_number
 from glassine.privacy.exact import decimal
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan"]
+__all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan", "GreedyWish"]
 
 MECHANISMS = (
     "smooth-laplace",
@@ -44,6 +44,21 @@ LEAST_LEFT = Fraction(1, 1000)
 
 SMALLEST = Fraction(1, 10**6)
 """Least epsilon for one record, far below any use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GreedyWish:
+    """The parameters of a greedy estimator that its plan follows from, as they were passed; the length is checked."""
+
+    mechanism: object
+    accounting: object
+    epsilon: object
+    delta: object
+    max_rules: int
+    min_support: object
+    confidence: object
+    leaf_counts_share: object
+    quantile_share: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,51 +103,38 @@ class GreedyPlan:
     unit: PrivacyUnit = RECORD
 
     @classmethod
-    def of(
-        cls,
-        *,
-        mechanism: object,
-        accounting: object,
-        epsilon: object,
-        delta: object,
-        length: int,
-        min_support: object,
-        confidence: object,
-        counts_share: object,
-        literals_share: object,
-        with_literals: bool,
-        unit: PrivacyUnit = RECORD,
-    ) -> GreedyPlan:
+    def of(cls, wish: GreedyWish, *, with_literals: bool, unit: PrivacyUnit = RECORD) -> GreedyPlan:
         """Return the plan that the parameters of an estimator ask for.
 
         Raises
         ------
         InvalidParameterError
             If a parameter is out of its range or missing, if the parts of epsilon do not fit, or if epsilon, delta,
-            ``counts_share`` or ``accounting`` has no effect. ``min_support`` and ``confidence`` may have none.
+            ``leaf_counts_share`` or ``accounting`` has no effect. ``min_support`` and ``confidence`` may have none.
         """
-        name = _mechanism(mechanism, accounting)
-        support = decimal(check_number(min_support, "min_support", low=0.0, high=0.5), "min_support")
+        name = _mechanism(wish.mechanism, wish.accounting)
+        support = decimal(check_number(wish.min_support, "min_support", low=0.0, high=0.5), "min_support")
         # With certainty the threshold of the paper would be infinite.
-        sure = check_number(confidence, "confidence", low=0.5, high=1 - 1e-12)
-        share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
-        published = accounting == "published"
+        sure = check_number(wish.confidence, "confidence", low=0.5, high=1 - 1e-12)
+        share = decimal(check_number(wish.quantile_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
+        published = wish.accounting == "published"
         if unit.is_person and published:
             raise InvalidParameterError(
-                f"records_per_person={unit.most_records} needs accounting='strict': the published forms have no "
+                f"{parameter('records_per_person=')}{unit.most_records} needs {parameter('accounting', 'strict')}: "
+                "the published forms have no "
                 "guarantee for persons."
             )
-        total = _epsilon(epsilon, unit.most_records)
-        lost = _delta(delta, name, published)
+        total = _epsilon(wish.epsilon, unit.most_records)
+        lost = _delta(wish.delta, name, published)
         literals = total * share if with_literals else Fraction(0)
-        counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0)
+        counts = total * _counts_share(wish.leaf_counts_share, published, float(share) if with_literals else 0.0)
         records = total * TOTAL_SHARE if name == "smooth-laplace" and not published else Fraction(0)
         left = total - literals - counts - records
         _check_parts(total, left, literals, None if published else counts)
         return cls(
             mechanism=name,
             published=published,
-            length=length,
+            length=wish.max_rules,
             support=support,
             confidence=sure,
             total=total,
@@ -140,7 +142,7 @@ class GreedyPlan:
             literals=literals,
             counts=counts,
             records=records,
-            steps=() if published else (left / length,) * length,
+            steps=() if published else (left / wish.max_rules,) * wish.max_rules,
             unit=unit,
         )
 
@@ -164,15 +166,16 @@ def _mechanism(mechanism: object, accounting: object) -> str:
     """Return the mechanism, if the accounting applies to it."""
     if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
         raise InvalidParameterError(
-            f"mechanism must be one of {', '.join(MECHANISMS)}, got {mechanism!r}. Without privacy use "
+            f"{parameter('mechanism')} must be one of {', '.join(MECHANISMS)}, got {mechanism!r}. Without privacy use "
             "GreedyRuleListClassifier."
         )
     if not isinstance(accounting, str) or accounting not in ACCOUNTINGS:
-        raise InvalidParameterError(f"accounting must be 'strict' or 'published', got {accounting!r}.")
+        raise InvalidParameterError(f"{parameter('accounting')} must be 'strict' or 'published', got {accounting!r}.")
     if mechanism == "counted-gini" and accounting == "published":
         raise InvalidParameterError(
-            "accounting='published' does not apply to mechanism='counted-gini', which the paper does not have. "
-            "Use accounting='strict'."
+            f"{parameter('accounting', 'published')} does not apply to {parameter('mechanism', 'counted-gini')}, "
+            "which the paper does not have.",
+            remedy=f"Use {parameter('accounting', 'strict')}.",
         )
     return mechanism
 
@@ -181,7 +184,8 @@ def _epsilon(epsilon: object, records: int) -> Fraction:
     total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
     if not total >= SMALLEST * records:
         raise InvalidParameterError(
-            f"epsilon={float(total):g} is too small to be drawn at. Use at least {1e-6 * records:g}."
+            f"{parameter('epsilon=')}{float(total):g} is too small to be drawn at.",
+            remedy=f"Use at least {1e-6 * records:g}.",
         )
     return total / records
 
@@ -190,14 +194,17 @@ def _delta(delta: object, mechanism: str, published: bool) -> Fraction | None:
     if mechanism not in WITH_DELTA:
         if delta is not None:
             raise InvalidParameterError(
-                f"delta={delta!r} has no effect: mechanism={mechanism!r} is private without a delta. Leave it out."
+                f"{parameter('delta=')}{delta!r} has no effect: {parameter('mechanism=')}{mechanism!r} is private "
+                "without a delta.",
+                remedy="Leave it out.",
             )
         return Fraction(0)
     if delta is None:
         if published:
             return None
         raise InvalidParameterError(
-            f"mechanism={mechanism!r} needs delta, a probability far below one over the number of records, such as "
+            f"{parameter('mechanism=')}{mechanism!r} needs {parameter('delta')}, a probability far below one over the "
+            "number of records, such as "
             "1e-6; it must not be taken from the data. Or use 'counted-gini', which needs none."
         )
     return decimal(check_number(delta, "delta", low=1e-100, high=0.5), "delta")
@@ -207,8 +214,10 @@ def _counts_share(counts_share: object, published: bool, literals_share: float) 
     if published:
         if counts_share is not None:
             raise InvalidParameterError(
-                f"leaf_counts_share={counts_share!r} has no effect: accounting='published' splits epsilon as the paper "
-                "does. Leave it out."
+                f"{parameter('leaf_counts_share=')}{counts_share!r} has no effect: "
+                f"{parameter('accounting', 'published')} splits epsilon as the paper "
+                "does.",
+                remedy="Leave it out.",
             )
         return Fraction(0)
     if counts_share is None:
@@ -217,7 +226,8 @@ def _counts_share(counts_share: object, published: bool, literals_share: float) 
     if not share + decimal(literals_share, "share") < 1 - TOTAL_SHARE:
         raise InvalidParameterError(
             f"the shares of epsilon for thresholds ({literals_share:g}), for counts ({float(share):g}) and for the "
-            f"number of records ({float(TOTAL_SHARE):g}) must leave some for the rules. Lower one of them."
+            f"number of records ({float(TOTAL_SHARE):g}) must leave some for the rules.",
+            remedy="Lower one of them.",
         )
     return share
 
@@ -226,11 +236,14 @@ def _check_parts(total: Fraction, left: Fraction, literals: Fraction, counts: Fr
     """Refuse parts of epsilon with which a fit would end after it is paid for."""
     if not left >= total * LEAST_LEFT:
         raise InvalidParameterError(
-            f"the shares of epsilon={float(total):g} for thresholds, counts and the number of records must leave at "
-            f"least {float(LEAST_LEFT):g} of it for the rules. Lower quantile_share or leaf_counts_share."
+            f"the shares of {parameter('epsilon=')}{float(total):g} for thresholds, counts and the number of records "
+            "must leave at "
+            f"least {float(LEAST_LEFT):g} of it for the rules.",
+            remedy=f"Lower {parameter('quantile_share')} or {parameter('leaf_counts_share')}.",
         )
     for name, part in (("quantile_share", literals or None), ("leaf_counts_share", counts)):
         if part is not None and not part * LARGEST_SCALE >= 1:
             raise InvalidParameterError(
-                f"{name} leaves epsilon {float(part):g}, which means noise beyond any count. Give a larger share."
+                f"{name} leaves epsilon {float(part):g}, which means noise beyond any count.",
+                remedy="Give a larger share.",
             )

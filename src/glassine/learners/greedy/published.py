@@ -119,16 +119,16 @@ def confidence_threshold(confidence: float, epsilon: float) -> int:
 
 def defects(plan: GreedyPlan, *, default_delta: bool) -> tuple[str, ...]:
     """Return what is wrong with the published guarantee of a mechanism."""
-    found: list[str] = []
+    names: list[str] = []
     if plan.checks_support:
-        found += [ADDITIONS_ONLY, CONFIDENCE, DILATION, OVERRUN, SIZE]
+        names += [ADDITIONS_ONLY, CONFIDENCE, DILATION, OVERRUN, SIZE]
     else:
-        found += [GLOBAL_OVERRUN]
+        names += [GLOBAL_OVERRUN]
         if plan.mechanism == "global-gaussian":
-            found += [MAX_GAUSSIAN, *([SIZE] if default_delta else [])]
+            names += [MAX_GAUSSIAN, *([SIZE] if default_delta else [])]
     if plan.needs_delta:
-        found.append(DELTA_OVERRUN)
-    return tuple(found)
+        names.append(DELTA_OVERRUN)
+    return tuple(names)
 
 
 def grow_as_published(
@@ -162,13 +162,13 @@ def grow_as_published(
         rules = [i for i in range(len(pool.antecedents)) if i not in set(chosen)]
         if not rules:
             break
-        found = _choose(plan, node, remaining.counts(rules), totals, randomness)
+        rule = _choose(plan, node, remaining.counts(rules), totals, randomness)
         if progress is not None:
             progress(len(chosen) + 1, plan.length)
-        if found < 0:
+        if rule < 0:
             break
-        chosen.append(rules[found])
-        noisy.append(discrete_laplace(remaining.take(rules[found]), scale, randomness))
+        chosen.append(rules[rule])
+        noisy.append(discrete_laplace(remaining.take(rules[rule]), scale, randomness))
     noisy.append(discrete_laplace(remaining.totals(), scale, randomness))
     # Algorithm 2: of equal counts the last class is predicted.
     labels = [len(row) - 1 - int(np.argmax(row[::-1])) for row in noisy]

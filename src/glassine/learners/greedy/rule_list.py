@@ -19,7 +19,7 @@ from glassine.learners.exhaustive.families import Lists
 from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
 from glassine.learners.greedy.impurity import best_split
-from glassine.learners.intake import take_in
+from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
@@ -126,9 +126,7 @@ class GreedyRuleListClassifier(Lists):
         """
         self._check_parameters()
         support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
-        intake = take_in(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         pool = GreedyPool.of(intake.domain, self._conditions(intake.domain).from_data(intake))
         growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
         model = list_model(

@@ -77,11 +77,11 @@ def _truths(domain: Domain, antecedents: Sequence[Antecedent]) -> dict[Literal, 
         for literal in antecedent:
             literals[literal.attribute][literal] = None
     out: dict[Literal, npt.NDArray[np.bool_]] = {}
-    for name, known in literals.items():
-        column = every_value(domain[name], name, known)
+    for name, members in literals.items():
+        column = every_value(domain[name], name, members)
         # Different conditions can hold alike; one value of each pattern is enough.
-        patterns = np.unique(np.array([column.holds(literal) for literal in known]), axis=1)
-        out |= dict(zip(known, patterns, strict=True))
+        patterns = np.unique(np.array([column.holds(literal) for literal in members]), axis=1)
+        out |= dict(zip(members, patterns, strict=True))
     return out
 
 

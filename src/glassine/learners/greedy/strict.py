@@ -262,13 +262,13 @@ def grow_strictly(
         rules = pool.admissible(state.chosen)
         if not rules:
             break
-        found = choose(state, rules, epsilon)
+        rule = choose(state, rules, epsilon)
         if progress is not None:
             progress(len(state.chosen) + 1, plan.length)
-        if found is None or found < 0:
+        if rule is None or rule < 0:
             break
-        state.chosen.append(rules[found])
-        state.release_counts(remaining.take(rules[found]))
+        state.chosen.append(rules[rule])
+        state.release_counts(remaining.take(rules[rule]))
     state.release_counts(remaining.totals())
     # All that is published of the rules follows from the noisy counts.
     labels = [int(np.argmax(row)) for row in state.noisy]

@@ -35,47 +35,47 @@ MOST_ROWS = 100
 LONGEST = 60
 
 
-def additive_section(found: AdditiveFinding) -> Section:
+def additive_section(finding: AdditiveFinding) -> Section:
     """Return the shape functions, how much each term matters, and what the bins tell."""
-    lead, told = _lead(found), _sentence(found)
-    blocks: list[Block] = [Paragraph(text=f"{lead} {told}".strip(), tone="lead")]
-    charts = tuple(islice(_charts(found), MOST_FIGURES))
+    lead, summary = _lead(finding), _sentence(finding)
+    blocks: list[Block] = [Paragraph(text=f"{lead} {summary}".strip(), tone="lead")]
+    charts = tuple(islice(_charts(finding), MOST_FIGURES))
     if charts:
-        blocks += [Paragraph(text=_reading(found), tone="note"), Gallery(charts)]
-    if found.terms:
-        blocks.append(_terms(found))
-        more = len(found.terms) - MOST_ROWS
+        blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts)]
+    if finding.terms:
+        blocks.append(_terms(finding))
+        more = len(finding.terms) - MOST_ROWS
         omitted = f"{wording.plural(more, 'more term')}: see the JSON findings."
         blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []
     else:
         blocks.append(Paragraph(text="The model has no terms: it predicts the same for everybody."))
-    items = tuple((_name(entry.attribute), tuple(_told(entry))) for entry in found.attributes)
+    items = tuple((_name(entry.attribute), tuple(_told(entry))) for entry in finding.attributes)
     items = tuple((name, sentences) for name, sentences in items if sentences)
     nothing = Paragraph(text="No training value was found in the bins.")
     blocks += [Heading("What the bins tell"), Definitions(items) if items else nothing]
-    if found.beside:
-        beside = Points(items=tuple(map(wording.clean, found.beside)))
+    if finding.beside:
+        beside = Points(items=tuple(map(wording.clean, finding.beside)))
         blocks += [Heading("Published beside the model"), beside]
     return Section(
         id="model",
         title="The shape functions, and what the bins tell",
         link="Shape functions and bins",
         blocks=tuple(blocks),
-        text=(told,) if told else (),
+        text=(summary,) if summary else (),
         text_title="What a reader learns",
     )
 
 
-def additive_figures(found: AdditiveFinding, limit: int | None) -> tuple[Fact, ...]:
+def additive_figures(finding: AdditiveFinding, limit: int | None) -> tuple[Fact, ...]:
     """Return the figures that matter most; ``limit`` is the policy's smallest number of records."""
-    small, known = _small(found)
-    rebuilt = sum(entry.n_rebuilt for entry in found.attributes)
-    midpoints = [entry.n_midpoints for entry in found.attributes]
+    small, counted = _small(finding)
+    rebuilt = sum(entry.n_rebuilt for entry in finding.attributes)
+    midpoints = [entry.n_midpoints for entry in finding.attributes]
     unknown = Fact("Cuts that betray two values", "not known", "It needs the data.")
     return (
         Fact(
             "Small bins",
-            f"{small:,} of {found.n_bins:,}" if known else "not known",
+            f"{small:,} of {finding.n_bins:,}" if counted else "not known",
             "" if limit is None else f"made from fewer than {wording.plural(limit, 'record')}",
         ),
         Fact(
@@ -87,14 +87,14 @@ def additive_figures(found: AdditiveFinding, limit: int | None) -> tuple[Fact, .
         if any(count is None for count in midpoints)
         else Fact(
             unknown.name,
-            f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in found.attributes):,}",
+            f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in finding.attributes):,}",
             "half way between two training values, bit for bit",
         ),
     )
 
 
-def _charts(found: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
-    for term in found.terms:
+def _charts(finding: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
+    for term in finding.terms:
         if term.shape is None:
             continue
         shape = _shape(term)
@@ -105,9 +105,9 @@ def _charts(found: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
 
 def _shape(term: TermFinding) -> ShapeFunction:
     """Return what is drawn of a term as a shape function of its own."""
-    found = term.shape or ShapeFinding(axes=(), outputs=(), scores=(), low=None, high=None)
+    finding = term.shape or ShapeFinding(axes=(), outputs=(), scores=(), low=None, high=None)
     bins: list[Bins] = []
-    for axis in found.axes:
+    for axis in finding.axes:
         if axis.cuts is not None:
             bins.append(NumericBins(axis.attribute, axis.cuts))
         else:
@@ -122,12 +122,12 @@ def _shape(term: TermFinding) -> ShapeFunction:
     def array(rows: tuple[tuple[float, ...], ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         return np.stack([np.array(row).reshape(shape) for row in rows], axis=-1)
 
-    drawn = Term(bins=tuple(bins), scores=array(found.scores), name=term.name)
+    drawn = Term(bins=tuple(bins), scores=array(finding.scores), name=term.name)
     return ShapeFunction(
         term=drawn,
         released=drawn.scores,
-        low=None if found.low is None else array(found.low),
-        high=None if found.high is None else array(found.high),
+        low=None if finding.low is None else array(finding.low),
+        high=None if finding.high is None else array(finding.high),
         coverage=0.0,
         importance=term.importance,
     )
@@ -147,32 +147,31 @@ def _name(text: str) -> str:
     return wording.shorten(wording.clean(text), LONGEST)
 
 
-def _lead(found: AdditiveFinding) -> str:
-    of = "of each class " if len(found.intercept) > 1 else ""
-    intercept = ", ".join(f"{value:.3g}" for value in found.intercept[:8])
-    text = (
-        f"{found.meaning[:1].upper()}{found.meaning[1:]}. It is the intercept {of}({intercept}) plus one score a term."
-    )
-    if found.n_edits:
-        text += f" It was edited {wording.plural(found.n_edits, 'time')} after it was released."
+def _lead(finding: AdditiveFinding) -> str:
+    of = "of each class " if len(finding.intercept) > 1 else ""
+    intercept = ", ".join(f"{value:.3g}" for value in finding.intercept[:8])
+    text = f"{finding.meaning[:1].upper()}{finding.meaning[1:]}. It is the intercept {of}({intercept}) "
+    text += "plus one score a term."
+    if finding.n_edits:
+        text += f" It was edited {wording.plural(finding.n_edits, 'time')} after it was released."
     return wording.clean(text)
 
 
-def _reading(found: AdditiveFinding) -> str:
+def _reading(finding: AdditiveFinding) -> str:
     text = (
         "Bins are drawn equally wide, numbers to four digits; neighbouring bins are joined where there are many, or "
         f"where few {wording.units()} are in one. The mark at the right is for missing values."
     )
-    if any(term.shape is not None and term.shape.low is not None for term in found.terms):
+    if any(term.shape is not None and term.shape.low is not None for term in finding.terms):
         text += (
-            f" Shaded: where the score without noise lies in {wording.percent(found.coverage)} of the cases, each bin "
-            "by itself."
+            f" Shaded: where the score without noise lies in {wording.percent(finding.coverage)} of the cases, "
+            "each bin by itself."
         )
     return text
 
 
-def _terms(found: AdditiveFinding) -> Table:
-    most = max((term.importance for term in found.terms), default=0.0) or 1.0
+def _terms(finding: AdditiveFinding) -> Table:
+    most = max((term.importance for term in finding.terms), default=0.0) or 1.0
     return Table(
         caption=f"How much each term moves the score on average, and how many {wording.units()} its bins hold",
         columns=(
@@ -182,7 +181,7 @@ def _terms(found: AdditiveFinding) -> Table:
             Column("Bins", numeric=True),
             Column("Records in a bin"),
         ),
-        rows=tuple(_row(term, most) for term in found.terms[:MOST_ROWS]),
+        rows=tuple(_row(term, most) for term in finding.terms[:MOST_ROWS]),
         style="bars",
     )
 
@@ -222,28 +221,28 @@ def _told(entry: BinsFinding) -> Iterator[str]:
     elif entry.n_bounds and private and entry.exact_bounds is None:
         yield "A range of values is published; whether it ends at training values needs the data."
     if entry.n_off_grid:
-        known = "is no public cut point" if entry.n_off_grid == 1 else "are no public cut points"
-        yield f"{entry.n_off_grid:,} of {wording.plural(entry.n_cuts, 'cut')} {known}."
+        verb = "is no public cut point" if entry.n_off_grid == 1 else "are no public cut points"
+        yield f"{entry.n_off_grid:,} of {wording.plural(entry.n_cuts, 'cut')} {verb}."
     if entry.n_undeclared:
         yield f"{wording.plural(entry.n_undeclared, 'named value')} not declared by the domain."
     if entry.n_lone_categories:
         yield f"{wording.plural(entry.n_lone_categories, 'named value')} that one record has."
 
 
-def _small(found: AdditiveFinding) -> tuple[int, bool]:
-    known = all(term.n_small is not None for term in found.terms)
-    return sum(term.n_small or 0 for term in found.terms), known
+def _small(finding: AdditiveFinding) -> tuple[int, bool]:
+    counted = all(term.n_small is not None for term in finding.terms)
+    return sum(term.n_small or 0 for term in finding.terms), counted
 
 
-def _sentence(found: AdditiveFinding) -> str:
-    rebuilt = sum(entry.n_rebuilt for entry in found.attributes)
+def _sentence(finding: AdditiveFinding) -> str:
+    rebuilt = sum(entry.n_rebuilt for entry in finding.attributes)
     if rebuilt:
-        names = sum(bool(entry.n_rebuilt) for entry in found.attributes)
+        names = sum(bool(entry.n_rebuilt) for entry in finding.attributes)
         return (
             f"{rebuilt:,} training values of {wording.plural(names, 'attribute')} can be computed from the published "
             "cuts and ranges."
         )
-    own = sum(entry.n_own_bins or 0 for entry in found.attributes)
+    own = sum(entry.n_own_bins or 0 for entry in finding.attributes)
     if own:
         return f"{own:,} training values have a bin of their own."
     return ""

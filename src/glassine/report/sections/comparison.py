@@ -93,23 +93,23 @@ class Advice:
     notes: tuple[str, ...]
 
 
-def advice_of(found: Comparison, measure: Measure | None = None) -> Advice:
+def advice_of(comparison: Comparison, measure: Measure | None = None) -> Advice:
     """Return the recommendation that follows from a comparison, in words."""
-    advice = recommend(found, measure)
-    headline, why = _advice(advice, found.n_splits)
+    advice = recommend(comparison, measure)
+    headline, why = _advice(advice, comparison.n_splits)
     second = "AUROC" if advice.measure == "accuracy" else "accuracy"
     return Advice(
         recommendation=advice,
         headline=headline,
-        ranked_by=_ranked_by(found, advice.measure, asked=measure is not None),
+        ranked_by=_ranked_by(comparison, advice.measure, asked=measure is not None),
         why=why,
         rule=RULE.format(measure=_word(advice.measure), second=second),
-        notes=(NOT_PRIVATE, *found.caveats),
+        notes=(NOT_PRIVATE, *comparison.caveats),
     )
 
 
 def comparison_page(
-    found: Comparison,
+    comparison: Comparison,
     *,
     title: str | None = None,
     measure: Measure | None = None,
@@ -120,7 +120,7 @@ def comparison_page(
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
         The figures.
     title : str, optional
         Title of the page.
@@ -131,46 +131,43 @@ def comparison_page(
     inputs : sequence of InputFile
         The files that were read.
     """
-    worded = advice_of(found, measure)
+    worded = advice_of(comparison, measure)
     advice = worded.recommendation
     command = wording.clean(command) if advice.chosen is not None else ""
-    fitted = (
-        "The command fits it on all records, with fresh noise that no seed fixes. Add `--ledger` and `--dataset` to "
-        "charge a budget."
-    )
+    fitted = "The command fits it on all records, with fresh noise that no seed fixes. Add a ledger to charge a budget."
     details: tuple[Block, ...] = (Fold("The rule", (Paragraph(text=worded.rule),)),)
     if command:
         details = (Command(command), Paragraph(text=fitted, tone="caveat"), *details)
-    table = _figures_section(found, advice)
+    table = _figures_section(comparison, advice)
     return Page(
         kind="comparison",
         title=wording.clean(title or "Comparison of learners"),
-        described=_settings(found),
+        described=_settings(comparison),
         tone="recommended" if advice.chosen else "inconclusive",
         headline=worded.headline,
         sentence=f"{worded.ranked_by} {worded.why}",
         details=details,
         notes=worded.notes,
         notes_title="Before anyone else sees this",
-        figures=_facts(found, advice),
+        figures=_facts(comparison, advice),
         sections=(
-            *_charts(found, advice.chosen),
+            *_charts(comparison, advice.chosen),
             replace(table, text=(*table.text, f"Rule: {worded.rule}")),
         ),
         terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "told apart"),
         inputs=clean_inputs(inputs),
         holder_only=True,
-        version=wording.clean(found.version),
+        version=wording.clean(comparison.version),
     )
 
 
-def _figures_section(found: Comparison, advice: Recommendation) -> Section:
+def _figures_section(comparison: Comparison, advice: Recommendation) -> Section:
     """Return all figures, and what has none."""
-    numbers = _numbers(found)
-    measured = [row for row in found.rows if id(row) in numbers]
+    numbers = _numbers(comparison)
+    measured = [row for row in comparison.rows if id(row) in numbers]
     rows = tuple(_table_row(row, numbers[id(row)], advice) for row in measured)
     columns = tuple(Column(name, numeric=True) for name in COLUMNS)
-    missing = _missing(found)
+    missing = _missing(comparison)
     blocks: list[Block] = []
     if rows:
         caption = (
@@ -195,16 +192,16 @@ def _figures_section(found: Comparison, advice: Recommendation) -> Section:
     )
 
 
-def _no_bits(found: Comparison) -> str:
+def _no_bits(comparison: Comparison) -> str:
     """Return which models have no bits; empty where all have."""
-    lacking = [number for row in found.rows if row.bits is None and (number := _numbers(found).get(id(row)))]
+    lacking = [number for row in comparison.rows if row.bits is None and (number := _numbers(comparison).get(id(row)))]
     return f"Without bits, and so not drawn: {', '.join(map(str, lacking))}." if lacking else ""
 
 
-def _numbers(found: Comparison) -> dict[int, int]:
+def _numbers(comparison: Comparison) -> dict[int, int]:
     """Return the numbers of the rows that were measured, from 1."""
-    shown = [row for row in found.rows if row.accuracy is not None]
-    return {id(row): number for number, row in enumerate(shown, start=1)}
+    measured = [row for row in comparison.rows if row.accuracy is not None]
+    return {id(row): number for number, row in enumerate(measured, start=1)}
 
 
 def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
@@ -226,48 +223,48 @@ def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
         )
     mean = chosen.measured(advice.measure) or top
     low = advice.measure == "log_loss"
-    told = f"Its mean {word} on held-out records is {_mean(mean)}, "
-    told += (
+    text = f"Its mean {word} on held-out records is {_mean(mean)}, "
+    text += (
         f"the {'lowest' if low else 'highest'} of the private models. "
         if chosen is best
         else f"where the best private model, the {name_of(best)}, has {_mean(top)}. "
     )
     edge = "as the best does" if single else f"the best {'plus' if low else 'less'} its standard error"
-    told += f"{_many(advice.n_close, single)} {advice.floor:.4f} or {'less' if low else 'more'}, {edge}"
+    text += f"{_many(advice.n_close, single)} {advice.floor:.4f} or {'less' if low else 'more'}, {edge}"
     if constant is None:
-        told += "; the constant prediction was not measured, so whether they beat it is not known. "
+        text += "; the constant prediction was not measured, so whether they beat it is not known. "
     else:
         of_them = "all of them" if len(advice.useful) == advice.n_close else f"{len(advice.useful)} of them"
         of_them = "it" if advice.n_close == 1 else of_them
-        told += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, {constant.value:.4f}. "
+        text += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, {constant.value:.4f}. "
     dominated = len(advice.useful) - len(advice.undominated)
     if dominated:
         one = dominated == 1
-        told += f"{'One' if one else dominated} of these {'is' if one else 'are'} dominated: another is at least as "
-        told += "good in every figure, and better in one. "
-    told += "It is the only one." if len(advice.undominated) == 1 and advice.n_close > 1 else ""
-    told += _decided(advice, single) if len(advice.undominated) > 1 else ""
-    return f"Fit the {name_of(chosen)}", told.strip()
+        text += f"{'One' if one else dominated} of these {'is' if one else 'are'} dominated: another is at least as "
+        text += "good in every figure, and better in one. "
+    text += "It is the only one." if len(advice.undominated) == 1 and advice.n_close > 1 else ""
+    text += _decided(advice, single) if len(advice.undominated) > 1 else ""
+    return f"Fit the {name_of(chosen)}", text.strip()
 
 
 def _decided(advice: Recommendation, single: bool) -> str:
     """Return what sets the chosen model apart from the others that the rule leaves."""
-    told = "Of these it has the smallest epsilon"
+    text = "Of these it has the smallest epsilon"
     for criterion in advice.decided_by:
         if criterion == "order":
-            return f"{told}, and stands first in the table."
+            return f"{text}, and stands first in the table."
         if criterion != "epsilon":
             words = f"the best {_word(advice.measure)}" if criterion == "mean" else DECIDED[criterion]
             words = words.replace("within the standard error of", "as good as") if single else words
-            told += f", and of those {'also ' if ', and' in told else 'with that epsilon '}{words}"
-    return f"{told}."
+            text += f", and of those {'also ' if ', and' in text else 'with that epsilon '}{words}"
+    return f"{text}."
 
 
-def _ranked_by(found: Comparison, measure: Measure, *, asked: bool) -> str:
+def _ranked_by(comparison: Comparison, measure: Measure, *, asked: bool) -> str:
     """Return what models are ranked by, and why."""
-    share = wording.percent(found.largest_class)
+    share = wording.percent(comparison.largest_class)
     word = _word(measure)
-    lopsided = found.largest_class >= LOPSIDED
+    lopsided = comparison.largest_class >= LOPSIDED
     classes = f"the largest class has {share} of the records"
     if asked:
         doubt = f" But {classes}: AUROC says more." if lopsided and measure == "accuracy" else ""
@@ -286,15 +283,15 @@ def _many(count: int, single: bool) -> str:
     return "One private model has" if count == 1 else f"{count} private models have"
 
 
-def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
+def _facts(comparison: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     measure = advice.measure
     title = TITLES[measure]
     out: list[Fact] = []
     if advice.chosen is not None and (mean := advice.chosen.measured(measure)) is not None:
         meaning = name_of(advice.chosen)
         out.append(Fact(f"{title} of the recommended model", _mean(mean), meaning))
-        out += _cheaper(found, advice.chosen, measure)
-    plain = [(row, mean) for row in found.rows if not row.private and (mean := row.measured(measure)) is not None]
+        out += _cheaper(comparison, advice.chosen, measure)
+    plain = [(row, mean) for row in comparison.rows if not row.private and (mean := row.measured(measure)) is not None]
     readable = [pair for pair in plain if CANDIDATES[pair[0].model].readable and pair[0].model != CONSTANT]
     for head, rows in (
         ("Best readable model without privacy", readable),
@@ -312,9 +309,9 @@ def _best(rows: Sequence[tuple[Row, Mean]], measure: Measure) -> tuple[Row, Mean
     return max(rows, key=lambda pair: sign * pair[1].value)
 
 
-def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[Fact]:
+def _cheaper(comparison: Comparison, chosen: Row, measure: Measure) -> list[Fact]:
     """Return the best model at the smallest epsilon, where that is below the recommended one."""
-    private = [(row, mean) for row in found.rows if row.private and (mean := row.measured(measure)) is not None]
+    private = [(row, mean) for row in comparison.rows if row.private and (mean := row.measured(measure)) is not None]
     least = min(row.epsilon or 0.0 for row, _ in private)
     if least >= (chosen.epsilon or 0.0):
         return []
@@ -347,10 +344,10 @@ def _table_row(row: Row, number: int, advice: Recommendation) -> TableLine:
     )
 
 
-def _missing(found: Comparison) -> tuple[tuple[str, str], ...]:
+def _missing(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return what has no figures, or no bits though it has parts; learners of the same reason at every epsilon once."""
     reasons: dict[tuple[str, str], list[Row]] = {}
-    for row in found.rows:
+    for row in comparison.rows:
         if row.accuracy is None:
             state = "failed" if row.status == "failed" else "not applicable"
         elif row.bits is None and row.reason not in ("", NO_PARTS):
@@ -365,21 +362,21 @@ def _missing(found: Comparison) -> tuple[tuple[str, str], ...]:
     return tuple(out)
 
 
-def _settings(found: Comparison) -> str:
+def _settings(comparison: Comparison) -> str:
     return (
-        f"{found.n_records:,} records, {wording.plural(found.n_attributes, 'attribute')}, "
-        f"{len(found.classes)} classes of {wording.clean(found.target)}. "
-        f"{wording.plural(found.n_splits, 'random split')} into {1 - found.test_share:.0%} training and "
-        f"{found.test_share:.0%} test records, class by class, seed {found.seed}. Trees of at most "
-        f"{found.max_depth} splits on a path, lists of at most {wording.plural(found.max_rules, 'rule')}; additive "
-        f"models have delta {found.delta:g}, the other private models delta 0."
+        f"{comparison.n_records:,} records, {wording.plural(comparison.n_attributes, 'attribute')}, "
+        f"{len(comparison.classes)} classes of {wording.clean(comparison.target)}. "
+        f"{wording.plural(comparison.n_splits, 'random split')} into {1 - comparison.test_share:.0%} training and "
+        f"{comparison.test_share:.0%} test records, class by class, seed {comparison.seed}. Trees of at most "
+        f"{comparison.max_depth} splits on a path, lists of at most {wording.plural(comparison.max_rules, 'rule')}; "
+        f"additive models have delta {comparison.delta:g}, the other private models delta 0."
     )
 
 
-def _charts(found: Comparison, chosen: Row | None) -> Iterator[Section]:
+def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
     """Yield what is drawn: each measure against the budget, against bits, and against vulnerability."""
-    numbers = _numbers(found)
-    rows = [row for row in found.rows if id(row) in numbers]
+    numbers = _numbers(comparison)
+    rows = [row for row in comparison.rows if id(row) in numbers]
     budget = tuple(
         draw_budget(_lines(rows, measure), _references(rows, measure), title=TITLES[measure], ident=f"e-{measure}")
         for measure in DRAWN
@@ -397,7 +394,7 @@ def _charts(found: Comparison, chosen: Row | None) -> Iterator[Section]:
         (
             "bits",
             REBUILD,
-            f"{BITS} {_no_bits(found)}".strip(),
+            f"{BITS} {_no_bits(comparison)}".strip(),
             "bits",
             "bits learned per record",
             0.0,

@@ -9,6 +9,7 @@ from glassine.auditing.findings import DisclosureFinding, InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding, RemedyFinding
 from glassine.report import wording
 from glassine.report.charts import Mark, draw_trade_off
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,
@@ -35,38 +36,38 @@ HEADS = ("Reader of", "Entropy left", "Certain of", "D_overall", "Guesses right"
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
-def sensitive_section(found: DisclosureFinding) -> Section:
+def sensitive_section(finding: DisclosureFinding) -> Section:
     """Return what a reader learns of the sensitive attribute, as a part of an audit."""
-    told = _sensitive_sentence(found)
+    text = _sensitive_sentence(finding)
     facts = (
-        _known(found),
-        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused),
-        _estimate(found.optimum, found.gap),
+        _known(finding),
+        _internal(finding.readers, finding.n_internal, finding.n_active, unused=finding.unused),
+        _estimate(finding.optimum, finding.gap),
     )
     blocks: list[Block] = [
-        Paragraph(text=told, tone="lead"),
-        _readers(found.readers, "What readers conclude about everybody's value"),
+        Paragraph(text=text, tone="lead"),
+        _readers(finding.readers, "What readers conclude about everybody's value"),
         Facts(facts),
-        *(Paragraph(text=wording.clean(note), tone="note") for note in found.notes),
+        *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
     ]
-    if found.exposed:
+    if finding.exposed:
         about = (
             f"Most exposed {wording.units()}, by row number of the data, in ascending order. Keep this list internal."
         )
-        blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in found.exposed))]
+        blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in finding.exposed))]
     return Section(
         id="sensitive",
         title="What it tells of",
-        about=wording.clean(found.sensitive),
+        about=wording.clean(finding.sensitive),
         link="Sensitive attribute",
         blocks=tuple(blocks),
-        text=(told,),
+        text=(text,),
         text_title="What a reader learns",
     )
 
 
 def disclosure_page(
-    found: DisclosureFinding,
+    finding: DisclosureFinding,
     *,
     title: str | None = None,
     described: str = "",
@@ -76,28 +77,28 @@ def disclosure_page(
 
     Parameters
     ----------
-    found : DisclosureFinding
+    finding : DisclosureFinding
         What the reader learns.
     title, described : str
         Title of the page, and a line on the model.
     inputs : sequence of InputFile
         The files that were read.
     """
-    details = found.details
+    details = finding.details
     return Page(
         kind="disclosure by a tree",
         title=wording.clean(title or "What a tree discloses"),
-        described=wording.clean(described or _described(found)),
+        described=wording.clean(described or _described(finding)),
         tone="finding",
-        headline=_headline(found),
-        sentence=_sentence(found),
+        headline=_headline(finding),
+        sentence=_sentence(finding),
         caveat="This is one reader, who takes the least biased estimate. Another may know more.",
-        notes=tuple(map(wording.clean, found.notes)),
-        figures=_headline_figures(found),
+        notes=tuple(map(wording.clean, finding.notes)),
+        figures=_headline_figures(finding),
         sections=(
             *((_remedies_section(details),) if details and details.remedies else ()),
-            _learned_section(found),
-            _estimate_section(found),
+            _learned_section(finding),
+            _estimate_section(finding),
             *((_disclosed_subgroups_section(details),) if details and details.subgroups else ()),
             *((_disclosed_rows_section(details),) if details else ()),
         ),
@@ -108,9 +109,9 @@ def disclosure_page(
     )
 
 
-def _learned_section(found: DisclosureFinding) -> Section:
+def _learned_section(finding: DisclosureFinding) -> Section:
     """Return what each reader concludes."""
-    readers = _readers(found.readers, "What each reader concludes")
+    readers = _readers(finding.readers, "What each reader concludes")
     names = [name if name == "D_overall" else name.lower() for name in HEADS[1:]]
     text = (", ".join(f"{name} {cell}" for name, cell in zip(names, row.cells, strict=False)) for row in readers.rows)
     return Section(
@@ -122,16 +123,16 @@ def _learned_section(found: DisclosureFinding) -> Section:
     )
 
 
-def _estimate_section(found: DisclosureFinding) -> Section:
+def _estimate_section(finding: DisclosureFinding) -> Section:
     """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
-    details = found.details
+    details = finding.details
     facts = (
-        _estimate(found.optimum, found.gap, known=found.knowledge),
+        _estimate(finding.optimum, finding.gap, known=finding.knowledge),
         _internal(
-            found.readers,
-            found.n_internal,
-            found.n_active,
-            unused=found.unused,
+            finding.readers,
+            finding.n_internal,
+            finding.n_active,
+            unused=finding.unused,
             named=() if details is None else details.active,
         ),
         *(() if details is None else (*_sample(details), *_truth(details), *_anonymity(details))),
@@ -263,81 +264,81 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     )
 
 
-def _headline(found: DisclosureFinding) -> str:
+def _headline(finding: DisclosureFinding) -> str:
     """Return which share of the entropy the tree takes away."""
-    before, left = found.readers[0].entropy, found.readers[-1].entropy
+    before, left = finding.readers[0].entropy, finding.readers[-1].entropy
     if not before > 0:
         return "Nothing was open"
     removed = wording.percent(min(max(1 - left / before, 0.0), 1.0))
-    return f"The tree removes {removed} of the uncertainty about {wording.clean(found.sensitive)}"
+    return f"The tree removes {removed} of the uncertainty about {wording.clean(finding.sensitive)}"
 
 
-def _sentence(found: DisclosureFinding) -> str:
+def _sentence(finding: DisclosureFinding) -> str:
     """Return what the reader learns."""
-    name = wording.clean(found.sensitive)
-    least, best = found.readers[0], found.readers[-1]
-    told = (
-        f"Who reads the tree and knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats per "
-        f"{wording.unit()} about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most "
+    name = wording.clean(finding.sensitive)
+    least, best = finding.readers[0], finding.readers[-1]
+    text = (
+        f"Who reads the tree and knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"{wording.unit()} about {name} beyond the class distribution, and {finding.learned_most:.3g} nats of the most "
         f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
-        told += f" For {people(best.certain)} the class is practically certain."
-    return told
+        text += f" For {people(best.certain)} the class is practically certain."
+    return text
 
 
-def _described(found: DisclosureFinding) -> str:
+def _described(finding: DisclosureFinding) -> str:
     """Return who was looked at, and what the reader knows."""
     return (
-        f"{people(found.number)[:1].upper()}{people(found.number)[1:]}, "
-        f"{wording.plural(found.n_classes, 'class')} of {wording.clean(found.sensitive)}. "
-        f"The reader knows {wording.clean(found.knowledge)}."
+        f"{people(finding.number)[:1].upper()}{people(finding.number)[1:]}, "
+        f"{wording.plural(finding.n_classes, 'class')} of {wording.clean(finding.sensitive)}. "
+        f"The reader knows {wording.clean(finding.knowledge)}."
     )
 
 
-def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
+def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    least, best = found.readers[0], found.readers[-1]
-    told = [
+    least, best = finding.readers[0], finding.readers[-1]
+    text = [
         Fact(
             f"Learned about the average {wording.unit()}",
-            f"{found.learned_mean:.3g} nats",
+            f"{finding.learned_mean:.3g} nats",
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
-        Fact("Learned about the most exposed", f"{found.learned_most:.3g} nats", "beyond the class distribution"),
-        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(found.number)}"),
+        Fact("Learned about the most exposed", f"{finding.learned_most:.3g} nats", "beyond the class distribution"),
+        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(finding.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
-        told.append(
+        text.append(
             Fact(
                 "Guesses right",
                 f"for {wording.percent(best.guess_rate)}",
                 f"from the class distribution for {wording.percent(least.guess_rate)}",
             )
         )
-    return tuple(told)
+    return tuple(text)
 
 
-def _sensitive_sentence(found: DisclosureFinding) -> str:
-    least, best = found.readers[0], found.readers[-1]
-    told = (
-        f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats per "
-        f"{wording.unit()} about {wording.clean(found.sensitive)} beyond the class distribution, "
-        f"{found.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+def _sensitive_sentence(finding: DisclosureFinding) -> str:
+    least, best = finding.readers[0], finding.readers[-1]
+    text = (
+        f"A reader who knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"{wording.unit()} about {wording.clean(finding.sensitive)} beyond the class distribution, "
+        f"{finding.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
-        told += f" For {people(best.certain)} the value is practically certain."
-    return told
+        text += f" For {people(best.certain)} the value is practically certain."
+    return text
 
 
-def _known(found: DisclosureFinding) -> Fact:
-    listed = wording.listing(found.quasi_identifiers, most=MOST_NAMES, room=40)
-    n = found.n_quasi_identifiers
+def _known(finding: DisclosureFinding) -> Fact:
+    listed = wording.listing(finding.quasi_identifiers, most=MOST_NAMES, room=40)
+    n = finding.n_quasi_identifiers
     return Fact(
         "What the reader knows of everybody",
-        wording.plural(len(found.quasi_identifiers), "attribute"),
+        wording.plural(len(finding.quasi_identifiers), "attribute"),
         f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
-        f"{people(found.number)}. Of the tree: {wording.clean(found.knowledge)}.",
+        f"{people(finding.number)}. Of the tree: {wording.clean(finding.knowledge)}.",
     )
 
 
@@ -455,3 +456,15 @@ def _figures(row: Row) -> str:
 
 def _certainty(probability: float) -> str:
     return "certain" if probability == 1 else wording.percent(probability)
+
+
+SECTIONS = (
+    MeasuredSection[DisclosureFinding](
+        measurement="disclosure",
+        section=lambda finding, findings: sensitive_section(finding),
+        lacking=lambda finding, findings: (
+            f"The internal nodes were not used: {finding.unused}" if finding.unused else ""
+        ),
+        rank=42,
+    ),
+)

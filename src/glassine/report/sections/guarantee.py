@@ -39,24 +39,24 @@ RELATIONS = {
 SHARES = ("members found", "guess of a ", "belief about")
 
 
-def guarantee_section(found: GuaranteeFinding) -> Section:
+def guarantee_section(finding: GuaranteeFinding) -> Section:
     """Return the guarantee: what is claimed, what the policy makes of it, and what follows if it is true."""
-    claim = f"{sentence(found.claimed_by)} claims differential privacy with {_claim(found)}."
-    caveats = tuple(wording.clean(text) for text in found.caveats)
+    claim = f"{sentence(finding.claimed_by)} claims differential privacy with {_claim(finding)}."
+    caveats = tuple(wording.clean(text) for text in finding.caveats)
     blocks: list[Block] = [
-        Paragraph(text=claim, tone="lead", status=found.standing),
-        Paragraph(text=STANDING[found.standing]),
+        Paragraph(text=claim, tone="lead", status=finding.standing),
+        Paragraph(text=STANDING[finding.standing]),
     ]
     if caveats:
         blocks.append(Points(items=caveats, style="missing", title="Caveat" if len(caveats) == 1 else "Caveats"))
-    blocks.append(Facts(_facts(found)))
-    bounds = tuple(map(_bound, found.bounds))
+    blocks.append(Facts(_facts(finding)))
+    bounds = tuple(map(_bound, finding.bounds))
     if bounds:
         caption = "What follows if the claim is true: no reader of the model can exceed these, whatever else is known"
         columns = (Column("What a reader might do"), Column("Bound"))
         limits = (
-            f"The guarantee limits what the model reveals because one {found.subject} was included. General patterns, "
-            "such as that smokers fall ill more often, still apply to everyone."
+            f"The guarantee limits what the model reveals because one {finding.subject} was included. General "
+            "patterns, such as that smokers fall ill more often, still apply to everyone."
         )
         blocks += [Table(caption=caption, columns=columns, rows=bounds), Paragraph(text=limits, tone="note")]
     return Section(
@@ -65,7 +65,7 @@ def guarantee_section(found: GuaranteeFinding) -> Section:
         link="Guarantee",
         blocks=tuple(blocks),
         text=(
-            f"[{found.standing}] {claim}",
+            f"[{finding.standing}] {claim}",
             *(f"Caveat: {caveat}" for caveat in caveats),
             *(f"{bound.name}: {bound.cells[0]}" for bound in bounds),
         ),
@@ -73,18 +73,18 @@ def guarantee_section(found: GuaranteeFinding) -> Section:
     )
 
 
-def guarantee_figures(found: GuaranteeFinding) -> tuple[Fact, ...]:
+def guarantee_figures(finding: GuaranteeFinding) -> tuple[Fact, ...]:
     """Return the figures that matter most of a claimed guarantee."""
-    value = f"epsilon {found.epsilon:g}"
-    first = Fact("Claimed guarantee", value, f"{_delta(found)}; {found.standing}")
-    names = (f"Revealed about one {found.subject}", "Membership guesses")
-    if found.bits_per_record is None:
+    value = f"epsilon {finding.epsilon:g}"
+    first = Fact("Claimed guarantee", value, f"{_delta(finding)}; {finding.standing}")
+    names = (f"Revealed about one {finding.subject}", "Membership guesses")
+    if finding.bits_per_record is None:
         return (first, *(Fact(name, "not known", "The guarantee is void.") for name in names))
     aside = "if the claim is true"
-    right = next((b.value for b in found.bounds if b.name == "membership advantage"), 1.0)
+    right = next((b.value for b in finding.bounds if b.name == "membership advantage"), 1.0)
     return (
         first,
-        Fact(names[0], f"at most {_up(found.bits_per_record, 1):.1f} bits", aside),
+        Fact(names[0], f"at most {_up(finding.bits_per_record, 1):.1f} bits", aside),
         Fact(
             names[1],
             f"correct at most {_percent((1 + right) / 2)} of the time",
@@ -93,50 +93,50 @@ def guarantee_figures(found: GuaranteeFinding) -> tuple[Fact, ...]:
     )
 
 
-def _claim(found: GuaranteeFinding) -> str:
-    return f"epsilon {found.epsilon:g}, {_delta(found)}, {found.neighboring}; unit: {found.unit}"
+def _claim(finding: GuaranteeFinding) -> str:
+    return f"epsilon {finding.epsilon:g}, {_delta(finding)}, {finding.neighboring}; unit: {finding.unit}"
 
 
-def _delta(found: GuaranteeFinding) -> str:
-    return f"delta {found.delta:g}"
+def _delta(finding: GuaranteeFinding) -> str:
+    return f"delta {finding.delta:g}"
 
 
-def _facts(found: GuaranteeFinding) -> tuple[Fact, ...]:
+def _facts(finding: GuaranteeFinding) -> tuple[Fact, ...]:
     scale = (
         "no count is said to be noisy"
-        if found.count_scale is None
-        else f"scale {wording.amount(found.count_scale)} records"
+        if finding.count_scale is None
+        else f"scale {wording.amount(finding.count_scale)} records"
     )
     return (
         Fact(
             "Epsilon",
-            f"{found.epsilon:g}",
-            f"A factor of {_factor(found.epsilon)}. {RELATIONS.get(found.neighboring, '')}".strip(),
+            f"{finding.epsilon:g}",
+            f"A factor of {_factor(finding.epsilon)}. {RELATIONS.get(finding.neighboring, '')}".strip(),
         ),
         Fact(
             "Delta",
-            f"{found.delta:g}",
+            f"{finding.delta:g}",
             "Probabilities may exceed that factor by at most this amount."
-            if found.delta
+            if finding.delta
             else "No failure probability: the bound always holds.",
         ),
         Fact(
             "Neighboring data sets",
-            wording.clean(found.neighboring),
-            f"For k {found.subject}s together: k times epsilon.",
+            wording.clean(finding.neighboring),
+            f"For k {finding.subject}s together: k times epsilon.",
         ),
         Fact(
             "Privacy unit",
-            wording.clean(found.unit),
+            wording.clean(finding.unit),
             "All records of one person together."
-            if found.subject == "person"
+            if finding.subject == "person"
             else "One record; several records of one person are not covered together.",
         ),
         Fact(
             "Noise in the counts",
             scale,
             "The counts are evidence, not facts: figures that need exact counts are not measured."
-            if found.count_scale is not None
+            if finding.count_scale is not None
             else "",
         ),
     )
@@ -158,6 +158,7 @@ def _bound(bound: Bound) -> Row:
 
 def _up(value: float, digits: int) -> float:
     """Return a bound rounded up: rounded down it would not be one."""
+    # A value that stands on a step but for the last bit of a float stays there.
     scale = 10.0**digits
     return math.ceil(value * scale - 1e-9) / scale
 

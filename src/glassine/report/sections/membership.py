@@ -10,6 +10,7 @@ from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
 from glassine.report.charts import draw_roc
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,
@@ -34,21 +35,21 @@ COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "Found at 1% false alarms
 FOUND, NOT_FOUND = "found members", "found none beyond chance"
 
 
-def membership_section(found: MembershipFinding) -> Section:
+def membership_section(finding: MembershipFinding) -> Section:
     """Return what attacks found, each attack, its ROC curve, and what else tells members apart."""
-    told = membership_sentence(found)
+    summary = membership_sentence(finding)
     return Section(
         id="members",
         title="Who was in the data",
         link="Membership",
-        blocks=(Paragraph(text=told, tone="lead"), *_attacks(found), Facts(_facts(found))),
-        text=(told,),
+        blocks=(Paragraph(text=summary, tone="lead"), *_attacks(finding), Facts(_facts(finding))),
+        text=(summary,),
         text_title="What a reader learns",
     )
 
 
 def attack_page(
-    found: MembershipFinding,
+    finding: MembershipFinding,
     *,
     title: str | None = None,
     described: str = "",
@@ -58,25 +59,25 @@ def attack_page(
 
     Parameters
     ----------
-    found : MembershipFinding
+    finding : MembershipFinding
         What the attacks found.
     title, described : str
         Title of the page, and a line on the model.
     inputs : sequence of InputFile
         The files that were read.
     """
-    headline, tone = _headline(found)
-    described = described or f"{_sizes(found)} Intervals of {found.confidence:.0%} confidence."
+    headline, tone = _headline(finding)
+    described = described or f"{_sizes(finding)} Intervals of {finding.confidence:.0%} confidence."
     return Page(
         kind="membership attacks",
         title=wording.clean(title or "Membership attacks"),
         described=wording.clean(described),
         tone=tone,
         headline=headline,
-        sentence=membership_sentence(found),
+        sentence=membership_sentence(finding),
         caveat="An attack that finds nothing does not show that nothing can be found.",
-        figures=(_strongest(found), *(replace(fact, meaning="") for fact in _facts(found)[1:])),
-        sections=(_attacks_section(found), _holdout_section(found)),
+        figures=(_strongest(finding), *(replace(fact, meaning="") for fact in _facts(finding)[1:])),
+        sections=(_attacks_section(finding), _holdout_section(finding)),
         terms=("member", "advantage", "balanced accuracy", "beyond chance", "false alarms", "vulnerability"),
         inputs=clean_inputs(inputs),
         holder_only=True,
@@ -84,21 +85,21 @@ def attack_page(
     )
 
 
-def _attacks_section(found: MembershipFinding) -> Section:
+def _attacks_section(finding: MembershipFinding) -> Section:
     """Return each attack and its ROC curve, for a page that is about nothing else."""
-    attacks, *figure = _attacks(found)
+    attacks, *figure = _attacks(finding)
     return Section(
         id="members",
         title="Who was in the data",
         blocks=(attacks, *figure),
-        text=tuple(map(_told, map(_row, found.attacks))),
+        text=tuple(map(_told, map(_row, finding.attacks))),
         text_title="Attacks: advantage with its interval; 0 is guessing",
     )
 
 
-def _holdout_section(found: MembershipFinding) -> Section:
+def _holdout_section(finding: MembershipFinding) -> Section:
     """Return what else tells members apart: the holdout itself, midpoints, and overfitting."""
-    facts = _facts(found)
+    facts = _facts(finding)
     return Section(
         id="holdout",
         title="Holdout, midpoints and overfitting",
@@ -107,18 +108,18 @@ def _holdout_section(found: MembershipFinding) -> Section:
     )
 
 
-def _attacks(found: MembershipFinding) -> tuple[Block, ...]:
+def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
     attacks = Table(
         caption="Each attack: the share of members that it accuses less that of others, with its interval; 0 is "
         "guessing",
         columns=tuple(map(Column, COLUMNS)),
-        rows=tuple(map(_row, found.attacks)),
+        rows=tuple(map(_row, finding.attacks)),
         style="stack attacks",
     )
-    chart = draw_roc(found.roc, found.roc_attack or "")
+    chart = draw_roc(finding.roc, finding.roc_attack or "")
     figure = Figure(
         drawings=(chart,),
-        title=f"The {wording.clean(found.roc_attack or '')}, where false alarms are rare.",
+        title=f"The {wording.clean(finding.roc_attack or '')}, where false alarms are rare.",
         caption="Above the dashed line it finds more members than it wrongly accuses others.",
     )
     return (attacks, figure) if chart else (attacks,)
@@ -130,51 +131,51 @@ def _told(row: Row) -> str:
     return f"[{state}] {row.name}{f': {advantage}' if advantage else ''}. {row.remark}"
 
 
-def _facts(found: MembershipFinding) -> tuple[Fact, ...]:
-    return (_holdout(found), _midpoints(found), _vulnerability(found))
+def _facts(finding: MembershipFinding) -> tuple[Fact, ...]:
+    return (_holdout(finding), _midpoints(finding), _vulnerability(finding))
 
 
-def _headline(found: MembershipFinding) -> tuple[str, str]:
-    made = [attack for attack in found.attacks if attack.status == "measured"]
-    if any(attack.detected for attack in made) or found.accused:
+def _headline(finding: MembershipFinding) -> tuple[str, str]:
+    made = [attack for attack in finding.attacks if attack.status == "measured"]
+    if any(attack.detected for attack in made) or finding.accused:
         return "Members were found", "outside policy"
     return ("No attack found members", "finding") if made else ("Inconclusive", "inconclusive")
 
 
-def _strongest(found: MembershipFinding) -> Fact:
+def _strongest(finding: MembershipFinding) -> Fact:
     name = "Advantage of the strongest attack"
-    best = found.best
+    best = finding.best
     if best is None:
         return Fact(name, "not known", "No attack was made.")
     return Fact(name, f"{best.advantage:.3f}", f"{wording.clean(best.attack)}; 0 is guessing")
 
 
-def membership_sentence(found: MembershipFinding) -> str:
+def membership_sentence(finding: MembershipFinding) -> str:
     """Return what the attacks found in a sentence or two."""
-    made = [attack for attack in found.attacks if attack.status == "measured"]
+    made = [attack for attack in finding.attacks if attack.status == "measured"]
     if not made:
         return "No attack that calls each record a member or not could be made."
-    best, detected = found.best, [attack for attack in made if attack.detected]
+    best, detected = finding.best, [attack for attack in made if attack.detected]
     if best is None or not detected:
         high = max(attack.advantage_high or 0.0 for attack in made)
-        told = (
+        text = (
             f"None of the {wording.plural(len(made), 'attack')} made tells members from others beyond chance; "
             f"the advantage may still be up to {high:.3f}. Another attack may find more."
         )
     else:
-        told = (
+        text = (
             f"A reader can tell members from others: the {wording.clean(best.attack)} accuses "
             f"{_points(best.advantage)} more of the members than of other {wording.units()}."
         )
         if best not in detected:
-            told += f" That may be chance; what the {wording.clean(detected[0].attack)} finds is not."
-    if found.accused:
-        told += f" Thresholds name {_records(found.accused)} of the training data{_wrongly(found)}."
-    if found.overlap:
-        told += " But the holdout seems to hold members, which hides what can be told."
-    if found.shifted:
-        told += " But members and holdout differ already without the model, so the difference may be theirs."
-    return told
+            text += f" That may be chance; what the {wording.clean(detected[0].attack)} finds is not."
+    if finding.accused:
+        text += f" Thresholds name {_records(finding.accused)} of the training data{_wrongly(finding)}."
+    if finding.overlap:
+        text += " But the holdout seems to hold members, which hides what can be told."
+    if finding.shifted:
+        text += " But members and holdout differ already without the model, so the difference may be theirs."
+    return text
 
 
 def _points(advantage: float | None) -> str:
@@ -197,40 +198,47 @@ def _row(attack: AttackFinding) -> Row:
     )
 
 
-def _holdout(found: MembershipFinding) -> Fact:
-    value = {True: "differ", False: "no difference seen", None: "not tested"}[found.shifted]
-    value = "share records" if found.overlap else value
-    told = sentence(f"{found.overlap} {found.shift}".strip())
-    return Fact("Members and holdout without the model", value, f"{told} {_sizes(found)}")
+def _holdout(finding: MembershipFinding) -> Fact:
+    value = {True: "differ", False: "no difference seen", None: "not tested"}[finding.shifted]
+    value = "share records" if finding.overlap else value
+    text = sentence(f"{finding.overlap} {finding.shift}".strip())
+    return Fact("Members and holdout without the model", value, f"{text} {_sizes(finding)}")
 
 
-def _sizes(found: MembershipFinding) -> str:
-    return f"{_records(found.n_members)} in the data, {_records(found.n_nonmembers)} in the holdout."
+def _sizes(finding: MembershipFinding) -> str:
+    return f"{_records(finding.n_members)} in the data, {_records(finding.n_nonmembers)} in the holdout."
 
 
-def _midpoints(found: MembershipFinding) -> Fact:
-    value = "not known" if found.accused is None else f"{_records(found.accused)} accused{_wrongly(found)}"
-    return Fact("Named by a threshold's midpoint", value, wording.clean(found.midpoints))
+def _midpoints(finding: MembershipFinding) -> Fact:
+    value = "not known" if finding.accused is None else f"{_records(finding.accused)} accused{_wrongly(finding)}"
+    return Fact("Named by a threshold's midpoint", value, wording.clean(finding.midpoints))
 
 
-def _wrongly(found: MembershipFinding) -> str:
-    if not found.accused or found.accused_wrongly is None:
+def _wrongly(finding: MembershipFinding) -> str:
+    if not finding.accused or finding.accused_wrongly is None:
         return ""
-    return f", {'none' if found.accused_wrongly == 0 else found.accused_wrongly} wrongly"
+    return f", {'none' if finding.accused_wrongly == 0 else finding.accused_wrongly} wrongly"
 
 
-def _vulnerability(found: MembershipFinding) -> Fact:
+def _vulnerability(finding: MembershipFinding) -> Fact:
     name = "Vulnerability (distributional overfitting)"
-    if found.vulnerability is None:
-        return Fact(name, "not known", wording.clean(found.unmeasured_vulnerability))
+    if finding.vulnerability is None:
+        return Fact(name, "not known", wording.clean(finding.unmeasured_vulnerability))
     return Fact(
         name,
-        f"{found.vulnerability:.3f}",
-        f"0.5 where each part holds members and others alike; {found.vulnerability_by_chance:.3f} is what "
-        f"chance alone gives so many records. {found.confidence:.0%} interval "
-        f"{found.vulnerability_low:.3f} to {found.vulnerability_high:.3f}.",
+        f"{finding.vulnerability:.3f}",
+        f"0.5 where each part holds members and others alike; {finding.vulnerability_by_chance:.3f} is what "
+        f"chance alone gives so many records. {finding.confidence:.0%} interval "
+        f"{finding.vulnerability_low:.3f} to {finding.vulnerability_high:.3f}.",
     )
 
 
 def _records(count: ShownCount) -> str:
     return wording.plural(count, "record") if isinstance(count, int) else f"{count} records"
+
+
+SECTIONS = (
+    MeasuredSection[MembershipFinding](
+        measurement="membership", section=lambda finding, findings: membership_section(finding), rank=50
+    ),
+)

@@ -7,6 +7,7 @@ from glassine.attacks.outcome import Below, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import Fact, Facts, Section
 from glassine.report.sections.reconstruction import share_unit
 
@@ -15,32 +16,32 @@ __all__ = ["labels_section", "lacking_values", "values_section"]
 MOST_NAMES = 8
 
 
-def labels_section(found: LabelDisclosure, findings: Findings) -> Section:
+def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
     """Return what the class counts give away."""
     part = "rule" if findings.model.kind == "rule list" else "leaf"
-    certain = _share(findings, found.n_certain, found.n_records)
+    certain = _share(findings, disclosure.n_certain, disclosure.n_records)
     facts = (
         Fact(
             "Guessed right with the model",
-            _rate(found.guess_rate),
+            _rate(disclosure.guess_rate),
             f"An attacker who knows a {wording.unit()}'s {part} guesses the outcome correctly this often. Without the "
-            f"model, naming the most frequent outcome is right for {_rate(found.base_rate)}.",
+            f"model, naming the most frequent outcome is right for {_rate(disclosure.base_rate)}.",
         ),
         Fact("Outcome certain", certain, f"They fall in a {part} whose records all have one outcome."),
         Fact(
             "Largest share of one outcome",
-            "100%" if found.purest == 1 else f"at least {wording.percent(found.purest)}",
+            "100%" if disclosure.purest == 1 else f"at least {wording.percent(disclosure.purest)}",
             f"In the most one-sided {part}.",
         ),
         Fact(
             "Uncertainty of an outcome",
-            f"{found.bits_left:.2f} of {found.bits_prior:.2f} bits left",
+            f"{disclosure.bits_left:.2f} of {disclosure.bits_prior:.2f} bits left",
             f"How unsure a reader stays about a {wording.unit()}'s outcome, against how unsure they were before.",
         ),
     )
     text = (
-        f"With the model, an attacker guesses the outcome correctly for {_rate(found.guess_rate)} of {wording.units()} "
-        f"({_rate(found.base_rate)} without it). For {certain} the outcome is certain."
+        f"With the model, an attacker guesses the outcome correctly for {_rate(disclosure.guess_rate)} of "
+        f"{wording.units()} ({_rate(disclosure.base_rate)} without it). For {certain} the outcome is certain."
     )
     return Section(
         id="labels",
@@ -52,25 +53,25 @@ def labels_section(found: LabelDisclosure, findings: Findings) -> Section:
     )
 
 
-def values_section(found: ValueLeakage, findings: Findings) -> Section:
+def values_section(leakage: ValueLeakage, findings: Findings) -> Section:
     """Return what thresholds, bounds and categories give away; what needs more input says so."""
-    sentence = _values_sentence(found)
+    sentence = _values_sentence(leakage)
     return Section(
         id="values",
         title="Training values in the model",
         link="Exact values",
-        blocks=(Facts(_value_facts(found, findings)),),
+        blocks=(Facts(_value_facts(leakage, findings)),),
         text=(sentence,) if sentence else (),
         text_title="What a reader learns",
     )
 
 
-def lacking_values(found: ValueLeakage) -> str:
+def lacking_values(leakage: ValueLeakage) -> str:
     """Return what measured value leakage still lacks; empty if nothing."""
     lacking = []
-    if found.n_off_grid is None and found.n_thresholds:
+    if leakage.n_off_grid is None and leakage.n_thresholds:
         lacking.append("Which thresholds are public needs a domain.")
-    if found.n_midpoints is None:
+    if leakage.n_midpoints is None:
         lacking.append("Midpoints and lone categories need the data.")
     return " ".join(lacking)
 
@@ -103,20 +104,20 @@ def _share(findings: Findings, count: ShownCount, total: int) -> str:
     return f"about {min(rounded * 100, 99):.0f}% of the {wording.units()}"
 
 
-def _value_facts(found: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
-    of = f"of {wording.plural(found.n_thresholds, 'threshold')}"
+def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
+    of = f"of {wording.plural(leakage.n_thresholds, 'threshold')}"
     facts = []
-    if found.n_thresholds:
+    if leakage.n_thresholds:
         facts += [
             Fact(
                 "Not public cut points",
-                "not known" if found.n_off_grid is None else f"{found.n_off_grid or 'none'} {of}",
-                _off_grid_meaning(found),
+                "not known" if leakage.n_off_grid is None else f"{leakage.n_off_grid or 'none'} {of}",
+                _off_grid_meaning(leakage),
             ),
             Fact(
                 "Midpoints of two training values",
-                "not known" if found.n_midpoints is None else f"{found.n_midpoints or 'none'} {of}",
-                _midpoint_meaning(findings, found),
+                "not known" if leakage.n_midpoints is None else f"{leakage.n_midpoints or 'none'} {of}",
+                _midpoint_meaning(findings, leakage),
             ),
         ]
     else:
@@ -124,17 +125,17 @@ def _value_facts(found: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
     facts += [
         Fact(
             "Bounds that are a training value",
-            _names(found.exact_bounds),
+            _names(leakage.exact_bounds),
             "It needs a domain and the data."
-            if found.exact_bounds is None
+            if leakage.exact_bounds is None
             else "Attributes whose lowest or highest value in the domain is that of a record; harmless where the bound "
             "is public, such as 0.",
         ),
         Fact(
             f"Categories of one {wording.unit()}",
-            _names(found.lone_categories),
+            _names(leakage.lone_categories),
             "It needs the data."
-            if found.lone_categories is None
+            if leakage.lone_categories is None
             else f"Attributes with a category that a single {wording.unit()} has.",
         ),
     ]
@@ -142,47 +143,49 @@ def _value_facts(found: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
         facts.append(
             Fact(
                 f"Leaves that publish one {wording.unit()}'s value",
-                "some leaves" if found.n_lone_targets else "none",
+                "some leaves" if leakage.n_lone_targets else "none",
                 "A leaf made from one record predicts that record's value.",
             )
         )
     return tuple(facts)
 
 
-def _off_grid_meaning(found: ValueLeakage) -> str:
-    if found.n_off_grid is None:
+def _off_grid_meaning(leakage: ValueLeakage) -> str:
+    if leakage.n_off_grid is None:
         return "It needs a domain."
-    if found.n_inferred:
+    if leakage.n_inferred:
         return "The domain was inferred from data: none of its cut points is public."
     return (
-        "Their place tells about training values." if found.n_off_grid else "Anybody could name them without the data."
+        "Their place tells about training values."
+        if leakage.n_off_grid
+        else "Anybody could name them without the data."
     )
 
 
-def _midpoint_meaning(findings: Findings, found: ValueLeakage) -> str:
-    if found.n_midpoints is None:
+def _midpoint_meaning(findings: Findings, leakage: ValueLeakage) -> str:
+    if leakage.n_midpoints is None:
         return "It needs the data."
-    if not found.n_midpoints:
+    if not leakage.n_midpoints:
         return "No two training values can be computed from them."
-    told = "Who knows one of the two values can compute the other exactly."
-    held = _counted(findings, found.n_records_at_midpoints or 0)
-    return f"{told} {wording.units().capitalize()} whose own value stands there: {held}."
+    meaning = "Who knows one of the two values can compute the other exactly."
+    records = _counted(findings, leakage.n_records_at_midpoints or 0)
+    return f"{meaning} {wording.units().capitalize()} whose own value stands there: {records}."
 
 
-def _values_sentence(found: ValueLeakage) -> str:
+def _values_sentence(leakage: ValueLeakage) -> str:
     """Return what thresholds give away in one sentence; empty where there are none."""
-    if not found.n_thresholds:
+    if not leakage.n_thresholds:
         return ""
-    told = []
-    if found.n_off_grid is not None:
-        points = "a public cut point" if max(found.n_off_grid, 1) == 1 else "public cut points"
-        alone = "it is a public cut point" if found.n_thresholds == 1 else "all are public cut points"
-        told.append(f"{_are(found.n_off_grid)} not {points}" if found.n_off_grid else alone)
-    if found.n_midpoints is not None:
-        told.append(f"{_are(found.n_midpoints)} the midpoint of two training values")
-    if not told:
+    clauses = []
+    if leakage.n_off_grid is not None:
+        points = "a public cut point" if max(leakage.n_off_grid, 1) == 1 else "public cut points"
+        alone = "it is a public cut point" if leakage.n_thresholds == 1 else "all are public cut points"
+        clauses.append(f"{_are(leakage.n_off_grid)} not {points}" if leakage.n_off_grid else alone)
+    if leakage.n_midpoints is not None:
+        clauses.append(f"{_are(leakage.n_midpoints)} the midpoint of two training values")
+    if not clauses:
         return ""
-    return f"Of {wording.plural(found.n_thresholds, 'threshold')}, {' and '.join(told)}."
+    return f"Of {wording.plural(leakage.n_thresholds, 'threshold')}, {' and '.join(clauses)}."
 
 
 def _are(count: int) -> str:
@@ -193,3 +196,14 @@ def _names(names: tuple[str, ...] | None) -> str:
     if names is None:
         return "not known"
     return wording.listing(names, most=MOST_NAMES, room=60) or "none"
+
+
+SECTIONS = (
+    MeasuredSection[LabelDisclosure](measurement="labels", section=labels_section, rank=40),
+    MeasuredSection[ValueLeakage](
+        measurement="values",
+        section=values_section,
+        lacking=lambda leakage, findings: lacking_values(leakage),
+        rank=41,
+    ),
+)

@@ -152,10 +152,10 @@ def _classes(counts: tuple[ShownCount, ...] | None, classes: tuple[str, ...] | N
     """Return the most frequent classes with their counts."""
     if counts is None or classes is None:
         return ""
-    shown = [(count, name) for count, name in zip(counts, classes, strict=True) if isinstance(count, int) and count]
-    shown.sort(key=lambda pair: -pair[0])
-    texts = [f"{count:,} {wording.clean(name)}" for count, name in shown[:MOST_CLASSES]]
-    rest = sum(count for count, _ in shown[MOST_CLASSES:])
+    named = [(count, name) for count, name in zip(counts, classes, strict=True) if isinstance(count, int) and count]
+    named.sort(key=lambda pair: -pair[0])
+    texts = [f"{count:,} {wording.clean(name)}" for count, name in named[:MOST_CLASSES]]
+    rest = sum(count for count, _ in named[MOST_CLASSES:])
     return ", ".join([*texts, f"{rest:,} of other classes"] if rest else texts)
 
 

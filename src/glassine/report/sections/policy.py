@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
-from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
+from glassine.attacks.outcome import Failed, Measured, ShownCount
 from glassine.auditing.criterion import Limit, Remedy
-from glassine.auditing.findings import Check
+from glassine.auditing.findings import SCHEMA, Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.section import Column, Paragraph, Points, Row, Section, Status, Table, sentence
+from glassine.report.measured import measured_sections
+from glassine.report.section import Column, Page, Paragraph, Points, Row, Section, Status, Table, clean_inputs, sentence
 
 __all__ = [
     "CAVEAT",
     "MeasureRow",
+    "judged_page",
     "measure_rows",
     "measured_section",
     "next_section",
     "passed_sentence",
     "policy_section",
-    "sections_of",
     "unmeasured_sentence",
     "verdict_sentence",
     "worded",
 ]
 
-NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 CAVEAT = "The verdict covers only what was measured."
-PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
+PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins"), "several models": ("group", "groups")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +97,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
     if unit == "bits":
         return f"{wording.bits(value, beyond=check.limit)} bits"
     if unit == "share":
+        # A suppressed share is rounded down and may lie at the limit that the true one exceeds.
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
@@ -110,7 +110,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     limit = None if criterion is None else criterion.limit
     unit = "number" if limit is None else limit.unit.name
     if check.measured is None:
-        missing = "not known" if check.status == "unknown" else "not published"
+        missing = "not published" if check.status == "not applicable" else "not known"
         measured = BY_GUARANTEE if check.basis == "guarantee" else missing
     else:
         at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""
@@ -119,9 +119,51 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
         label=_label(check.rule, policy, kind),
         limit=_limit(check, limit),
         measured=measured,
-        # Where the model publishes nothing of the kind, there is nothing to judge.
-        status=NOTHING if _nothing_published(check) else check.status,
+        status=check.status,
         meaning=wording.clean(check.meaning),
+    )
+
+
+def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *, title: str, claim: str = "") -> Page:
+    """Return the page of findings as far as all kinds of subject share it: result, checks, advice, what was measured.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+    kind : str
+        The kind of model, ``release`` or ``several models``, whose parts labels name.
+    measures : sequence of MeasureRow
+        What was measured, and what was not.
+    title : str
+        Title of the page.
+    claim : str, optional
+        What the subject claims, above the checks.
+    """
+    verdict, checks, policy = findings.verdict, findings.checks, findings.policy
+    # Where a check failed or is open, that is the news; what was not measured stands in its section.
+    unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
+    return Page(
+        kind="privacy audit",
+        title=wording.clean(title),
+        described="",
+        tone=verdict,
+        headline=verdict.capitalize(),
+        sentence=f"{verdict_sentence(checks, policy, kind)} {unmeasured}".rstrip(),
+        brief=f"{verdict_sentence(checks, policy, kind, named=False)} {unmeasured}".rstrip(),
+        caveat=CAVEAT,
+        judged=True,
+        notes=tuple(map(wording.clean, findings.notes)),
+        sections=(
+            policy_section(checks, policy, kind, claim=claim),
+            next_section(findings.advice, verdict),
+            measured_section(measures),
+        ),
+        terms=(),
+        inputs=clean_inputs(findings.inputs),
+        holder_only=findings.holder_only,
+        version=wording.clean(findings.version),
+        schema=SCHEMA,
     )
 
 
@@ -162,51 +204,27 @@ def next_section(advice: Sequence[Remedy], verdict: str) -> Section:
     )
 
 
-F = TypeVar("F")
-
-
-def sections_of(
-    outcomes: Mapping[str, Outcome[object]], functions: Mapping[str, Callable[[Any, F], Section]], findings: F
-) -> Iterator[Section]:
-    """Yield a section for each measurement that was made."""
-    for name, function in functions.items():
-        outcome = outcomes[name]
-        if isinstance(outcome, Measured):
-            yield function(outcome.value, findings)
-
-
-def measure_rows(
-    outcomes: Mapping[str, Outcome[object]],
-    questions: Mapping[str, tuple[str, str]],
-    lacking: Callable[[str, object], str],
-    short: Mapping[str, str],
-) -> tuple[MeasureRow, ...]:
-    """Return for each measurement whether it was made, and the reason if not.
+def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
+    """Return for each question of an audit whether it was answered, and the reason if not.
 
     Parameters
     ----------
-    outcomes : mapping of str to Outcome
-        The measurements.
-    questions : mapping of str to (str, str)
-        Name and question of each.
-    lacking : callable
-        What a measured one still lacks, of its key and value; empty if nothing.
-    short : mapping of str to str
-        What some are about in a word or two; the name of the others.
+    findings : Findings
+        The result of an audit.
     """
-    rows = []
-    for key, (name, question) in questions.items():
-        outcome = outcomes[key]
+    shown, rows = measured_sections(), []
+    for asked in findings.measured.questions:
+        outcome = findings.measured[asked.name]
         if isinstance(outcome, Measured):
-            reason = lacking(key, outcome.value)
+            reason = shown[asked.name].lacking(outcome.value, findings) if asked.name in shown else ""
             state = "partly measured" if reason else "measured"
         else:
             state, reason = "failed" if isinstance(outcome, Failed) else "not measured", outcome.reason
         rows.append(
             MeasureRow(
-                name=name,
-                short=short.get(key, name.lower()),
-                question=question,
+                name=asked.title,
+                short=asked.short or asked.title.lower(),
+                question=asked.question,
                 state=state,
                 reason=sentence(reason),
             )
@@ -240,9 +258,9 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
     """Return what was not measured, or only in part; empty if everything was."""
     missing = [row.short for row in rows if row.state in ("not measured", "failed")]
     partly = [row.short for row in rows if row.state == "partly measured"]
-    told = [f"Not measured: {', '.join(missing)}."] if missing else []
-    told += [f"Measured in part: {', '.join(partly)}."] if partly else []
-    return " ".join(told)
+    sentences = [f"Not measured: {', '.join(missing)}."] if missing else []
+    sentences += [f"Measured in part: {', '.join(partly)}."] if partly else []
+    return " ".join(sentences)
 
 
 def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, named: bool = True) -> str:
@@ -251,25 +269,27 @@ def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, name
         return "Inconclusive: the policy has no check for this model."
 
     def labels(status: str) -> str:
-        found = [_label(check.rule, policy, kind) for check in checks if check.status == status]
-        found = [label[:1].lower() + label[1:] for label in found]
-        listed = found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+        names = [_label(check.rule, policy, kind) for check in checks if check.status == status]
+        names = [label[:1].lower() + label[1:] for label in names]
+        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         return f": {listed}" if named else ""
 
-    failed, unknown = (sum(check.status == status for check in checks) for status in ("fail", "unknown"))
+    passed, failed, unknown = (
+        sum(check.status == status for check in checks) for status in ("pass", "fail", "unknown")
+    )
+    total = _checks(passed + failed + unknown)
     if failed:
         aside = f" {unknown} could not run." if unknown else ""
-        return f"{failed} of {_checks(len(checks))} failed{labels('fail')}.{aside}"
+        return f"{failed} of {total} failed{labels('fail')}.{aside}"
     if unknown:
-        rest = len(checks) - unknown
-        others = "" if not rest else " The other passed." if rest == 1 else f" The other {rest} passed."
-        return f"Inconclusive: {unknown} of {_checks(len(checks))} could not run{labels('unknown')}.{others}"
+        others = "" if not passed else " The other passed." if passed == 1 else f" The other {passed} passed."
+        return f"Inconclusive: {unknown} of {total} could not run{labels('unknown')}.{others}"
     return passed_sentence(checks)
 
 
 def passed_sentence(checks: Sequence[Check]) -> str:
     """Return how many checks passed, and how many do not apply to the model."""
-    inapplicable = sum(map(_nothing_published, checks))
+    inapplicable = sum(check.status == "not applicable" for check in checks)
     if inapplicable == len(checks):
         return "No check of the policy applies to this model."
     if inapplicable:
@@ -281,7 +301,3 @@ def passed_sentence(checks: Sequence[Check]) -> str:
 
 def _checks(count: int) -> str:
     return wording.plural(count, "check")
-
-
-def _nothing_published(check: Check) -> bool:
-    return check.status == "pass" and check.measured is None and check.basis == "measurement"

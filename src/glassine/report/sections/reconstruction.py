@@ -15,6 +15,7 @@ from glassine.auditing.findings import (
 )
 from glassine.report import wording
 from glassine.report.charts import draw_bar, draw_curve
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,
@@ -42,6 +43,7 @@ __all__ = [
     "subgroups_section",
 ]
 
+NO_SUBGROUP = "There is no subgroup that is large enough to show."
 MOST_BARS = 25
 EXPOSED_SUBGROUPS = 5
 MOST_ATTRIBUTES = 3
@@ -49,17 +51,17 @@ SHOWN = 0.05  # bits below it read as 0.0
 NEGLIGIBLE = 1e-6
 
 
-def reconstruction_section(found: ReconstructionFinding, findings: Findings) -> Section:
+def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -> Section:
     """Return how much of the uncertainty about the records a model removes, in all, by record and by attribute."""
-    rebuilt, narrowed = _rebuilt(found, findings), _narrowed(found, findings)
+    rebuilt, narrowed = _rebuilt(finding, findings), _narrowed(finding, findings)
     lead = f"{rebuilt} {narrowed}".strip()
-    bars, more = _attributes(found.attributes)
+    bars, more = _attributes(finding.attributes)
     blocks: list[Block] = [Paragraph(text=lead, tone="lead")] if rebuilt else []
-    undefined = sentence(found.undefined or "")
+    undefined = sentence(finding.undefined or "")
     if undefined:
         blocks.append(Paragraph(text=undefined, tone="note"))
     blocks += [
-        Readings(readings(found, findings)),
+        Readings(readings(finding, findings)),
         Paragraph(
             text="Dist_G is 1 when the model reveals nothing about the records' attributes, and 0 when it reveals "
             f"everything. {_readings_note(findings.domain)} It says nothing about outcomes.",
@@ -67,7 +69,7 @@ def reconstruction_section(found: ReconstructionFinding, findings: Findings) -> 
     ]
     if findings.domain is not None:
         blocks.append(Paragraph(text=_domain(findings.domain)))
-    blocks += _curve(found, findings)
+    blocks += _curve(finding, findings)
     if bars:
         blocks.append(_bars("Attribute", "Bits learned about each attribute of a record, most revealed first", bars))
         blocks += [_omitted(more, "attribute")] if more else []
@@ -86,7 +88,7 @@ def reconstruction_section(found: ReconstructionFinding, findings: Findings) -> 
     )
 
 
-def readings(found: ReconstructionFinding, findings: Findings) -> tuple[Reading, ...]:
+def readings(finding: ReconstructionFinding, findings: Findings) -> tuple[Reading, ...]:
     """Return Dist_G with attributes independent, and with the domain's groups if it has any."""
 
     def quantity(value: float | None) -> str:
@@ -97,7 +99,7 @@ def readings(found: ReconstructionFinding, findings: Findings) -> tuple[Reading,
         return Reading(name=name, left=left, value=value, before=quantity(before), after=quantity(after))
 
     independent = reading(
-        "Attributes independent (as in the paper)", found.dist_g, found.prior_bits, found.entropy_bits
+        "Attributes independent (as in the paper)", finding.dist_g, finding.prior_bits, finding.entropy_bits
     )
     if findings.domain is not None and findings.domain.n_groups == 0:
         return (independent,)
@@ -105,9 +107,9 @@ def readings(found: ReconstructionFinding, findings: Findings) -> tuple[Reading,
         independent,
         reading(
             "With the domain's groups",
-            found.dist_g_domain_aware,
-            found.prior_bits_domain_aware,
-            found.entropy_bits_domain_aware,
+            finding.dist_g_domain_aware,
+            finding.prior_bits_domain_aware,
+            finding.entropy_bits_domain_aware,
         ),
     )
 
@@ -137,21 +139,22 @@ def share_unit(findings: Findings) -> float:
     return max(0.01, findings.policy.suppress_below / n) if n else 0.01
 
 
-def curve(found: ReconstructionFinding, unit: float) -> tuple[tuple[float, float], ...]:
+def curve(finding: ReconstructionFinding, unit: float) -> tuple[tuple[float, float], ...]:
     """Return the exposure curve, its shares rounded up to a unit; the larger bits stand where two steps meet.
 
     Bits are rounded to one decimal, so that the drawing is no more precise than its table.
     """
     out: list[tuple[float, float]] = []
-    for share, bits in found.exposure_curve:
+    for share, bits in finding.exposure_curve:
+        # Up, so that no step looks shorter than it may be; steps that meet show the larger bits.
         end = min(math.ceil(share / unit - 1e-9) * unit, 1.0)
         if not out or end > out[-1][0]:
             out.append((end, round(bits, 1)))
     return tuple(out)
 
 
-def _curve(found: ReconstructionFinding, findings: Findings) -> list[Block]:
-    points = curve(found, share_unit(findings))
+def _curve(finding: ReconstructionFinding, findings: Findings) -> list[Block]:
+    points = curve(finding, share_unit(findings))
     if not points:
         return []
     scale = Scale.of(findings)
@@ -167,47 +170,47 @@ def _curve(found: ReconstructionFinding, findings: Findings) -> list[Block]:
         style="plain",
     )
     merged: list[Block] = []
-    if found.bits_largest is not None and round(found.bits_largest, 1) > points[0][1]:
+    if finding.bits_largest is not None and round(finding.bits_largest, 1) > points[0][1]:
         noun = "Rules" if findings.model.kind == "rule list" else "Leaves"
         note = (
-            f"The most exposed record lies higher than the curve, at {wording.bits(found.bits_largest)} bits. {noun} "
+            f"The most exposed record lies higher than the curve, at {wording.bits(finding.bits_largest)} bits. {noun} "
             f"too small to show separately are averaged, so the curve starts at {wording.bits(points[0][1])} bits."
         )
         merged.append(Paragraph(text=note, tone="note"))
     return [figure, *merged, Fold("The curve as a table", (table,))]
 
 
-def _rebuilt(found: ReconstructionFinding, findings: Findings) -> str:
+def _rebuilt(finding: ReconstructionFinding, findings: Findings) -> str:
     short = ("with attributes independent", "with the domain's groups")
-    known = [
+    defined = [
         (reading, name)
-        for reading, name in zip(readings(found, findings), short, strict=False)
+        for reading, name in zip(readings(finding, findings), short, strict=False)
         if reading.left is not None
     ]
-    if not known:
+    if not defined:
         return ""
-    best = known[-1][0]
-    values = ", ".join(f"{reading.value} {name}" for reading, name in known)
-    if len({reading.value for reading, _ in known}) == 1:
+    best = defined[-1][0]
+    values = ", ".join(f"{reading.value} {name}" for reading, name in defined)
+    if len({reading.value for reading, _ in defined}) == 1:
         values = best.value
     learned = wording.percent(1 - (best.left or 0.0))
     return f"The model removes {learned} of the uncertainty about the training records (Dist_G {values})."
 
 
-def _narrowed(found: ReconstructionFinding, findings: Findings) -> str:
-    if found.bits_largest is None:
+def _narrowed(finding: ReconstructionFinding, findings: Findings) -> str:
+    if finding.bits_largest is None:
         return ""
-    fits = _fits(found, findings.domain, found.bits_largest)
+    fits = _fits(finding, findings.domain, finding.bits_largest)
     if not fits:
         return ""
-    mean = "" if found.bits_mean is None else f"; average {wording.bits(found.bits_mean)}"
-    return f"Most exposed record: {fits} ({wording.bits(found.bits_largest)} bits{mean})."
+    mean = "" if finding.bits_mean is None else f"; average {wording.bits(finding.bits_mean)}"
+    return f"Most exposed record: {fits} ({wording.bits(finding.bits_largest)} bits{mean})."
 
 
-def _fits(found: ReconstructionFinding, domain: DomainSummary | None, bits: float) -> str:
+def _fits(finding: ReconstructionFinding, domain: DomainSummary | None, bits: float) -> str:
     """Return how many possible records remain; empty if all do or if the domain contradicts the model."""
     prior = domain.bits_domain_aware if domain is not None else None
-    contradicted = found.bits_largest is None or (prior is not None and found.bits_largest > prior + NEGLIGIBLE)
+    contradicted = finding.bits_largest is None or (prior is not None and finding.bits_largest > prior + NEGLIGIBLE)
     if contradicted or not math.isfinite(bits) or bits < SHOWN:
         return ""
     if prior is None:
@@ -271,12 +274,12 @@ def _attributes(attributes: Sequence[AttributeFinding]) -> tuple[list[Row], int]
     return rows, len(learned) - len(rows)
 
 
-def subgroups_section(found: tuple[SubgroupFinding, ...], findings: Findings) -> Section:
+def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -> Section:
     """Return the subgroups: those of the sensitive attribute, then the five about which most is learned on average."""
-    top = max((g.bits_largest for g in found if math.isfinite(g.bits_largest)), default=0.0)
-    asked = [g for g in found if g.attribute == findings.sensitive]
+    top = max((g.bits_largest for g in groups if math.isfinite(g.bits_largest)), default=0.0)
+    asked = [g for g in groups if g.attribute == findings.sensitive]
     others = sorted(
-        (g for g in found if g.attribute != findings.sensitive), key=lambda g: (-g.bits_mean, -g.bits_largest)
+        (g for g in groups if g.attribute != findings.sensitive), key=lambda g: (-g.bits_mean, -g.bits_largest)
     )
     rows = [
         _bar(
@@ -289,20 +292,20 @@ def subgroups_section(found: tuple[SubgroupFinding, ...], findings: Findings) ->
         )
         for g in [*asked, *others][:MOST_BARS]
     ]
-    shown = len(asked) + EXPOSED_SUBGROUPS
+    open_ = len(asked) + EXPOSED_SUBGROUPS
     blocks: list[Block] = []
     if findings.sensitive:
         name = wording.clean(findings.sensitive)
         blocks.append(Paragraph(title="Looked at more closely, and listed first:", text=f"{name}."))
     caption = "Bits learned about a record of each subgroup, the most exposed on average first"
-    blocks.append(_bars("Subgroup", caption, rows[:shown]))
-    if rows[shown:]:
-        summary = f"{wording.plural(len(rows) - shown, 'more subgroup')}, less exposed"
-        rest = _bars("Subgroup", "Bits learned about a record of each other subgroup", rows[shown:])
+    blocks.append(_bars("Subgroup", caption, rows[:open_]))
+    if rows[open_:]:
+        summary = f"{wording.plural(len(rows) - open_, 'more subgroup')}, less exposed"
+        rest = _bars("Subgroup", "Bits learned about a record of each other subgroup", rows[open_:])
         blocks.append(Fold(summary, (rest,)))
-    if len(found) > len(rows):
-        blocks.append(_omitted(len(found) - len(rows), "subgroup"))
-    missing = Paragraph(text="There is no subgroup that is large enough to show.", tone="missing")
+    if len(groups) > len(rows):
+        blocks.append(_omitted(len(groups) - len(rows), "subgroup"))
+    missing = Paragraph(text=NO_SUBGROUP, tone="missing")
     return Section(id="groups", title="Subgroups", blocks=tuple(blocks) if rows else (missing,))
 
 
@@ -320,19 +323,41 @@ def exposed_section(rows: tuple[int, ...]) -> Section:
     return Section(id="records", title="The most exposed records", link="Records", blocks=blocks)
 
 
-def alignment_section(found: ErrorEstimate) -> Section:
+def alignment_section(estimate: ErrorEstimate) -> Section:
     """Return how close rebuilt records come to the real ones."""
     text = (
-        f"{_gain(found)} Their distance from the real ones is {found.error:.3f} ± {found.error_sd:.3f}, on a scale "
-        f"from 0 (equal) to 1; that of random records is {found.baseline:.3f} ± {found.baseline_sd:.3f} "
-        f"({found.n_draws} samples, {wording.plural(found.n_matched, 'record')} matched)."
+        f"{_gain(estimate)} Their distance from the real ones is {estimate.error:.3f} ± {estimate.error_sd:.3f}, on "
+        f"a scale from 0 (equal) to 1; that of random records is {estimate.baseline:.3f} ± {estimate.baseline_sd:.3f} "
+        f"({estimate.n_draws} samples, {wording.plural(estimate.n_matched, 'record')} matched)."
     )
     return Section(id="alignment", title="Compared with the data", blocks=(Paragraph(text=text),))
 
 
-def _gain(found: ErrorEstimate) -> str:
+def _gain(estimate: ErrorEstimate) -> str:
     """Return in words how much closer than random records the reconstructed ones are, on average."""
-    if found.error + found.error_sd >= found.baseline - found.baseline_sd:
+    if estimate.error + estimate.error_sd >= estimate.baseline - estimate.baseline_sd:
         return "On average, reconstructed records are no closer to the real ones than random records are."
-    gain = wording.percent(1 - found.error / found.baseline)
+    gain = wording.percent(1 - estimate.error / estimate.baseline)
     return f"On average, reconstructed records are {gain} closer to the real ones than random records are."
+
+
+SECTIONS = (
+    MeasuredSection[ReconstructionFinding](
+        measurement="reconstruction",
+        section=reconstruction_section,
+        lacking=lambda finding, findings: finding.undefined or "",
+        rank=10,
+    ),
+    MeasuredSection[ErrorEstimate](
+        measurement="alignment", section=lambda estimate, findings: alignment_section(estimate), rank=11
+    ),
+    MeasuredSection[tuple[SubgroupFinding, ...]](
+        measurement="subgroups",
+        section=subgroups_section,
+        lacking=lambda subgroups, findings: "" if subgroups else NO_SUBGROUP,
+        rank=60,
+    ),
+    MeasuredSection[tuple[int, ...]](
+        measurement="exposed_rows", section=lambda rows, findings: exposed_section(rows), rank=61
+    ),
+)

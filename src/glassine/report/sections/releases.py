@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
-    SCHEMA,
     DiversityFinding,
     Findings,
     FormFinding,
@@ -22,6 +20,7 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
+from glassine.report.measured import MeasuredSection, sections_of
 from glassine.report.section import (
     Block,
     Column,
@@ -34,21 +33,10 @@ from glassine.report.section import (
     RowNumbers,
     Section,
     Table,
-    clean_inputs,
-    facts_of,
+    facts_section,
     sentence,
 )
-from glassine.report.sections.membership import membership_section
-from glassine.report.sections.policy import (
-    CAVEAT,
-    measure_rows,
-    measured_section,
-    next_section,
-    policy_section,
-    sections_of,
-    unmeasured_sentence,
-    verdict_sentence,
-)
+from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows
 
 __all__ = ["release_page"]
 
@@ -59,111 +47,77 @@ GUESSES = {
     "true labels": "By the decision of a tree.",
     "black box's decisions": "By the decision of a tree; anybody can ask the black box instead.",
 }
+SENSITIVE = "no sensitive attribute was named."
 
 
-def _questions() -> dict[str, tuple[str, str]]:
-    """Return the name and the question of each measurement."""
-    return {
-        "groups": ("Groups", f"How many {wording.units()} stand behind each representative?"),
-        "leaves": ("Leaves", f"How many {wording.units()} stand behind each leaf, and who is alone?"),
-        "diversity": (
-            "Diversity",
-            f"Do the {wording.units()} of a group differ in labels and in the sensitive attribute?",
-        ),
-        "together": ("Reconstruction", "How far do all trees together let a reader rebuild the records?"),
-        "guesses": ("Disclosure", "How well does a reader guess labels and the sensitive attribute?"),
-        "membership": ("Membership", "Can a reader of all trees tell who is behind the release?"),
-    }
-
-
-SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
-
-
-def release_page(found: Findings, *, title: str | None = None) -> Page:
+def release_page(findings: Findings, *, title: str | None = None) -> Page:
     """Return the report on a release of surrogate trees.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         The result of an audit.
     title : str, optional
         Title of the page; ``Privacy of published explanations`` otherwise.
     """
-
-    def lacking(name: str, value: object) -> str:
-        if name in ("diversity", "guesses") and found.sensitive is None:
-            return SENSITIVE
-        if isinstance(value, TogetherFinding) and value.undefined:
-            return f"there is no Dist_G: {value.undefined}"
-        return ""
-
-    measures = measure_rows(found.measured, _questions(), lacking, {})
-    unmeasured = unmeasured_sentence(measures) if found.verdict == "within policy" else ""
-    figures = _figures(found)
-    return Page(
+    page = judged_page(
+        findings,
+        "release",
+        measure_rows(findings),
+        title=title or "Privacy of published explanations",
+        claim=wording.clean(findings.release.claim),
+    )
+    return replace(
+        page,
         kind="privacy of explanations",
-        title=wording.clean(title or "Privacy of published explanations"),
-        described=_described(found),
-        tone=found.verdict,
-        headline=found.verdict.capitalize(),
-        sentence=f"{verdict_sentence(found.checks, found.policy, 'release')} {unmeasured}".rstrip(),
+        described=_described(findings),
+        brief="",
         caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
-        judged=True,
         notes=(
-            *map(wording.clean, found.notes),
-            *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
+            *page.notes,
+            *(f"The release says: {wording.clean(note)}." for note in findings.release.notes),
         ),
-        figures=figures,
+        figures=_figures(findings),
         sections=(
-            policy_section(found.checks, found.policy, "release", claim=wording.clean(found.release.claim)),
-            next_section(found.advice, found.verdict),
-            measured_section(measures),
-            *sections_of(found.measured, FIRST, found),
-            *sections_of(found.measured, {"representatives": partial(_representatives_section, figures)}, found),
-            *sections_of(found.measured, SECTIONS, found),
+            *page.sections,
+            *sections_of(findings),
         ),
         terms=(
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),
             *("entropy l", "bit", "cut point", "suppressed in release"),
         ),
-        inputs=clean_inputs(found.inputs),
-        holder_only=found.holder_only,
-        version=wording.clean(found.version),
-        schema=SCHEMA,
     )
 
 
-def _groups_section(found: GroupsFinding) -> Section:
+def _groups_section(finding: GroupsFinding) -> Section:
     """Return how many people stand behind representatives."""
-    return Section(
-        id="groups", title="Who stands behind representatives", link="Groups", blocks=(Facts(_group_facts(found)),)
-    )
+    return facts_section("groups", "Who stands behind representatives", "Groups", _group_facts(finding))
 
 
-def _representatives_section(figures: tuple[Fact, ...], found: RepresentativesFinding, findings: Findings) -> Section:
+def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Section:
     """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
-    facts = Facts(_representative_facts(found, findings))
+    facts = Facts(_representative_facts(finding, findings))
     return Section(
         id="representatives",
         title="What representatives tell",
         link="Representatives",
         blocks=(facts,),
-        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in figures),
+        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings)),
         text_title="What a reader learns",
     )
 
 
-def _leaves_section(found: LeavesFinding, release: Findings) -> Section:
+def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
     """Return how many people stand behind leaves, and who is alone in one."""
-    blocks: list[Block] = [Facts(_leaf_facts(found, release))]
-    if found.rows_alone:
+    blocks: list[Block] = [Facts(_leaf_facts(finding, release))]
+    if finding.rows_alone:
         about = Paragraph(text="Rows are counted from 0; at most 100 are listed. Keep this list internal.")
-        rows = RowNumbers(tuple(f"row {row}" for row in found.rows_alone))
+        rows = RowNumbers(tuple(f"row {row}" for row in finding.rows_alone))
         blocks.append(Fold("Who is alone, by row number", (about, rows)))
     return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
 
 
-def _diversity_section(found: tuple[DiversityFinding, ...], release: Findings) -> Section:
+def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Section:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
     names = (
         "Values that occur",
@@ -188,7 +142,7 @@ def _diversity_section(found: tuple[DiversityFinding, ...], release: Findings) -
                     wording.percent(row.share_one_class),
                 ),
             )
-            for row in found
+            for row in entries
         ),
     )
     return Section(
@@ -196,7 +150,7 @@ def _diversity_section(found: tuple[DiversityFinding, ...], release: Findings) -
     )
 
 
-def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
+def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
     """Return how well a reader guesses labels and the sensitive attribute."""
     names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
     table = Table(
@@ -211,7 +165,7 @@ def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
                     for share in (row.base_rate, row.closest, row.group_known, row.others)
                 ),
             )
-            for row in found
+            for row in entries
         ),
     )
     note = (
@@ -226,53 +180,48 @@ def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
     )
 
 
-def _together_section(found: TogetherFinding) -> Section:
+def _together_section(finding: TogetherFinding) -> Section:
     """Return how far all trees together let a reader rebuild the records."""
     facts = (
         Fact(
             f"Learned about a {wording.unit()}",
-            f"{wording.bits(found.bits_mean)} bits, at most {wording.bits(found.bits_largest)} bits",
+            f"{wording.bits(finding.bits_mean)} bits, at most {wording.bits(finding.bits_largest)} bits",
             "On average and in the most exposed leaf, the group being known. One bit halves the possible records.",
         ),
         Fact(
             "Dist_G of all trees together",
-            "not defined" if found.dist_g is None else f"{found.dist_g:.3f}",
-            wording.clean(found.undefined) or "Share of the joint entropy that is left.",
+            "not defined" if finding.dist_g is None else f"{finding.dist_g:.3f}",
+            wording.clean(finding.undefined) or "Share of the joint entropy that is left.",
         ),
     )
-    return Section(
-        id="rebuild",
-        title="How far all trees together rebuild the records",
-        link="Reconstruction",
-        blocks=(Facts(facts),),
-    )
+    return facts_section("rebuild", "How far all trees together rebuild the records", "Reconstruction", facts)
 
 
-def _thresholds_section(found: ThresholdsFinding) -> Section:
+def _thresholds_section(finding: ThresholdsFinding) -> Section:
     """Return what thresholds tell."""
-    n = found.n_thresholds
+    n = finding.n_thresholds
     meaning = "It needs the training records."
-    if found.n_midpoints is not None:
-        meaning = "Who knows one of the two values can compute the other exactly." if found.n_midpoints else ""
+    if finding.n_midpoints is not None:
+        meaning = "Who knows one of the two values can compute the other exactly." if finding.n_midpoints else ""
     facts = (
         Fact(
             "Thresholds that are no public cut points",
-            f"{found.n_off_grid or 'none'} of {n:,}" if n else "there are none",
-            "Their place tells about training values." if found.n_off_grid else "",
+            f"{finding.n_off_grid or 'none'} of {n:,}" if n else "there are none",
+            "Their place tells about training values." if finding.n_off_grid else "",
         ),
         Fact(
             "Thresholds half way between two values of the group",
-            UNKNOWN if found.n_midpoints is None else f"{found.n_midpoints or 'none'} of {n:,}",
+            UNKNOWN if finding.n_midpoints is None else f"{finding.n_midpoints or 'none'} of {n:,}",
             meaning,
         ),
     )
-    return Section(id="thresholds", title="What thresholds tell", link="Thresholds", blocks=(Facts(facts),))
+    return facts_section("thresholds", "What thresholds tell", "Thresholds", facts)
 
 
-def _gaps_section(found: tuple[GapFinding, ...]) -> Section:
+def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
     """Return the gap attack by each kind of label."""
     facts = []
-    for gap in found:
+    for gap in gaps:
         value, meaning = "not measured", sentence(gap.reason or "")
         if gap.advantage is not None and gap.low is not None and gap.high is not None:
             value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
@@ -280,41 +229,35 @@ def _gaps_section(found: tuple[GapFinding, ...]) -> Section:
                 f"Share of the {wording.units()} behind the release of whom the closest tree is right, less others'."
             )
         facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
-    return Section(
-        id="gaps",
-        title="Who is told by a tree that is right",
-        link="Gap attack",
-        blocks=(Facts(tuple(facts)),),
-        text=facts_of(tuple(facts)),
-        text_title="What a reader learns",
-    )
+    title = "Who is told by a tree that is right"
+    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What a reader learns")
 
 
-def _forms_section(found: FormsFinding, findings: Findings) -> Section:
+def _forms_section(finding: FormsFinding, findings: Findings) -> Section:
     """Return the paper's form and the restricted form side by side."""
-    own = [row.form == findings.release.form for row in found.forms]
-    names = tuple(_form_name(row, findings) for row in found.forms)
-    rows = tuple(_comparison(found.forms))
+    own = [row.form == findings.release.form for row in finding.forms]
+    names = tuple(_form_name(row, findings) for row in finding.forms)
+    rows = tuple(_comparison(finding.forms))
     table = Table(
         caption="What each form explains, and what it gives away",
         columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
         rows=rows,
         style="stack forms",
     )
-    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {found.measured_on}."
+    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
     return Section(
         id="forms",
         title="The forms side by side",
         link="Side by side",
         blocks=(Paragraph(text=lead, tone="lead"), table),
         text=tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows),
-        text_title=f"Side by side, measured on {found.measured_on}: {' | '.join(names)}",
+        text_title=f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}",
     )
 
 
-def _described(found: Findings) -> str:
+def _described(findings: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
-    made = found.release
+    made = findings.release
     form = "The restricted form" if made.form == "restricted" else "The paper's form"
     of = wording.units() if made.records == "training" else "queries"
     size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
@@ -326,17 +269,17 @@ def _described(found: Findings) -> str:
     )
 
 
-def _figures(found: Findings) -> tuple[Fact, ...]:
+def _figures(findings: Findings) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    groups = found.value("groups")
-    leaves = found.value("leaves")
-    told = found.value("membership")
-    gaps = [gap.advantage for gap in found.value("gaps") or () if gap.advantage is not None]
+    groups = findings.value("groups")
+    leaves = findings.value("leaves")
+    attack = findings.value("membership")
+    gaps = [gap.advantage for gap in findings.value("gaps") or () if gap.advantage is not None]
     return (
         Fact(
             f"Fewest {wording.units()} behind a representative",
             UNKNOWN if groups is None else _count(groups.smallest),
-            _declared(found),
+            _declared(findings),
         ),
         Fact(
             f"{wording.units().capitalize()} alone in a leaf",
@@ -345,7 +288,7 @@ def _figures(found: Findings) -> tuple[Fact, ...]:
         ),
         Fact(
             "Members named by thresholds",
-            UNKNOWN if told is None or told.accused is None else _count(told.accused),
+            UNKNOWN if attack is None or attack.accused is None else _count(attack.accused),
             "by the midpoint attack on all trees",
         ),
         Fact(
@@ -356,8 +299,12 @@ def _figures(found: Findings) -> tuple[Fact, ...]:
     )
 
 
-def _declared(found: Findings) -> str:
-    return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
+def _declared(findings: Findings) -> str:
+    return (
+        "the release declares no number"
+        if findings.release.k is None
+        else f"the release declares {findings.release.k:,}"
+    )
 
 
 def _people(count: ShownCount, share: float) -> str:
@@ -387,44 +334,44 @@ def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
     )
 
 
-def _representative_facts(told: RepresentativesFinding, found: Findings) -> tuple[Fact, ...]:
+def _representative_facts(finding: RepresentativesFinding, findings: Findings) -> tuple[Fact, ...]:
     missing = "It needs the training records."
-    known = told.found is not None
-    if found.release.partition == "public":
+    measured = finding.matched is not None
+    if findings.release.partition == "public":
         return (Fact("Representatives", "public points", "They were chosen without the records."),)
     return (
         Fact(
             "Digits of a representative's numbers",
-            f"at most {told.digits}" if told.n_numbers else "none",
-            EXACT if told.n_exact or found.release.form == "paper" else ROUNDED,
+            f"at most {finding.digits}" if finding.n_numbers else "none",
+            EXACT if finding.n_exact or findings.release.form == "paper" else ROUNDED,
         ),
         Fact(
             "Representatives that are a record of their group",
-            UNKNOWN if told.n_copies is None else _count(told.n_copies) if told.n_copies else "none",
-            "Value by value." if known else missing,
+            UNKNOWN if finding.n_copies is None else _count(finding.n_copies) if finding.n_copies else "none",
+            "Value by value." if measured else missing,
         ),
         Fact(
             "Values that everybody of a group has",
-            UNKNOWN if told.n_uniform is None else _count(told.n_uniform) if told.n_uniform else "none",
-            "The representative tells such a value of each of them." if known else missing,
+            UNKNOWN if finding.n_uniform is None else _count(finding.n_uniform) if finding.n_uniform else "none",
+            "The representative tells such a value of each of them." if measured else missing,
         ),
         Fact(
             f"{wording.units().capitalize()} whose group is found",
             UNKNOWN
-            if told.found is None or told.found_near is None
-            else f"{wording.percent(told.found)}; {wording.percent(told.found_near)} among {told.n_near}",
-            "By the closest representative, and among the closest few." if known else missing,
+            if finding.matched is None or finding.matched_near is None
+            else f"{wording.percent(finding.matched)}; {wording.percent(finding.matched_near)} among {finding.n_near}",
+            "By the closest representative, and among the closest few." if measured else missing,
         ),
         Fact(
             "Distance to the own representative",
-            UNKNOWN if told.closeness is None else f"{told.closeness:.2f}",
-            "Over that to any other: 1 would tell nothing, 0 the record." if known else missing,
+            UNKNOWN if finding.closeness is None else f"{finding.closeness:.2f}",
+            "Over that to any other: 1 would tell nothing, 0 the record." if measured else missing,
         ),
     )
 
 
-def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
-    limit = found.policy.smallest_leaf
+def _leaf_facts(leaves: LeavesFinding, findings: Findings) -> tuple[Fact, ...]:
+    limit = findings.policy.smallest_leaf
     out = [
         Fact(
             f"{wording.units().capitalize()} alone in a leaf",
@@ -444,7 +391,7 @@ def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
             )
         )
     certain = leaves.share_certain
-    counted = "The counts are published." if found.release.counts else "No counts are published."
+    counted = "The counts are published." if findings.release.counts else "No counts are published."
     out.append(
         Fact(
             f"{wording.units().capitalize()} in leaves of one label",
@@ -455,9 +402,9 @@ def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
     return tuple(out)
 
 
-def _form_name(row: FormFinding, found: Findings) -> str:
+def _form_name(row: FormFinding, findings: Findings) -> str:
     name = "Paper's form" if row.form == "paper" else "Restricted form"
-    return f"{name} (this release)" if row.form == found.release.form else name
+    return f"{name} (this release)" if row.form == findings.release.form else name
 
 
 def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
@@ -522,14 +469,36 @@ def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
-SECTIONS: dict[str, Callable[[Any, Findings], Section]] = {
-    "groups": lambda found, _: _groups_section(found),
-    "leaves": _leaves_section,
-    "diversity": _diversity_section,
-    "guesses": lambda found, _: _guesses_section(found),
-    "together": lambda found, _: _together_section(found),
-    "membership": lambda found, _: membership_section(found),
-    "thresholds": lambda found, _: _thresholds_section(found),
-    "gaps": lambda found, _: _gaps_section(found),
-}
-FIRST: dict[str, Callable[[Any, Findings], Section]] = {"forms": _forms_section}
+def _lacks_sensitive(value: object, findings: Findings) -> str:
+    return SENSITIVE if findings.sensitive is None else ""
+
+
+SECTIONS = (
+    MeasuredSection[FormsFinding](measurement="forms", section=_forms_section, rank=30),
+    MeasuredSection[RepresentativesFinding](measurement="representatives", section=_representatives_section, rank=31),
+    MeasuredSection[GroupsFinding](
+        measurement="groups", section=lambda finding, findings: _groups_section(finding), rank=32
+    ),
+    MeasuredSection[LeavesFinding](measurement="leaves", section=_leaves_section, rank=33),
+    MeasuredSection[tuple[DiversityFinding, ...]](
+        measurement="diversity", section=_diversity_section, lacking=_lacks_sensitive, rank=34
+    ),
+    MeasuredSection[tuple[GuessFinding, ...]](
+        measurement="guesses",
+        section=lambda guesses, findings: _guesses_section(guesses),
+        lacking=_lacks_sensitive,
+        rank=35,
+    ),
+    MeasuredSection[TogetherFinding](
+        measurement="together",
+        section=lambda finding, findings: _together_section(finding),
+        lacking=lambda finding, findings: f"there is no Dist_G: {finding.undefined}" if finding.undefined else "",
+        rank=36,
+    ),
+    MeasuredSection[ThresholdsFinding](
+        measurement="thresholds", section=lambda finding, findings: _thresholds_section(finding), rank=51
+    ),
+    MeasuredSection[tuple[GapFinding, ...]](
+        measurement="gaps", section=lambda gaps, findings: _gaps_section(gaps), rank=52
+    ),
+)

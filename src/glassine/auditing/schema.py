@@ -6,59 +6,31 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
-from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Hidden
-from glassine.attacks.values import ValueLeakage
-from glassine.auditing.findings.additive import AdditiveFinding
-from glassine.auditing.findings.disclosure import DisclosureFinding
-from glassine.auditing.findings.joint import JointFinding
-from glassine.auditing.findings.membership import MembershipFinding
+from glassine.auditing.additive import AdditiveSubject
+from glassine.auditing.findings import FormsFinding
 from glassine.auditing.findings.root import SCHEMA, Findings
-from glassine.auditing.findings.rows import RowsFinding
-from glassine.auditing.findings.surrogates import (
-    DiversityFinding,
-    FormsFinding,
-    GapFinding,
-    GroupsFinding,
-    GuessFinding,
-    LeavesFinding,
-    RepresentativesFinding,
-    ThresholdsFinding,
-    TogetherFinding,
-)
-from glassine.auditing.findings.values import PartsFinding, ReconstructionFinding, SubgroupFinding
+from glassine.auditing.release import ReleaseSubject
+from glassine.auditing.several import SeveralSubject
+from glassine.auditing.subject import Subject
+from glassine.auditing.trees import TreeSubject
 
 __all__ = ["MEASURED", "schema"]
 
+KINDS: tuple[type[Subject], ...] = (TreeSubject, AdditiveSubject, ReleaseSubject, SeveralSubject)
 MEASURED: dict[str, Any] = {
-    "parts": PartsFinding,
-    "reconstruction": ReconstructionFinding,
-    "labels": LabelDisclosure,
-    "values": ValueLeakage,
-    "subgroups": tuple[SubgroupFinding, ...],
-    "exposed_rows": tuple[int, ...],
-    "alignment": ErrorEstimate,
-    "membership": MembershipFinding,
-    "disclosure": DisclosureFinding,
-    "rows": RowsFinding,
-    "terms": AdditiveFinding,
-    "representatives": RepresentativesFinding,
-    "thresholds": ThresholdsFinding,
-    "groups": GroupsFinding,
-    "diversity": tuple[DiversityFinding, ...],
-    "leaves": LeavesFinding,
-    "together": TogetherFinding,
-    "guesses": tuple[GuessFinding, ...],
-    "gaps": tuple[GapFinding, ...],
+    **{
+        m.name: m.finding
+        for kind in (ReleaseSubject, SeveralSubject, AdditiveSubject, TreeSubject)
+        for m in kind.measurements
+    },
     "forms": FormsFinding,
-    "joint": JointFinding,
 }
-"""What each measurement finds, by its name."""
+"""What findings hold of each measurement, by its name. The forms of a release are compared apart from an audit."""
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/6``."""
+    """Return the JSON schema of ``glassine.findings/7``."""
     hints = get_type_hints(Findings)
     names = [field.name for field in dataclasses.fields(Findings) if field.name not in ("holder", "measured")]
     properties: dict[str, Any] = {"schema": {"const": SCHEMA}, **{name: _type_schema(hints[name]) for name in names}}

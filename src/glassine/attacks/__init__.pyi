@@ -1,0 +1,37 @@
+from glassine.attacks.disclosure import Adversary as Adversary
+from glassine.attacks.disclosure import ContradictionError as ContradictionError
+from glassine.attacks.disclosure import CountNoise as CountNoise
+from glassine.attacks.disclosure import Disclosure as Disclosure
+from glassine.attacks.disclosure import infer_sensitive as infer_sensitive
+from glassine.attacks.importance import ImportancePreservation as ImportancePreservation
+from glassine.attacks.importance import Importances as Importances
+from glassine.attacks.importance import importance_preservation as importance_preservation
+from glassine.attacks.importance import permutation_importance as permutation_importance
+from glassine.attacks.membership.attack_model import black_box_attack as black_box_attack
+from glassine.attacks.membership.attack_model import loss_attack as loss_attack
+from glassine.attacks.membership.gap import gap_attack as gap_attack
+from glassine.attacks.membership.gap import holdout_shift as holdout_shift
+from glassine.attacks.membership.lira import lira as lira
+from glassine.attacks.membership.midpoint import MidpointResult as MidpointResult
+from glassine.attacks.membership.midpoint import midpoint_attack as midpoint_attack
+from glassine.attacks.membership.overlap import Overlap as Overlap
+from glassine.attacks.membership.overlap import overlap as overlap
+from glassine.attacks.membership.result import MembershipResult as MembershipResult
+from glassine.attacks.membership.result import Shift as Shift
+from glassine.attacks.membership.suite import MembershipAttacks as MembershipAttacks
+from glassine.attacks.membership.suite import attack_membership as attack_membership
+from glassine.attacks.outcome import Failed as Failed
+from glassine.attacks.outcome import Measured as Measured
+from glassine.attacks.outcome import NotApplicable as NotApplicable
+from glassine.attacks.outcome import Outcome as Outcome
+from glassine.attacks.overfitting import Vulnerability as Vulnerability
+from glassine.attacks.overfitting import vulnerability as vulnerability
+from glassine.attacks.reconstruction.entropy import ProbabilisticDataset as ProbabilisticDataset
+from glassine.attacks.reconstruction.entropy import reconstruct as reconstruct
+from glassine.attacks.reconstruction.joint import reconstruct_jointly as reconstruct_jointly
+from glassine.attacks.reconstruction.joint_result import JointReconstruction as JointReconstruction
+from glassine.attacks.reconstruction.records import reconstruct_records as reconstruct_records
+from glassine.attacks.reconstruction.row_result import RowReconstruction as RowReconstruction
+from glassine.attacks.reconstruction.search import Search as Search
+
+__all__: list[str]

@@ -1,0 +1,165 @@
+"""The shell of every reconstruction that solves a system of counts: search, what its ends mean, and what is shown.
+
+A forest and several models differ in how counts become a system and in what a solution stands for. Limits, failures,
+the proof of what is certain and the last check are the same, and are here.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.alignment import Records
+from glassine.attacks.outcome import Failed, Measured, Outcome
+from glassine.attacks.reconstruction.joint_published import ClashError
+from glassine.attacks.reconstruction.row_boxes import TimeOutError, TooManyBoxesError
+from glassine.attacks.reconstruction.row_problem import ContradictionError, Problem
+from glassine.attacks.reconstruction.row_result import RowReconstruction
+from glassine.attacks.reconstruction.row_solving import MissingSolverError, solve
+from glassine.attacks.reconstruction.search import Search
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import CountingLimitError
+
+__all__ = ["CountSystem", "Drawn", "labels_of", "shown", "solved"]
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Rows, the number of possible records of each, None over a continuum, and which of its values have no other."""
+
+    rows: Records
+    worlds: list[int | None]
+    single: npt.NDArray[np.bool_]
+
+
+@dataclass(kw_only=True)
+class CountSystem(ABC):
+    """Counts that constrain each other: the system that they make, and what its solutions stand for."""
+
+    domain: Domain
+    fewer: ClassVar[str]
+    """What to take fewer of where the search does not end."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> Sequence[Scalar] | None:
+        """The classes that the codes of a solution stand for; None where labels are not told."""
+
+    @property
+    def proves(self) -> bool:
+        """Whether what the solver proves of its options is true of all records."""
+        return True
+
+    @abstractmethod
+    def problem(self, search: Search, deadline: float) -> Problem:
+        """Return the system."""
+
+    @abstractmethod
+    def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> Drawn:
+        """Draw a record for each chosen option."""
+
+    @abstractmethod
+    def is_met(self, rows: Records, codes: Codes | None) -> bool:
+        """Return whether rows, sent through what was published, have its counts."""
+
+    def reserved(self, time_limit: float) -> float:
+        """Return the seconds that are kept for what follows the proofs."""
+        return 0.0
+
+    def improve(
+        self, rows: Records, codes: Codes | None, search: Search, deadline: float
+    ) -> tuple[Records, bool | None]:
+        """Return the rows, mended by what else is published, and whether that came out."""
+        return rows, None
+
+    def contradiction(self, error: Exception) -> str:
+        """Return what it means that no solution exists."""
+        return f"the counts contradict one another, or the domain: {error}"
+
+
+def solved(
+    system: CountSystem, *, search: Search, deadline: float, rng: np.random.Generator
+) -> Outcome[RowReconstruction]:
+    """Build the system, solve it, draw the rows and check them."""
+    try:
+        problem = system.problem(search, deadline)
+        solution = solve(
+            problem,
+            workers=search.workers or os.cpu_count() or 1,
+            seed=int(rng.integers(2**31)),
+            deadline=deadline,
+            proofs_until=deadline - system.reserved(search.time_limit),
+            progress=search.progress,
+        )
+    except TimeOutError:
+        return Failed(f"not solved within {search.time_limit:g} s. Raise time_limit, or take fewer {system.fewer}.")
+    except TooManyBoxesError:
+        return Failed(
+            f"the {system.fewer} together tell more than {search.max_parts:,} parts of the domain apart. "
+            f"Declare the domain's groups, take fewer {system.fewer}, or raise max_parts."
+        )
+    except (ClashError, ContradictionError) as error:
+        return Failed(system.contradiction(error))
+    except CountingLimitError as error:
+        return Failed(str(error))
+    except MissingSolverError:
+        return Failed(
+            f"reconstructing records from several {system.fewer} needs the package ortools. "
+            "Install it with pip install 'glassine[solver]'."
+        )
+    chosen = np.repeat(np.arange(len(solution.numbers)), solution.numbers)
+    if problem.ordered:
+        chosen = chosen[np.argsort(problem.records[chosen], kind="stable")]
+    drawn = system.draw(problem, chosen, rng)
+    # A record that no tree drew has no class: none of its trees can contradict it.
+    codes = None if system.classes is None else problem.classes[chosen]
+    rows, reproduced = system.improve(drawn.rows, codes, search, deadline)
+    certain = _first(chosen, solution.certain) if system.proves and solution.certain is not None else None
+    unique = certain is not None and bool(certain.all())
+    return shown(
+        replace(drawn, rows=rows),
+        met=system.is_met(rows, None if codes is None else np.maximum(codes, 0)),
+        domain=system.domain,
+        labels=labels_of(system.classes, codes),
+        status="unique" if unique else "most likely" if solution.most_likely else "possible",
+        certain=certain,
+        ordered=problem.ordered,
+        reproduced=reproduced,
+    )
+
+
+def _first(chosen: Codes, certain: Codes) -> npt.NDArray[np.bool_]:
+    """Mark, of the rows of each option, as many as are certain; rows of one option cannot be told apart."""
+    order = np.argsort(chosen, kind="stable")
+    options = chosen[order]
+    out = np.zeros(len(chosen), dtype=bool)
+    # The rank of a row among those of its option is its place less that of the first of them.
+    ranks = np.arange(len(chosen)) - np.searchsorted(options, options)
+    out[order] = ranks < np.asarray(certain)[options]
+    return out
+
+
+def labels_of(classes: Sequence[Scalar] | None, codes: Codes | None) -> npt.NDArray[Any] | None:
+    """Return the classes of codes, shape (n,); None where a row has none, or labels are not published."""
+    if classes is None or codes is None:
+        return None
+    out = np.empty(len(codes), dtype=object)
+    out[:] = [classes[code] if code >= 0 else None for code in codes]
+    return out
+
+
+def shown(drawn: Drawn, *, met: bool, **result: Any) -> Outcome[RowReconstruction]:
+    """Return the rows if what was published, applied to them, has its counts."""
+    if not met:
+        return Failed("the rows that were drawn do not meet the published counts, so they are not shown.")
+    worlds = tuple(drawn.worlds)
+    return Measured(RowReconstruction(rows=drawn.rows, worlds=worlds, known=drawn.single, **result))

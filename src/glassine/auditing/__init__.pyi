@@ -1,0 +1,8 @@
+from glassine.auditing.api import audit as audit
+from glassine.auditing.criterion import Check as Check
+from glassine.auditing.criterion import Criterion as Criterion
+from glassine.auditing.criterion import Remedy as Remedy
+from glassine.auditing.findings import Findings as Findings
+from glassine.auditing.policy import Policy as Policy
+
+__all__: list[str]

@@ -1,0 +1,13 @@
+from glassine.learners.additive.estimators import PrivateEBMClassifier as PrivateEBMClassifier
+from glassine.learners.additive.estimators import PrivateEBMRegressor as PrivateEBMRegressor
+from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier as OptimalRuleListClassifier
+from glassine.learners.exhaustive.optimal import OptimalTreeClassifier as OptimalTreeClassifier
+from glassine.learners.exhaustive.private import PrivateRuleListClassifier as PrivateRuleListClassifier
+from glassine.learners.exhaustive.private import PrivateTreeClassifier as PrivateTreeClassifier
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
+from glassine.learners.greedy.rule_list import GreedyRuleListClassifier as GreedyRuleListClassifier
+from glassine.learners.limits import suggested_depth as suggested_depth
+from glassine.learners.multiway_tree import MultiwayTreeClassifier as MultiwayTreeClassifier
+from glassine.learners.search import PrivateSearchCV as PrivateSearchCV
+
+__all__: list[str]

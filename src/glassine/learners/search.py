@@ -1,0 +1,544 @@
+"""A private search over hyperparameters: the best of a random number of private fits, judged on held-out records."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from glassine.data.conform import Outside, conform
+from glassine.data.count_table import CountTable
+from glassine.data.labels import class_codes, column_of
+from glassine.data.lazy import held
+from glassine.data.table import Table, frame_of
+from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.formats import fingerprint
+from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
+from glassine.learners.estimator import OF_THE_INTAKE, Parameters, PrivateLearner, keep, tags_of_domain
+from glassine.learners.intake import read_training
+from glassine.learners.persons import Persons
+from glassine.learners.reading import pop_target
+from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.exact import decimal
+from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.selection import RunCount, best_of_runs
+from glassine.privacy.unit import RECORD, PrivacyUnit
+
+__all__ = ["PrivateSearchCV"]
+
+PROOF = "learners/search.md"
+
+SET_BY_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "progress", "random_state")
+"""Parameters of the estimator that the search sets, or takes for itself."""
+
+NOT_SEARCHED = (*SET_BY_THE_SEARCH, "domain", "classes", "records_per_person", "person_weights")
+"""Parameters that are the same in all settings: what is spent, and whose records and which classes there are."""
+
+RUNS_PER_SETTING = 10
+"""Mean number of fits for each setting of the grid: at the default shape one setting in seven is then never tried."""
+
+PARTS = (
+    "at least one record with a declared target falls into the training part; of n {units}, none does with probability "
+    "{fraction:g}^n, and the fit then fails after it is charged"
+)
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """A search that is planned: its records, its candidates, and what each run and the choice may spend.
+
+    Attributes
+    ----------
+    X : Table, ndarray or list
+        The records, n rows.
+    labels : list
+        Their targets.
+    codes : ndarray of int64, shape (n,)
+        The class of each record among the public ones, negative where it has none.
+    weights : ndarray of int64, shape (n,)
+        How often each record counts in a score; 0 without a class, or without an identifier where persons matter.
+    persons : Persons or None
+        Whose records they are.
+    settings : tuple of dict
+        The grid.
+    candidates : tuple of estimators
+        One for each setting, not fitted, with the epsilon and delta of a run.
+    runs : RunCount
+        The law of the number of runs.
+    fraction : Fraction
+        Probability with which a record, or a person with all records, is held out.
+    epsilon, delta : Fraction
+        What the search claims.
+    run : (float, float)
+        Epsilon and delta of each run.
+    """
+
+    X: Any
+    labels: list[Any]
+    codes: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    persons: Persons | None
+    settings: tuple[dict[str, Any], ...]
+    candidates: tuple[Any, ...]
+    runs: RunCount
+    fraction: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    run: tuple[float, float]
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose data the claim covers."""
+        return RECORD if self.persons is None else self.persons.unit
+
+    def events(self) -> tuple[Parallel, ...]:
+        """Return what the search releases: fits from one part of the records, and a choice by the other."""
+        epsilon, delta = self.run
+        most = self.unit.most_records
+        fits = RepeatedSelection(
+            name="the chosen fit, of the training part",
+            candidates=len(self.candidates),
+            epsilon=epsilon,
+            # Of candidates that have no delta, none is lost.
+            delta=delta if self.delta else 0.0,
+            shape=float(self.runs.shape),
+            stop=float(self.runs.stop),
+        )
+        choice = Selection(
+            name="the choice, by the held-out part",
+            inverse_temperature=float(self.epsilon / most),
+            sensitivity=float(most),
+            monotone=True,
+        )
+        return (Parallel(name="the search", branches=((fits,), (choice,)), proof=PROOF),)
+
+    def claim(self, certificate: Certificate | None, paid: Paid | None) -> Certificate:
+        """Return the certificate of the whole search from that of the chosen fit; without one, a rehearsal."""
+        names = [", ".join(f"{name}={value}" for name, value in setting.items()) for setting in self.settings]
+        search = {
+            "settings": names,
+            "expected number of fits": self.runs.mean,
+            "shape of the number of fits": float(self.runs.shape),
+            "held-out fraction": float(self.fraction),
+            "epsilon of each fit": self.run[0],
+        }
+        own = () if certificate is None else certificate.assumptions
+        units = "persons with such a record" if self.unit.is_person else "such records"
+        return Certificate(
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            events=self.events(),
+            neighboring=relation_of(self.unit),
+            unit=self.unit,
+            assumptions=(*own, PARTS.format(units=units, fraction=float(self.fraction))),
+            caveats=() if paid is None else paid.caveats,
+            public={**({} if certificate is None else certificate.public), "search": search},
+            receipt=None if paid is None else paid.receipt,
+        )
+
+
+def _has_scores(search: Any) -> bool:
+    return hasattr(getattr(search, "best_estimator_", search.estimator), "decision_function")
+
+
+class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A search over the hyperparameters of a private classifier that spends one epsilon in all.
+
+    Each record, or each person with all records, is held out by a coin. From the others, a random number of private
+    fits are made, each with a setting drawn from the grid. One of them is drawn by the exponential mechanism over how
+    many held-out records they classify correctly, and is published. Nothing else is: neither scores, nor how many fits
+    there were, nor what the others are.
+
+    Parameters
+    ----------
+    estimator : private classifier
+        :class:`~glassine.PrivateTreeClassifier`, :class:`~glassine.PrivateRuleListClassifier`,
+        :class:`~glassine.PrivateGreedyRuleListClassifier` or :class:`~glassine.PrivateEBMClassifier`. The search sets
+        its epsilon and delta. Its ``ledger``, ``dataset``, ``progress`` and ``random_state`` must be None.
+    grid : dict of str to sequence, or sequence of such
+        Values of each parameter to try, in every combination, as for scikit-learn's ``ParameterGrid``. It must not be
+        chosen by looking at the records.
+    epsilon : float, default=1.0
+        Privacy budget of the whole search, the published model included. Each fit gets ``epsilon / (2 + shape)``.
+    delta : float, default=1e-6
+        Of the whole search; spent only if the estimator has a delta that is not None. Each fit gets it divided by the
+        expected number of fits.
+    validation_fraction : float, default=0.2
+        Probability with which a record, or a person, is held out, in [0.01, 0.9].
+    expected_fits : float, optional
+        Mean number of fits, above 1. The default is ten times the number of settings.
+    shape : float, default=0.5
+        Eta of the truncated negative binomial number of fits, in (-1, 1]. Lower values leave more epsilon for each fit,
+        and try few settings more often.
+    ledger, dataset, random_state
+        As for :class:`~glassine.PrivateTreeClassifier`; the search is charged once.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen setting. Released.
+    best_estimator_ : estimator
+        The chosen fit. Its model and its certificate state what the search spent. Released.
+    model_ : DecisionTree, RuleList or AdditiveModel
+        The model of ``best_estimator_``. Released.
+    certificate_ : Certificate
+        Guarantee, events and assumptions of the whole search. Public.
+    classes_ : ndarray of shape (c,)
+        Classes. Public, unless taken from the data.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept; delta is 0 unless the estimator needs one. See ``search.md``,
+    ``privacy/selection.md`` and :attr:`certificate_`.
+
+    Assumptions: As for the estimator; the grid and all parameters are public. Some record falls into the training
+    part. Running time, which depends on the number of fits, is not observed.
+
+    Edge cases: Where no record is held out, the choice is uniform. A ``CountTable`` is refused; a lazy frame is brought
+    into memory. The attributes ``marginals_`` of additive models are not kept.
+
+    References
+    ----------
+    Liu and Talwar, *Private Selection from Private Candidates* (2019); Papernot and Steinke, *Hyperparameter Tuning
+    with Renyi Differential Privacy* (2022), Theorem 2.
+
+    Examples
+    --------
+    >>> from glassine import Domain, PrivateTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (2000, 4))
+    >>> y = X[:, 0] & X[:, 1]
+    >>> tree = PrivateTreeClassifier(domain=Domain.binary(["a", "b", "c", "d"]), classes=(0, 1))
+    >>> search = PrivateSearchCV(tree, {"max_depth": [1, 2]}, epsilon=1.0, random_state=0).fit(X, y)
+    >>> search.best_params_, search.score(X, y), search.certificate_.epsilon
+    ({'max_depth': 2}, 1.0, 1.0)
+    """
+
+    released: ClassVar[frozenset[str]] = frozenset(
+        {
+            "best_params_",
+            "best_estimator_",
+            "model_",
+            "certificate_",
+            "classes_",
+            "n_features_in_",
+            "feature_names_in_",
+        }
+    )
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    estimator: Any
+    grid: Any
+    epsilon: float
+    delta: float
+    validation_fraction: float
+    expected_fits: float | None
+    shape: float
+
+    best_params_: dict[str, Any]
+    best_estimator_: Any
+    model_: Any
+    certificate_: Certificate
+    classes_: npt.NDArray[Any]
+
+    def __init__(
+        self,
+        estimator: Any,
+        grid: Any,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        validation_fraction: float = 0.2,
+        expected_fits: float | None = None,
+        shape: float = 0.5,
+        ledger: Any = None,
+        dataset: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self._store(locals())
+
+    @property
+    def progress(self) -> None:
+        """None: progress would show how many fits there are."""
+
+    @property
+    def domain(self) -> Any:
+        """The public domain of the estimator."""
+        return getattr(self.estimator, "domain", None)
+
+    @property
+    def records_per_person(self) -> int | None:
+        """The most records of one person that count, as the estimator has it."""
+        most: int | None = getattr(self.estimator, "records_per_person", None)
+        return most
+
+    @property
+    def person_weights(self) -> str:
+        """How records of persons count, as the estimator has it."""
+        return str(getattr(self.estimator, "person_weights", "equal"))
+
+    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+        settings = self._settings()
+        plan, names, caveats = self._read(X, y, persons, settings)
+        return Planned(
+            price=Price(
+                epsilon=plan.epsilon,
+                delta=plan.delta,
+                note=f"search over {len(settings)} settings of {type(self.estimator).__name__}",
+                unit=plan.unit,
+            ),
+            caveats=caveats,
+            check=partial(plan.claim, None, None),
+            draw=partial(self._draw, plan, names),
+        )
+
+    def _settings(self) -> tuple[dict[str, Any], ...]:
+        """Return the settings of the grid, or refuse the estimator or the grid."""
+        if not isinstance(self.estimator, PrivateLearner) or not isinstance(self.estimator, ClassifierMixin):
+            raise InvalidParameterError(
+                f"estimator must be a private classifier, got {type(self.estimator).__name__}. A search without "
+                "privacy is scikit-learn's GridSearchCV."
+            )
+        if isinstance(self.estimator, PrivateSearchCV):
+            raise InvalidParameterError("estimator is a search itself. Search over one grid with all parameters.")
+        own = [name for name in SET_BY_THE_SEARCH[2:] if getattr(self.estimator, name, None) is not None]
+        if own:
+            raise InvalidParameterError(
+                f"the estimator's {own[0]} has no effect in a search. Give the search what it takes, or leave it out."
+            )
+        settings = tuple(dict(setting) for setting in ParameterGrid(self.grid))
+        for name in dict.fromkeys(itertools.chain.from_iterable(settings)):
+            if name in NOT_SEARCHED:
+                raise InvalidParameterError(f"grid holds {name!r}, which is the same for all settings. Take it out.")
+        if not settings:
+            raise InvalidParameterError("grid holds no setting. Give at least one value of each parameter.")
+        return settings
+
+    def _read(
+        self, X: Any, y: Any, persons: Persons | None, settings: tuple[dict[str, Any], ...]
+    ) -> tuple[_Plan, dict[str, Any], tuple[str, ...]]:
+        """Return the plan, the attributes that name the columns, and the caveats; nothing is drawn."""
+        epsilon = decimal(
+            check_number(self.epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon"
+        )
+        delta = decimal(check_number(self.delta, "delta", low=1e-100, high=0.1), "delta")
+        fraction = check_number(self.validation_fraction, "validation_fraction", low=0.01, high=0.9)
+        runs = self._runs(len(settings))
+        X = _in_memory(X)
+        probe = clone(self.estimator)
+        # Says what is taken from the data; what it is, every fit then takes as given.
+        intake = read_training(probe, X, y, domain=probe.domain, classes=probe.classes, times=persons, private=True)
+        if isinstance(y, str):
+            X, y = pop_target(X, y, probe.domain)
+        X, labels = _rows(X), _listed(y)
+        codes = class_codes(labels, intake.classes)
+        run = runs.for_each_run(epsilon, delta)
+        candidates = tuple(self._candidate(setting, run, intake.domain, intake.classes) for setting in settings)
+        caveats, lost = dict.fromkeys(intake.caveats), False
+        for candidate in candidates:
+            planned = _plan_quietly(candidate, X, labels, persons)
+            planned.check()
+            price = planned.price
+            if not price.epsilon <= decimal(run[0], "epsilon") or not price.delta <= decimal(run[1], "delta"):
+                raise InvalidParameterError(
+                    f"{type(candidate).__name__} spends more than the search lets it: its epsilon or delta is fixed."
+                )
+            caveats |= dict.fromkeys(planned.caveats)
+            lost = lost or price.delta > 0
+        plan = _Plan(
+            X=X,
+            labels=labels,
+            codes=codes,
+            weights=_weights(X, codes, persons, intake.domain),
+            persons=persons,
+            settings=settings,
+            candidates=candidates,
+            runs=runs,
+            fraction=decimal(fraction, "validation_fraction"),
+            epsilon=epsilon,
+            delta=delta if lost else Fraction(0),
+            run=run,
+        )
+        return plan, {name: value for name, value in vars(probe).items() if name in OF_THE_INTAKE}, tuple(caveats)
+
+    def _runs(self, n_settings: int) -> RunCount:
+        """Return the law of the number of fits."""
+        shape = check_number(self.shape, "shape", low=-1.0, high=1.0, low_open=True)
+        wanted = RUNS_PER_SETTING * n_settings if self.expected_fits is None else self.expected_fits
+        return RunCount.of_mean(check_number(wanted, "expected_fits", low=1.0, high=1e6, low_open=True), shape)
+
+    def _candidate(self, setting: Mapping[str, Any], run: tuple[float, float], domain: Any, classes: Any) -> Any:
+        """Return an estimator of a setting that spends what a run may."""
+        candidate = clone(self.estimator).set_params(**setting, domain=domain, classes=classes, epsilon=run[0])
+        if getattr(candidate, "delta", None) is not None:
+            candidate.set_params(delta=run[1])
+        return candidate
+
+    def _draw(self, plan: _Plan, names: Mapping[str, Any], paid: Paid) -> dict[str, Any]:
+        """Hold some records out, fit a random number of settings, and publish one of the fits."""
+        training = split(plan.weights, plan.persons, plan.fraction, paid.randomness)
+        if not (training & (plan.weights > 0)).any():
+            raise InvalidDataError("no record with a declared target fell into the training part. Use more records.")
+        part, labels = _take(plan.X, training), _take(plan.labels, training)
+        whose = None if plan.persons is None else plan.persons.take(training)
+        planned: dict[int, Planned[dict[str, Any]]] = {}
+
+        def run() -> tuple[int, dict[str, Any]]:
+            place = paid.randomness.below(len(plan.settings))
+            if place not in planned:
+                planned[place] = _plan_quietly(plan.candidates[place], part, labels, whose)
+            return place, planned[place].draw(paid)
+
+        def score(result: tuple[int, dict[str, Any]]) -> int:
+            place, released = result
+            keep(plan.candidates[place], released)
+            return n_correct(plan.candidates[place], plan.X, plan.codes, np.where(training, 0, plan.weights))
+
+        place, released = best_of_runs(
+            plan.runs,
+            run,
+            score,
+            epsilon=plan.epsilon,
+            sensitivity=plan.unit.most_records,
+            randomness=paid.randomness,
+        )
+        return {**names, **self._published(plan, place, released, paid)}
+
+    def _published(self, plan: _Plan, place: int, released: dict[str, Any], paid: Paid) -> dict[str, Any]:
+        """Return the fitted attributes: the chosen fit, whose model and certificate state what the search spent."""
+        claim = plan.claim(released["certificate_"], paid)
+        model = released["model_"]
+        guarantee = replace(model.guarantee, epsilon=claim.epsilon, delta=claim.delta)
+        model = replace(model, guarantee=guarantee)
+        certificate = replace(claim, model=fingerprint(model))
+        # Tables of marginals would be the source of models that state the guarantee of one run.
+        chosen = {name: value for name, value in released.items() if name != "marginals_"}
+        estimator = plan.candidates[place]
+        keep(estimator, chosen | {"model_": model, "certificate_": certificate})
+        estimator.set_params(domain=self.estimator.domain, classes=self.estimator.classes)
+        return {
+            "best_params_": plan.settings[place],
+            "best_estimator_": estimator,
+            "model_": model,
+            "certificate_": certificate,
+            "classes_": estimator.classes_,
+        }
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class of each record that the chosen fit predicts, shape (n,)."""
+        check_is_fitted(self, "best_estimator_")
+        return np.asarray(self.best_estimator_.predict(X))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class probabilities of each record by the chosen fit, shape (n, c)."""
+        check_is_fitted(self, "best_estimator_")
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return what the chosen fit's ``decision_function`` does; only where the estimator has one."""
+        check_is_fitted(self, "best_estimator_")
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the estimator's domain allows them."""
+        return tags_of_domain(super().__sklearn_tags__(), self.domain)
+
+
+def split(weights: npt.NDArray[np.int64], persons: Persons | None, fraction: Fraction, randomness: Randomness) -> Bools:
+    """Draw which records are for training, shape (n,): one coin for each record, or for each person.
+
+    A coin depends on nothing, so that no record decides on which side another one is.
+    """
+
+    def training() -> bool:
+        return not randomness.bernoulli(fraction.numerator, fraction.denominator)
+
+    if persons is None:
+        return np.fromiter((training() for _ in range(len(weights))), dtype=bool, count=len(weights))
+    coins = {key: training() for key in dict.fromkeys(persons.identifiers)}
+    return np.array([coins[key] for key in persons.identifiers], dtype=bool)
+
+
+def n_correct(estimator: Any, X: Any, codes: npt.NDArray[np.int64], weights: npt.NDArray[np.int64]) -> int:
+    """Return how many records, each counted by its weight, a fitted estimator classifies correctly.
+
+    Guarantee
+    ---------
+    none: it is not released. One more record, or person, raises it by at most their weight, and lowers it never; see
+    ``search.md``.
+    """
+    rows = weights > 0
+    if not rows.any():
+        return 0
+    predicted = class_codes(estimator.predict(_take(X, rows)), tuple(estimator.classes))
+    return int(weights[rows][predicted == codes[rows]].sum())
+
+
+def _weights(X: Any, codes: npt.NDArray[np.int64], persons: Persons | None, domain: Any) -> npt.NDArray[np.int64]:
+    """Return how often each record counts: at most so many times for all records of one person as the unit allows."""
+    rows = codes >= 0
+    if persons is None:
+        return rows.astype(np.int64)
+    out = np.zeros(len(codes), dtype=np.int64)
+    columns = conform(X, domain, outside=Outside.CLIP).take(rows)
+    out[rows] = persons.take(rows).times(columns, codes[rows])
+    return out
+
+
+def _plan_quietly(candidate: Any, X: Any, labels: Sequence[Any], persons: Persons | None) -> Planned[dict[str, Any]]:
+    """Return the plan of a candidate's fit, whose warnings the reading of the records gave before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        planned: Planned[dict[str, Any]] = candidate._plan(X, labels, persons)
+    return planned
+
+
+def _in_memory(X: Any) -> Any:
+    """Return records that can be split: a lazy frame is collected, a table of counts refused."""
+    if isinstance(X, CountTable):
+        raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
+    frame = frame_of(X)
+    return held(frame).to_native() if isinstance(frame, nw.LazyFrame) else X
+
+
+def _rows(X: Any) -> Any:
+    """Return records of which some can be taken: a table, an array or a list."""
+    if isinstance(X, Table | np.ndarray):
+        return X
+    if isinstance(X, list | tuple):
+        return list(X)
+    frame = frame_of(X)
+    return np.asarray(X) if frame is None else Table(held(frame))
+
+
+def _take(rows: Any, where: Bools) -> Any:
+    if isinstance(rows, Table):
+        return rows.take(where)
+    return rows[where] if isinstance(rows, np.ndarray) else list(itertools.compress(rows, where))
+
+
+def _listed(y: Any) -> list[Any]:
+    """Return targets as Python objects, each as it stands in its container."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    out: list[Any] = series.to_list() if isinstance(series, nw.Series) else column_of(y).tolist()
+    return out

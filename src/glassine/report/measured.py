@@ -1,0 +1,69 @@
+"""How reports show what was measured: one object for each measurement, beside the section that it is about.
+
+A module of ``report/sections`` holds them under the name ``SECTIONS``. Nothing else has to be told of them: see "How to
+add an attack" in docs/contributing.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from glassine.attacks.outcome import Measured
+from glassine.auditing.findings import Findings
+from glassine.report.section import Section
+
+__all__ = ["LAST", "MODEL", "MeasuredSection", "measured_sections", "sections_of"]
+
+F = TypeVar("F")
+
+MODEL, LAST = 20, 99
+"""Ranks: where a report shows the model itself; that of a section that has no place of its own."""
+
+
+def _nothing(finding: object, findings: Findings) -> str:
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredSection(Generic[F]):
+    """How reports show one measurement.
+
+    Attributes
+    ----------
+    measurement : str
+        The name of the measurement.
+    section : callable
+        Returns the section, of what was measured and all findings.
+    lacking : callable
+        Returns what the measurement still lacks, in a sentence; empty where it is whole.
+    rank : int
+        Its place: sections stand in the order of their ranks.
+    """
+
+    measurement: str
+    section: Callable[[F, Findings], Section]
+    lacking: Callable[[F, Findings], str] = _nothing
+    rank: int = LAST
+
+
+@cache
+def measured_sections() -> dict[str, MeasuredSection[Any]]:
+    """Return the section of each measurement that has one, in the order of a report."""
+    package = importlib.import_module("glassine.report.sections")
+    out: list[MeasuredSection[Any]] = []
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        out += getattr(importlib.import_module(module.name), "SECTIONS", ())
+    return {one.measurement: one for one in sorted(out, key=lambda one: one.rank)}
+
+
+def sections_of(findings: Findings, *, least: int = 0, below: int = LAST + 1) -> Iterator[Section]:
+    """Yield the sections of what was measured, those of a range of ranks."""
+    for name, one in measured_sections().items():
+        outcome = findings.measured[name]
+        if least <= one.rank < below and isinstance(outcome, Measured):
+            yield one.section(outcome.value, findings)

@@ -1,0 +1,105 @@
+"""The protocol of an attack: what the documentation shows is all that a new one takes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from glassine import Domain, audit, parse_rules
+from glassine.auditing.additive import AdditiveSubject
+from glassine.auditing.trees import TREE_MEASUREMENTS
+from glassine.report import audit_page
+from glassine.report.measured import measured_sections
+from glassine.report.section import Table
+from tests.repo.code_blocks import ROOT, read_blocks
+
+RULES = """if [a] then [true] ([1 ; 0] examples)
+else if [b] then [true] ([0 ; 24] examples)
+else [false] ([30 ; 5] examples)"""
+AUDIT = """
+import json
+import jsonschema
+import numpy as np
+from glassine import Domain, audit, parse_rules
+from glassine.auditing.schema import schema
+from glassine.models import AdditiveModel, NumericBins, Term
+from glassine.report import render_html, render_text
+
+domain = Domain.binary(["a", "b"])
+rules = parse_rules(RULES)
+hidden, shown = audit(rules, domain), audit(rules, domain, only={"singling_out"}, show_small_counts=True)
+jsonschema.validate(hidden.to_dict(), schema())
+term = Term(bins=(NumericBins("age", (30.5,)),), scores=np.array([0.1, 0.2, 0]), weights=np.array([20.0, 20, 0]))
+additive = audit(AdditiveModel(attributes=("age",), terms=(term,), intercept=(0,), link="identity"))
+print(json.dumps([
+    hidden.to_dict()["measured"]["singling_out"],
+    list(shown.to_dict()["measured"].items()),
+    additive.to_dict()["measured"]["singling_out"]["status"],
+    render_text(hidden),
+    render_html(hidden),
+]))
+"""
+
+
+def changed_package(folder: Path) -> Path:
+    """Copy the package with the attack of the documentation in it: two files are new, one has two more lines."""
+    shutil.copytree(ROOT / "src" / "glassine", folder / "glassine", ignore=shutil.ignore_patterns("__pycache__"))
+    attack, section, line = [
+        block.text
+        for block in read_blocks((ROOT / "docs" / "contributing.md").read_text(), "contributing.md")
+        if "SINGLING_OUT" in block.text or "singling_section" in block.text
+    ]
+    (folder / "glassine" / "attacks" / "singling.py").write_text(attack)
+    (folder / "glassine" / "report" / "sections" / "singling.py").write_text(section)
+    path = folder / "glassine" / "auditing" / "trees.py"
+    text = path.read_text()
+    for mark, added in (
+        ("from glassine.attacks.values", "from glassine.attacks.singling import SINGLING_OUT\n"),
+        ("    PARTS,\n", line),
+    ):
+        assert text.count(mark) == 1
+        text = text.replace(mark, added + mark)
+    path.write_text(text)
+    return folder
+
+
+def test_an_attack_is_added_in_three_files_and_is_in_findings_schema_text_and_page(tmp_path: Path) -> None:
+    folder = changed_package(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", f"RULES = {RULES!r}\n{AUDIT}"],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    hidden, shown, of_additive, text, page = json.loads(done.stdout)
+    assert hidden == {"status": "measured", "n_alone": {"below": 10}, "n_records": 60}
+    assert shown == [["singling_out", {"status": "measured", "n_alone": 1, "n_records": 60}]]
+    assert of_additive == "not applicable"
+    assert "Records alone in a leaf or rule: <10 of 60. Its condition describes one record." in text
+    assert "How many records are alone in a leaf or rule?" in page
+    assert "Records that stand alone" in page
+
+
+def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_not() -> None:
+    findings = audit(parse_rules(RULES), Domain.binary(["a", "b"]), only={"labels"})
+    listed = [measurement for measurement in TREE_MEASUREMENTS if measurement.listed]
+    assert [asked.title for asked in findings.measured.questions] == [measurement.title for measurement in listed]
+    page = audit_page(findings)
+    (table,) = [block for block in page.section("measured").blocks if isinstance(block, Table)]
+    assert [(row.name, row.meaning) for row in table.rows] == [(one.title, one.question) for one in listed]
+    assert pickle.loads(pickle.dumps(findings)).measured.questions == findings.measured.questions
+
+
+@pytest.mark.parametrize("name", [measurement.name for measurement in TREE_MEASUREMENTS if measurement.listed])
+def test_each_listed_measurement_has_a_section_and_an_answer_for_additive_models(name: str) -> None:
+    assert name in measured_sections()
+    assert name in [measurement.name for measurement in AdditiveSubject.measurements]
