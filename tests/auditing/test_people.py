@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Category, Domain, Integer, Policy, as_model, audit
 from glassine.auditing.schema import schema
+from glassine.auditing.several import SeveralModels
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.report import render_html, render_text
 
@@ -227,3 +228,15 @@ def test_the_domain_may_declare_the_column_of_persons() -> None:
     tree = grown(frame, max_leaf_nodes=4)
     found = [audit(tree, d, data=frame, target="ill", persons="patient").to_dict() for d in (domain, DOMAIN)]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("many", [list, lambda models: SeveralModels(models=tuple(models))])
+def test_several_models_are_refused_with_persons_as_they_are_judged_by_records(many: Any) -> None:
+    frame = visits()
+    models = many([grown(frame), grown(frame, max_depth=1)])
+    with pytest.raises(InvalidParameterError, match="persons does not apply to several models") as refused:
+        audit(models, DOMAIN, data=frame, persons="patient")
+    assert refused.value.remedy == "Leave it out, or audit each model by itself."
+    with pytest.raises(InvalidParameterError, match="holdout_persons does not apply to several models"):
+        audit(models, DOMAIN, data=frame, holdout=frame, holdout_persons=frame["patient"].to_list())
+    assert audit(models, DOMAIN, data=frame.drop("patient", "ill")).counted == "records"

@@ -136,7 +136,8 @@ def audit(
         If the data or the holdout are empty, lack a column or do not hold ``sensitive`` or ``quasi``; if a record has
         no identifier, or people have records both in the data and in the holdout.
     InvalidParameterError
-        If ``only`` names what is not measured of such a subject, or ``persons`` comes without records.
+        If ``only`` names what is not measured of such a subject, or ``persons`` comes without records, or with several
+        models, which are judged by records.
 
     Examples
     --------
@@ -157,6 +158,12 @@ def audit(
             remedy="Read one with Policy.from_toml.",
         )
     if persons is not None or holdout_persons is not None:
+        if isinstance(model, SeveralModels | list | tuple):
+            name = "holdout_persons" if persons is None else "persons"
+            raise InvalidParameterError(
+                f"{parameter(name)} does not apply to several models: what they reveal together is counted in records.",
+                remedy="Leave it out, or audit each model by itself.",
+            )
         data, holdout = _by_person(data, holdout, persons, holdout_persons)
         if isinstance(persons, str) and domain is not None and persons in domain:
             domain = domain.restrict([name for name in domain if name != persons])
@@ -229,17 +236,21 @@ def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> t
     for records, whose, what, name in given:
         if records is None:
             if whose is not None and not isinstance(whose, str):
-                raise InvalidParameterError(f"{name} says whose records the {what} are, and none are given. Pass both.")
+                raise InvalidParameterError(
+                    f"{parameter(name)} says whose records the {what} are, and none are given.", remedy="Pass both."
+                )
             sides.append(None)
             continue
         if whose is None:
             raise InvalidParameterError(
-                f"{name} is missing: whose records the {what} are must be stated, too. Pass it."
+                f"{parameter(name)} is missing: whose records the {what} are must be stated, too.", remedy="Pass it."
             )
         opened = frame_of(records)
         sides.append(with_persons(records if opened is None else Table(held(opened)), whose, what))
     if all(side is None for side in sides):
-        raise InvalidParameterError("persons says whose records are given, and none are. Pass data.")
+        raise InvalidParameterError(
+            f"{parameter('persons')} says whose records are given, and none are.", remedy=f"Pass {parameter('data')}."
+        )
     if sides[0] is not None and sides[1] is not None:
         refuse_shared(sides[0].persons, sides[1].persons)
     return sides[0], sides[1]

@@ -123,7 +123,8 @@ class ReleaseSubject(Subject):
         if people is not None and others is not None:
             if (people.persons is None) != (others.persons is None):
                 raise InvalidParameterError(
-                    "persons are stated of the records behind the release or of the holdout alone. State both."
+                    f"{parameter('persons')} are stated of the records behind the release or of the holdout alone.",
+                    remedy="State both.",
                 )
             refuse_shared(people.persons, others.persons)
         return replace(self, inputs=inputs, records=records)

@@ -143,9 +143,8 @@ def _gap(inputs: ReleaseInputs, kind: str) -> GapFinding:
         if inside is None or outside is None:
             outcome = NotApplicable(f"the {kind} are not known on both sides.")
         else:
-            members = inputs.people.records(native_of(inputs.people.columns), inside)
-            sides = (members, None, inputs.others.records(native_of(inputs.others.columns), outside), None)
-            outcome = _tried(partial(gap_attack, PublishedAnswers(inputs.release), *sides))
+            sides = ((inputs.people, inside), (inputs.others, outside))
+            outcome = _tried(lambda: gap_attack(PublishedAnswers(inputs.release), *_both(*sides)))
     if not isinstance(outcome, Measured):
         return GapFinding(labels=kind, advantage=None, low=None, high=None, reason=outcome.reason)
     advantage = outcome.value.advantage
@@ -177,18 +176,28 @@ def membership_of(
         inside, outside = people.labels(kind), others.labels(kind)
         if inside is None or outside is None:
             continue
-        members = people.records(native_of(people.columns), inside)
-        data = (members, None, others.records(native_of(others.columns), outside), None)
-        attacks = _tried(partial(_suite, inputs.release, data, random_state))
+        attacks = _tried(partial(_suite, inputs.release, (people, inside), (others, outside), random_state))
         if not isinstance(attacks, Measured):
             return attacks
         return Measured(dataclasses.replace(attacks.value, midpoint=midpoints))
     return NotApplicable(NO_LABELS)
 
 
+def _both(
+    people: tuple[Side, npt.NDArray[Any]], others: tuple[Side, npt.NDArray[Any]]
+) -> tuple[Records, None, Records, None]:
+    """Return members and others with labels, as attacks take them; raises InvalidDataError where a label is missing."""
+    members, outside = (side.records(native_of(side.columns), labels) for side, labels in (people, others))
+    return members, None, outside, None
+
+
 def _suite(
-    release: SurrogateRelease, data: tuple[Any, ...], random_state: int | np.random.Generator | None
+    release: SurrogateRelease,
+    people: tuple[Side, npt.NDArray[Any]],
+    others: tuple[Side, npt.NDArray[Any]],
+    random_state: int | np.random.Generator | None,
 ) -> Outcome[MembershipAttacks]:
+    data = _both(people, others)
     # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
     one = np.zeros((1, 1))
     return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))

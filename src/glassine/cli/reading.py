@@ -226,11 +226,11 @@ def check_person(person: str | None, tables: Mapping[Path | None, Any]) -> None:
     """Raise if records lack the column of identifiers, or none are given."""
     given = {path: table for path, table in tables.items() if path is not None and table is not None}
     if person is not None and not given:
-        raise InvalidParameterError("--person names a column of the records, and none are given. Add --data.")
+        raise InvalidParameterError("--person names a column of the records, and none are given.", remedy="Add --data.")
     for path, table in given.items():
         columns = list(getattr(table, "names", None) or table.columns)
         if person is not None and person not in columns:
             raise InvalidDataError(
-                f"--person names {person!r}, which is not a column of {path}. Check its spelling."
-                f"{listed(person, columns)}"
+                f"--person names {person!r}, which is not a column of {path}.",
+                remedy=f"Check its spelling.{listed(person, columns)}",
             )

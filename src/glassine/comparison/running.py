@@ -268,7 +268,10 @@ def compare(
     task = task or Task()
     records = _read(frame, target, domain, classes, persons)
     if records.persons is None and task.records_per_person is not None:
-        raise InvalidParameterError("records_per_person needs persons: whose record each is. Pass persons.")
+        raise InvalidParameterError(
+            f"{parameter('records_per_person')} needs {parameter('persons')}: whose record each is.",
+            remedy=f"Pass {parameter('persons')}.",
+        )
     caveats = records.caveats
     if (
         records.persons is not None
@@ -380,7 +383,7 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
     if persons is not None:
         if isinstance(persons, str) and persons == target:
             raise InvalidDataError(
-                f"the column {target!r} is the target, and cannot hold the persons too. Name another."
+                f"the column {target!r} is the target, and cannot hold the persons too.", remedy="Name another."
             )
         frame = with_persons(frame, persons)
         whose = frame.persons

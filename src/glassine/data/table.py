@@ -236,7 +236,8 @@ def open_native(data: object) -> Frame:
     opened = frame_of(data)
     if opened is None:
         raise InvalidDataError(
-            f"data must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
+            f"{parameter('data')} must be a data frame, got {type(data).__name__}.",
+            remedy="Use pandas, polars, Arrow or DuckDB.",
         )
     return opened
 

@@ -408,11 +408,14 @@ class SurrogateExplainer(MeasuredExplainer):
         """Return the records without the column of identifiers, the domain without it, and whose the records are."""
         if plan.epsilon is not None:
             raise InvalidParameterError(
-                "persons does not apply to private trees: their epsilon covers one record of a person, not the person. "
-                "Leave epsilon or persons out."
+                f"{parameter('persons')} does not apply to private trees: their epsilon covers one record of a person, "
+                "not the person.",
+                remedy=f"Leave {parameter('epsilon')} or {parameter('persons')} out.",
             )
         if plan.private_partition:
-            raise InvalidParameterError("persons does not apply to public cells, which hold any number. Leave it out.")
+            raise InvalidParameterError(
+                f"{parameter('persons')} does not apply to public cells, which hold any number.", remedy="Leave it out."
+            )
         declared = self.domain
         if frame_of(X) is not None:
             table = with_persons(X, persons)
@@ -420,13 +423,15 @@ class SurrogateExplainer(MeasuredExplainer):
         else:
             if isinstance(persons, str):
                 raise InvalidDataError(
-                    f"persons names the column {persons!r}, and an array has none. Pass a data frame."
+                    f"{parameter('persons')} names the column {persons!r}, and an array has none.",
+                    remedy="Pass a data frame.",
                 )
             whose = stated_persons(persons, len(X), "data")
         if whose is None or not plan.k <= whose.number:
             number = 0 if whose is None else whose.number
             raise InvalidParameterError(
-                f"k must be at most the number of people, {number}, got {plan.k}. Use a smaller k."
+                f"{parameter('k')} must be at most the number of people, {number}, got {plan.k}.",
+                remedy=f"Use a smaller {parameter('k')}.",
             )
         if declared is not None and whose.column in declared:
             declared = declared.restrict([name for name in declared if name != whose.column])

@@ -190,7 +190,9 @@ def attack_membership(
         ),
     )
     if (sides[0].persons is None) != (sides[1].persons is None):
-        raise InvalidParameterError("persons must be stated of members and of non-members, or of neither. Pass both.")
+        raise InvalidParameterError(
+            f"{parameter('persons')} must be stated of members and of non-members, or of neither.", remedy="Pass both."
+        )
     refuse_shared(sides[0].persons, sides[1].persons)
     steps = _Steps(progress, 6 + (2 * n_shadows if learner is not None else 0))
     inside, outside = sides[0], sides[1].like(sides[0])
