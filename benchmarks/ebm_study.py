@@ -27,7 +27,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.fitting import Plan, fit_model
 from glassine.learners.additive.publishing import Choices, choices
-from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
+from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
 
@@ -55,8 +55,8 @@ def training_of(data: Additive, rows: np.ndarray) -> Training:
     """Return the records of a split, read as a fit reads them."""
     frame, target = data.frame[rows], data.target[rows]
     if data.classes is not None:
-        return take_in_classes(PrivateEBMClassifier(), frame, target, domain=data.domain, classes=data.classes)
-    return take_in_numbers(PrivateEBMRegressor(), frame, target, domain=data.domain, bounds=data.target_range)
+        return read_classes(PrivateEBMClassifier(), frame, target, domain=data.domain, classes=data.classes)
+    return read_numbers(PrivateEBMRegressor(), frame, target, domain=data.domain, bounds=data.target_range)
 
 
 def loss(data: Additive, seed: int, epsilon: float, chosen: Choices) -> float:

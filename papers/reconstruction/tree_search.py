@@ -18,7 +18,7 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
-from glassine.learners.exhaustive.tree_sums import leaf_errors, signed_counts
+from glassine.learners.exhaustive.tree_sums import Counts, leaf_errors, signed_counts
 
 Ints = npt.NDArray[np.int64]
 Nested = int | list[Any]
@@ -88,11 +88,12 @@ def _level(
 ) -> None:  # pragma: no cover - compiled
     """Fill the least cost of every signed conjunction of some length."""
     m, n_classes, p = sets.shape[1], table.shape[1], binom.shape[0] - 2
+    counts = Counts(table, offsets, binom)
     inside = np.empty((1 << m, n_classes), dtype=np.int64)
     beside = np.empty((1 << m, n_classes, p), dtype=np.int64)
     other = np.empty(n_classes, dtype=np.int64)
     for r in range(sets.shape[0]):
-        signed_counts(sets[r], m, binom, table, offsets, inside, beside)
+        signed_counts(sets[r], counts, inside, beside)
         for signs in range(1 << m):
             found = _choice(sets[r], m, signs, inside[signs], beside[signs], binom, least, last, below, other)
             out[(r << m) + signs] = found[0]
@@ -118,7 +119,7 @@ class _Search:
             held = tuple(bool(signs >> i & 1) for i in range(m))
             counts = self.counts.signed(chosen, held)
             return counts, leaf_errors(counts) * ERROR, -1
-        signed_counts(literals, m, self.binom, self.counts.table, self.counts.offsets, inside, beside)
+        signed_counts(literals, Counts(self.counts.table, self.counts.offsets, self.binom), inside, beside)
         last = m == self.depth - 1
         below = np.zeros(0, np.int64) if last else self.costs[m + 1]
         found = _choice(literals, m, signs, inside[signs], beside[signs], self.binom, self.least, last, below,

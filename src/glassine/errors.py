@@ -72,6 +72,8 @@ START, END = "\ue000", "\ue001"
 """What encloses a parameter in a marked text: characters for private use, which no text has otherwise."""
 
 MARKED = re.compile(f"{START}([^{START}{END}]*){END}")
+# With the quoted value that may stand behind a mark.
+VALUED = re.compile(rf"{MARKED.pattern}(?:(?<=={END})'([\w-]+)')?")
 
 
 def parameter(name: str, value: object = ...) -> str:
@@ -138,6 +140,11 @@ def worded(text: str, names: Mapping[str, str]) -> str:
     >>> text = Text(f"{parameter('n_shadows')} must be at least 4. Use {parameter('kind', 'fast')}.")
     >>> worded(text, {"n_shadows": "--shadows", "kind": "--kind"})
     '--shadows must be at least 4. Use --kind fast.'
+    >>> worded(
+    ...     Text(f"{parameter('kind=')}'slow' needs {parameter('seconds=')}60."),
+    ...     {"kind": "--kind", "seconds": "--seconds"},
+    ... )
+    '--kind slow needs --seconds 60.'
     """
 
     def spelled(found: re.Match[str]) -> str:
@@ -146,10 +153,16 @@ def worded(text: str, names: Mapping[str, str]) -> str:
         if own in names:
             return names[own]
         if name not in names:
-            return own
-        return f"{names[name]} {value.strip(chr(39))}" if value else names[name]
+            return own if found[2] is None else f"{own}'{found[2]}'"
+        if value:
+            return f"{names[name]} {value.strip(chr(39))}"
+        # The value may stand behind the mark: an option is set apart from it, and takes no quotes.
+        if found[2]:
+            return f"{names[name]} {found[2]}"
+        behind = found.string[found.end() : found.end() + 1]
+        return f"{names[name]} " if own.endswith("=") and (behind.isalnum() or behind in tuple('(["-')) else names[name]
 
-    return MARKED.sub(spelled, marked(text))
+    return VALUED.sub(spelled, marked(text))
 
 
 class GlassineError(ValueError):

@@ -40,7 +40,9 @@ def test_a_planted_difference_is_found_and_no_other(
     frozen: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = glassine.formats.to_sql
-    monkeypatch.setattr(glassine, "to_sql", lambda *a, **k: honest(*a, **k).replace("SELECT", "SELECT DISTINCT", 1))
+    monkeypatch.setattr(
+        glassine.formats, "to_sql", lambda *a, **k: honest(*a, **k).replace("SELECT", "SELECT DISTINCT", 1)
+    )
     assert window.main(["compare", str(frozen), *PART]) == 1
     out = capsys.readouterr().out
     differing = [line.split(maxsplit=1)[1] for line in out.splitlines() if line.startswith("differs")]
@@ -55,7 +57,7 @@ def test_what_fails_is_shown_and_does_not_stop_the_rest(
     def fail(*_: Any, **__: Any) -> str:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(glassine, "to_sql", fail)
+    monkeypatch.setattr(glassine.formats, "to_sql", fail)
     assert window.main(["compare", str(frozen), *PART]) == 1
     out = capsys.readouterr().out
     assert "new      files/rpart.txt/failed.txt" in out

@@ -271,7 +271,7 @@ def test_a_superset_is_read_as_one(folder: Path, run: Run) -> None:
     for options, said in (
         (("--training", "sample", "--sampling-fraction", "0.2"), "no sample of the fraction 0.2"),
         (("--training", "sample", "--sampling-fraction", "2"), "(0, 1]"),
-        (("--sampling-fraction", "0.8"), '--training "sample"'),
+        (("--sampling-fraction", "0.8"), "--training sample"),
         (("--training", "some"), "training must be one of"),
         (("--training", "sample", "--remedies"), "--training known"),
         (("--training", "known"), "published with"),

@@ -145,12 +145,18 @@ def refusals() -> list[str]:
 
 
 def words_of(call: ast.Call) -> str:
-    return "".join(
-        str(node.value) if isinstance(node, ast.Constant) else node.id
-        for argument in call.args
-        for node in ast.walk(argument)
-        if isinstance(node, ast.Constant | ast.Name)
-    )
+    """Return the message and the remedy of a refusal, names in place of what they stand for."""
+    return " ".join(spoken(node) for node in [*call.args, *(keyword.value for keyword in call.keywords)])
+
+
+def spoken(node: ast.AST) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "parameter":
+        return spoken(node.args[0])
+    return "".join(map(spoken, ast.iter_child_nodes(node)))
 
 
 def test_every_refusal_is_covered_by_the_certificate_or_is_public_or_not_private() -> None:

@@ -153,6 +153,9 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
         epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
     "PrivateRuleListClassifier": lambda: glassine.PrivateRuleListClassifier(2, 5.0, DOMAIN, random_state=0, **ILL),
+    "PrivateSearchCV": lambda: glassine.PrivateSearchCV(
+        glassine.PrivateTreeClassifier(domain=DOMAIN, **ILL), {"max_depth": [1, 2]}, 5.0, random_state=0
+    ),
     "PrivateTreeClassifier": lambda: glassine.PrivateTreeClassifier(2, 5.0, DOMAIN, random_state=0, **ILL),
 }
 

@@ -41,7 +41,7 @@ def test_the_source_predicts_what_the_model_predicts(case: Any) -> None:
         one = {name: values[row : row + 1] for name, values in columns.items()}
         record = {name: values[0] for name, values in one.items()}
         try:
-            expected = model.predict(one)[0]
+            expected = model.predict(one).tolist()[0]
         except InvalidDataError:
             with pytest.raises(ValueError, match="no branch"):
                 space["predict"](record)

@@ -50,8 +50,9 @@ def test_no_heading_stands_over_nothing() -> None:
 
 
 def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:
-    kept = tuple(replace(check, status="pass") for check in findings().checks)
-    made = findings(verdict="within policy", checks=kept, labels=NotApplicable("no counts."), notes=())
+    kept = [replace(check, status="pass") for check in findings().checks]
+    kept = [replace(check, status="not applicable") if check.measured is None else check for check in kept]
+    made = findings(verdict="within policy", checks=tuple(kept), labels=NotApplicable("no counts."), notes=())
     text = render_text(made)
     assert "3 checks passed; 1 does not apply to this model. Not measured: outcomes." in text
     row = "[not applicable] Thresholds that are not public cut points: not published (limit: none allowed)"

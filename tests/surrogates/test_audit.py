@@ -289,7 +289,7 @@ def test_a_release_of_queries_has_nobody_behind_it() -> None:
     )
     found = audit(explainer, policy=Policy(largest_advantage=0.1))
     assert isinstance(found.measured["leaves"], NotApplicable)
-    assert status(found)["smallest_leaf"] == "pass"
+    assert status(found)["smallest_leaf"] == "not applicable"
     assert status(found)["largest_advantage"] == "unknown"
     assert "was not measured" in found.notes[0]
     with pytest.raises(InvalidParameterError, match="a third party has none"):

@@ -47,8 +47,8 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
         If nothing agrees with the assumptions.
     """
     from glassine.attacks.disclosure import infer_sensitive
-    from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
-    from glassine.attacks.disclosure.predicted import OTHER_CLASSES
+    from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
+    from glassine.attacks.disclosure.predictions import OTHER_CLASSES
     from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 
     tree, sensitive = question.model, question.sensitive
@@ -164,7 +164,7 @@ def _not_predicted(
     truth: npt.NDArray[Any] | None,
 ) -> str:
     """Return why the tree is not known to predict the sensitive attribute; empty if it is."""
-    from glassine.attacks.disclosure.predicted import not_predicted
+    from glassine.attacks.disclosure.predictions import not_predicted
 
     whole, values = None, truth
     if truth is not None:

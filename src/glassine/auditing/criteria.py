@@ -40,6 +40,7 @@ from glassine.auditing.criterion import (
 )
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
 from glassine.auditing.inference_criteria import LARGEST_ADVANTAGE, MIDPOINTS, MOST_CERTAIN, THRESHOLDS_OFF_GRID
+from glassine.errors import Text, marked
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -256,7 +257,7 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
         between = f"What is revealed about the most exposed record: at least {least:.3f} bits, {top}."
         if not bits.lower and evidence.kind == "additive model":
             between += " Only the data show whether any record is so exposed."
-        return unknown(f"{between} {bits.unsettled}".rstrip())
+        return unknown(Text(f"{between} {marked(bits.unsettled)}".rstrip()))
     meaning = f"For the most exposed record, {_remaining(bits.upper, bits.possible)}."
     if not exact:
         meaning = f"Proven: the {reveal} at most this much about any record."

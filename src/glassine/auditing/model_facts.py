@@ -10,6 +10,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.criteria import SMALLEST_LEAF
 from glassine.auditing.evidence import Bits, Evidence, Fact, Inapplicable, Parts, Shares, Sizes, Thresholds
 from glassine.auditing.findings.guarantee import GuaranteeFinding, Standing
+from glassine.errors import Text, marked, parameter
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -286,11 +287,19 @@ def _sizes_of_models(joint: JointReconstruction, limit: int | None, doubt: str) 
     fewest = joint.fewest_in_common
     unsettled = doubt
     if limit > 1 and (fewest is None or fewest < limit):
-        unsettled = (
+        unsettled = Text(
             f"No group is known to hold fewer than {limit} records, but that does not prove that none does."
-            + (f" smallest_group={limit - 1} looks for more of them." if joint.smallest_group < limit - 1 else "")
-            + (" data= may prove it." if fewest is None else f" The smallest intersection holds {fewest}.")
-            + f" {doubt}".rstrip()
+            + (
+                f" {parameter('smallest_group', limit - 1)} looks for more of them."
+                if joint.smallest_group < limit - 1
+                else ""
+            )
+            + (
+                f" {parameter('data=')} may prove it."
+                if fewest is None
+                else f" The smallest intersection holds {fewest}."
+            )
+            + f" {marked(doubt)}".rstrip()
         )
     return Measured(Sizes(parts=tuple(parts), unsettled=unsettled, fewest=fewest))
 

@@ -119,7 +119,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         subject=subject.summary(),
         verdict=decide(checks),
         checks=checks,
-        measured=Outcomes(measured, [m.words for m in subject.measurements if m.listed]),
+        measured=Outcomes(measured, [m.words for m in subject.measurements if m.listed or m.name in (only or ())]),
         policy=replace(subject.policy, suppress_below=suppression.below),
         notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
         advice=advise(subject.policy, evidence, checks),

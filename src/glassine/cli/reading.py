@@ -81,7 +81,7 @@ def load(
         return tree_or_rules(load_kind(path, domain, trust_pickle, tree))
     except UnsupportedModelError as error:
         name = os.fspath(path)
-        raise error if str(error).startswith(name) else UnsupportedModelError(f"{name}: {error}") from None
+        raise error if str(error).startswith(name) else error.within(name) from None
 
 
 ALL_TREES = "--tree 0 reads the first; glassine rebuild reads all, where its trees tell counts."

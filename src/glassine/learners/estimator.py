@@ -83,7 +83,8 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        return self.model_.predict(self._records(X))
+        records = self._records(X)
+        return self.model_.predict(records)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the class probabilities of each record, shape (n, c), from the published counts."""
@@ -92,7 +93,8 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
-        return self.model_.apply(self._records(X))
+        records = self._records(X)
+        return self.model_.apply(records)
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Return which nodes, or rules, each record is tested by, as a sparse matrix of zeros and ones.
@@ -102,7 +104,8 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         csr_matrix of shape (n, nodes of the tree) or (n, rules with the default rule)
             Of a tree the nodes from the root to the leaf; of a list the rules up to the one that captures the record.
         """
-        return decision_path(self.model_, self._records(X))
+        records = self._records(X)
+        return decision_path(self.model_, records)
 
     def log_class_size(self) -> float:
         """Return the natural logarithm of the number of models among which the fit chose, labels told apart.

@@ -183,7 +183,8 @@ class Adversary:
             return
         if self.training != "sample":
             raise InvalidParameterError(
-                f"{parameter('sampling_fraction')} is for a sample.", remedy='Take training="sample" with it.'
+                f"{parameter('sampling_fraction')} is for a sample.",
+                remedy=f"Take {parameter('training', 'sample')} with it.",
             )
         if isinstance(share, bool) or not isinstance(share, int | float | np.floating) or not 0 < share <= 1:
             raise InvalidParameterError(f"{parameter('sampling_fraction')} must be a number in (0, 1], got {share!r}.")
