@@ -344,3 +344,18 @@ def test_a_private_learner_is_judged_by_its_guarantee() -> None:
     assert {check.basis for check in found.checks if check.rule == "smallest_leaf"} == {"guarantee"}
     assert found.value("terms") is not None
     assert all(term.shape is not None and term.shape.low is not None for term in found.value("terms").terms)
+
+
+def test_bins_count_people_where_persons_are_stated() -> None:
+    """Twenty records of four people fill the first bin."""
+    ages = [20] * 20 + [40] * 20 + [60] * 20
+    frame = pl.DataFrame({"age": ages, "job": (["clerk"] * 30 + ["baker"] * 30), "who": [*range(4)] * 5 + [*range(40)]})
+    policy = Policy(largest_bits_per_record=None)
+    by_record = audit(model_of(), DOMAIN, data=frame, policy=policy)
+    by_person = audit(model_of(), DOMAIN, data=frame, policy=policy, persons="who", show_small_counts=True)
+    sizes = [next(c for c in found.checks if c.rule == "smallest_leaf") for found in (by_record, by_person)]
+    assert sizes[0].status == "pass"
+    assert (sizes[1].status, sizes[1].measured) == ("fail", 4)
+    assert "people" in sizes[1].meaning
+    assert by_person.value("terms").terms[0].smallest == 4
+    assert not any("not the training records" in note for note in by_person.notes)

@@ -213,3 +213,21 @@ def test_every_copy_is_public_and_stays_between_the_old_scores(
     assert set(bins.cuts) <= set(public_grid(domain["x"]))
     found = done.scores({"x": np.append(np.linspace(0, 100, 50), np.nan)})
     assert min(old) - 1e-9 <= found.min() <= found.max() <= max(old) + 1e-9
+
+
+def test_bins_are_joined_until_each_holds_enough_people() -> None:
+    """The same six people stand in two bins: twelve records, and six people in both together."""
+    who = list(range(6)) * 2 + list(range(10, 30))
+    frame = pl.DataFrame({"who": who, "age": [10] * 6 + [30] * 6 + [80] * 20})
+    model = one(NumericBins("age", (19.5, 49.5)), [1, 2, 3, 9], weights=[6, 6, 20, 0])
+    by_record = scrub(model, DOMAIN, smallest_leaf=10, data=frame).model
+    by_person = scrub(model, DOMAIN, smallest_leaf=10, data=frame, persons="who").model
+    assert [term.shape for term in by_record.terms] == [(3,)]
+    assert [term.shape for term in by_person.terms] == [(2,)]
+
+
+def test_sizes_that_stay_are_those_of_records() -> None:
+    frame = pl.DataFrame({"who": [*range(12)] * 2, "age": [10] * 12 + [80] * 12})
+    model = one(NumericBins("age", (49.5,)), [1, 2, 9], weights=[12, 12, 0])
+    kept = scrub(model, DOMAIN, counts="keep", smallest_leaf=10, data=frame, persons="who").model
+    assert kept.terms[0].weights.tolist() == [12, 12, 0]

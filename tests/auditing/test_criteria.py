@@ -293,7 +293,7 @@ def test_no_check_holds_a_count_that_is_to_be_hidden() -> None:
         check = the(judged(Policy(), sizes=sizes(n)), "smallest_leaf")
         assert check.measured == Below(10)
         assert not re.search(rf"\b{n}\b", check.meaning.replace("1 of 1 leaf", ""))
-    certain = {n: the(judged(EVERY, certain=Measured(Certain(n_people=n))), "most_certain") for n in (0, 3, 34, 36)}
+    certain = {n: the(judged(EVERY, certain=Measured(Certain(number=n))), "most_certain") for n in (0, 3, 34, 36)}
     assert [check.measured for check in certain.values()] == [0, Below(10), About(30), About(40)]
     shares = Measured(Shares(bounds=((0.873, 0.873),)))
     assert the(judged(Policy(), shares=shares), "purest_leaf").measured == 0.85

@@ -86,7 +86,7 @@ def test_example_1_stands_in_the_findings() -> None:
     findings = audit(example(), DOMAIN, data=FRAME, sensitive="salary", criterion="gini", show_small_counts=True)
     found = found_in(findings)
     assert found.quasi_identifiers == ("education", "age")
-    assert (found.n_people, found.n_quasi_identifiers, found.n_classes) == (6, 4, 2)
+    assert (found.number, found.n_quasi_identifiers, found.n_classes) == (6, 4, 2)
     assert [reader.certain for reader in found.readers] == [0, 4, 4]
     assert [reader.d_overall for reader in found.readers] == pytest.approx([np.log(2), 0.2310491, 0.2310491])
     assert found.exposed == (0, 1, 2, 3, 4, 5)
@@ -114,7 +114,7 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     assert "ill" not in json.dumps(findings.to_dict()["measured"]["disclosure"]).replace("will", "")
     page = render_html(findings)
     section = page[page.index('<section id="sensitive"') : page.index('<section id="groups"')]
-    assert "about 70 people" in section
+    assert "about 70 records" in section
     assert "healthy" not in section
     assert "The leaves and the internal nodes" in section
     assert all(f"row {row}" in section for row in found.exposed)

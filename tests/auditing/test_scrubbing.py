@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Category, DecisionTree, Domain, Integer, Real, RuleList, as_model, audit, parse_rules, scrub
 from glassine.domain import Between, OneOf
 from glassine.domain.grid import on_grid
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.models import Branch, Evidence, Guarantee, Node
 from glassine.scrubbing.scrub import accuracy
 from tests.oracles import strategies
@@ -221,6 +223,30 @@ def test_a_regression_on_a_constant_target_has_no_r2() -> None:
         accuracy(tree, pd.DataFrame({"a": [1, 2], "y": [1.0, 1.0]}), "y")
     with pytest.raises(InvalidDataError, match="without gaps"):
         accuracy(tree, pd.DataFrame({"a": [1, 2], "y": ["u", "v"]}), "y")
+
+
+def test_leaves_are_merged_until_each_holds_enough_people() -> None:
+    """Both leaves of a split can hold the same people: added up they seem enough, counted together they are not."""
+    who = [0, 1, 2, 3, 4, 5] * 2 + list(range(10, 30))
+    frame = pl.DataFrame({"who": who, "x": [1] * 6 + [3] * 6 + [7] * 20, "y": [0] * 6 + [1] * 6 + [2] * 20})
+    domain = Domain({"x": Integer(0, 9)})
+    tree = DecisionTreeClassifier(max_leaf_nodes=3).fit(frame.select("x").to_numpy(), frame["y"].to_numpy())
+    model = as_model(tree, domain)
+    kept = [scrub(model, domain, smallest_leaf=10, data=frame, persons=who) for who in (None, "who")]
+    assert [len(done.model.cells) for done in kept] == [2, 1]
+    everyone = scrub(model, domain, smallest_leaf=6, data=frame, persons="who").model
+    cells = everyone.apply({"x": frame["x"].to_numpy()})
+    assert min(len({who[i] for i in np.flatnonzero(cells == c)}) for c in range(len(everyone.cells))) >= 6
+
+
+def test_scrubbing_by_person_needs_what_is_counted() -> None:
+    frame = pl.DataFrame({"who": [0, 1, None], "x": [1, 2, 3], "y": [0, 1, 1]})
+    domain = Domain({"x": Integer(0, 9)})
+    tree = DecisionTreeClassifier().fit(frame.select("x").to_numpy(), frame["y"].to_numpy())
+    with pytest.raises(InvalidParameterError, match="Pass data and smallest_leaf"):
+        scrub(tree, domain, persons="who")
+    with pytest.raises(InvalidDataError, match="1 of 3 records of the data have no identifier"):
+        scrub(tree, domain, smallest_leaf=2, data=frame, persons="who")
 
 
 def split(*leaves: int) -> DecisionTree:

@@ -65,7 +65,7 @@ def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
     done = run(*COMMAND, "--criterion", "gini", "-o", "page.html", cwd=folder)
     assert done.status == 0, done.err
     assert "Assumed, because the model does not state how its splits were selected" in " ".join(done.out.split())
-    assert "nats a person about level" in " ".join(done.out.split())
+    assert "nats per record about level" in " ".join(done.out.split())
     assert "The leaves and the internal nodes" in done.out
     assert "the global optimum" in done.out
     assert "Report: page.html" in done.out
@@ -88,7 +88,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     least, best = plain["readers"][0]["entropy"], plain["readers"][-1]["entropy"]
     assert plain["learned_mean"] == pytest.approx(least - best, abs=1e-6)
     assert plain["learned_most"] >= plain["learned_mean"]
-    assert plain["n_people"] == 240
+    assert plain["number"] == 240
     assert [file["role"] for file in plain["inputs"]] == ["model", "data"]
 
 
@@ -123,13 +123,13 @@ def test_small_counts_are_hidden(tmp_path: Path, run: Run) -> None:
     write_model(tree.model_, tmp_path / "tree.json")
     frame.write_csv(tmp_path / "people.csv")
     plain = told(run(*COMMAND, "--json", cwd=tmp_path))
-    assert plain["n_people"] == plain["k"] == {"below": 10}
+    assert plain["number"] == plain["k"] == {"below": 10}
     assert plain["active"] == []
     # Three people, of whom two have class 0: two thirds would tell it.
     assert {person["probability"] for person in plain["exposed"]} == {1.0, 0.65}
     assert all(set(person) == {"row", "probability"} for person in plain["exposed"])
     shown = told(run(*COMMAND, "--json", "--show-small-counts", cwd=tmp_path))
-    assert (shown["n_people"], shown["k"]) == (5, 2)
+    assert (shown["number"], shown["k"]) == (5, 2)
 
 
 def test_outputs_by_their_ending(folder: Path, run: Run) -> None:

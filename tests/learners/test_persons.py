@@ -32,10 +32,11 @@ from glassine import (
 )
 from glassine.data.conform import conform
 from glassine.data.count_table import CountTable
+from glassine.data.persons import identifier
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.formats.json import from_dict, to_dict
 from glassine.learners.greedy.plan import MECHANISMS
-from glassine.learners.persons import Persons, identifier
+from glassine.learners.persons import Persons
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
 

@@ -32,10 +32,11 @@ from glassine import (
     as_model,
     audit,
 )
+from glassine.data.persons import identifier
 from glassine.data.table import Table
 from glassine.errors import InvalidDataError
 from glassine.formats import fingerprint
-from glassine.learners.persons import Persons, identifier
+from glassine.learners.persons import Persons
 from glassine.learners.search import n_correct, split
 from glassine.privacy import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate

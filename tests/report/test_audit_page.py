@@ -104,7 +104,7 @@ def test_small_numbers_of_people_are_not_told(size: int) -> None:
     shown = facts(page.section("labels")) | facts(page.section("values"))
     assert shown["Outcome certain"].value == "fewer than 10 records"
     assert shown["Midpoints of two training values"].meaning.endswith("fewer than 10 records.")
-    assert shown["Leaves that publish one person's value"].value == "some leaves"
+    assert shown["Leaves that publish one record's value"].value == "some leaves"
 
 
 def test_suppressed_counts_of_the_findings_are_passed_on() -> None:

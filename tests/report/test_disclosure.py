@@ -81,7 +81,7 @@ def test_hidden_counts_are_in_no_rendering(estimate: Disclosure) -> None:
     frame, y = people(8)
     few = infer_sensitive(MultiwayTreeClassifier().fit(frame, y), frame)
     found = finding(few, shown=HIDDEN, truth=y)
-    assert (found.n_people, details_of(found).k) == (Below(10), Below(10))
+    assert (found.number, details_of(found).k) == (Below(10), Below(10))
     for rendered in (render_text(found), render_html(found, title="t")):
         assert " 8 people" not in rendered
         assert "<10" in rendered or "&lt;10" in rendered

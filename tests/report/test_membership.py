@@ -21,7 +21,7 @@ def test_the_sentence_names_the_strongest_attack() -> None:
     page = attack_page(MEMBERSHIP)
     assert page.sentence == (
         "A reader can tell members from others: the gap attack accuses 8.8 percentage points more of the members than "
-        "of other people. Thresholds name 60 records of the training data, none wrongly."
+        "of other records. Thresholds name 60 records of the training data, none wrongly."
     )
     section = page.section("members")
     assert list(states(section).values()) == ["found members", "not measured"]
@@ -42,7 +42,7 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
     assert view.figures[0].meaning == "midpoint attack; 0 is guessing"
     assert view.sentence == (
         "A reader can tell members from others: the midpoint attack accuses 1.0 percentage points more of the members "
-        "than of other people. That may be chance; what the gap attack finds is not."
+        "than of other records. That may be chance; what the gap attack finds is not."
     )
     for text in (render_text(finding), render_html(attack_page(finding, title="Attacks"))):
         assert "0.004 (" in text

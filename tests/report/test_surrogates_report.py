@@ -99,16 +99,16 @@ def test_both_forms_stand_side_by_side(found: Findings) -> None:
     )  # fmt: skip
     both = with_forms(found, form("paper"), other)
     rows = {name: row.cells for name, row in rows_of(release_page(both).section("forms")).items()}
-    assert rows["Members named by thresholds"] == ("2,007 (9%), nobody else", "nobody")
+    assert rows["Members named by thresholds"] == ("2,007 (9%), no others", "no record")
     assert rows["Advantage of the gap attack"] == ("0.065", "0.015")
     assert rows["Fidelity"] == ("0.906", "0.923")
     assert rows["Accuracy"] == ("not known, not known",) * 2
     assert rows["Thresholds that are no public cut points"] == ("1,379 of 1,379", "0 of 308")
     text = words(render_html(both))
     assert "Paper's form (this release)" in text
-    assert "2,007 (9%), nobody else" in text
+    assert "2,007 (9%), no others" in text
     assert "were measured on the holdout" in text
-    assert "2,007 (9%), nobody else | nobody" in re.sub(r"\s+", " ", render_text(both))
+    assert "2,007 (9%), no others | no record" in re.sub(r"\s+", " ", render_text(both))
     wrong = with_forms(found, form("paper", accused_wrongly=Below(10)), form("restricted", accused=None))
     rows = {name: row.cells for name, row in rows_of(release_page(wrong).section("forms")).items()}
     assert rows["Members named by thresholds"] == ("2,007 (9%), <10 others", "not known")

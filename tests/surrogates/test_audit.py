@@ -90,7 +90,7 @@ def test_people_behind_groups_and_leaves_are_counted(paper: SurrogateExplainer, 
     assert found.n_small == sum(count < 10 for count in held.values())
     sizes = np.bincount(paper.training_.groups)
     groups = value(audited.measured["groups"])
-    assert (groups.smallest, groups.largest, groups.n_people) == (sizes.min(), sizes.max(), 500)
+    assert (groups.smallest, groups.largest, groups.number) == (sizes.min(), sizes.max(), 500)
 
 
 def test_copies_of_a_record_are_told_from_different_people() -> None:

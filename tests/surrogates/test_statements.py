@@ -71,16 +71,16 @@ def test_what_is_said_of_leaves_counts_and_labels(
     sizes = leaf_sizes(explainer)
     fewest = min(k, leaf) if partition == "microaggregation" else 0
     if fewest > 1:
-        assert f"no leaf was made for fewer than {fewest} people" in told
+        assert f"no leaf was made for fewer than {fewest} records" in told
         assert min(sizes) >= fewest
     else:
         assert "no leaf was made" not in told
-        assert "a leaf may hold one person alone" in told
-        assert ("or nobody" in told) == (partition == "public")
+        assert "a leaf may hold one record alone" in told
+        assert ("or none" in told) == (partition == "public")
     assert ("no counts are told" in told) == (form == "restricted" and not counts)
-    assert ("how many people of each class" in told) == counts
+    assert ("how many records of each class" in told) == counts
     assert ("the true labels of" in told) == (labels == "true")
-    assert ("shows where single people's values lie" in told) == (form == "paper")
+    assert ("shows where the values of single records lie" in told) == (form == "paper")
     assert ("of at least" in told) == (partition == "microaggregation")
     assert ("its numbers rounded" in told) == (form == "restricted" and partition == "microaggregation")
     assert "No differential privacy is claimed." in told
@@ -89,7 +89,7 @@ def test_what_is_said_of_leaves_counts_and_labels(
 def test_bounds_that_were_taken_from_the_records_are_not_called_declared() -> None:
     told = text(declared=False)
     assert "declared domain" not in told
-    assert "the outermost value, and a rare name, may be one person's" in told
+    assert "the outermost value, and a rare name, may be that of one record" in told
     assert "outermost" not in text()
     assert "follows from the declared domain alone" in text()
 
@@ -103,7 +103,7 @@ def test_what_a_certificate_claims_is_said_and_no_more() -> None:
     )
     assert "supposes" not in whole
     assert "drawn with noise" in whole
-    assert "on the people" not in whole
+    assert "on the records" not in whole
     assert "This supposes that the black box was not trained on these records." in text(**private, fixed_black_box=True)
     # The black box may have been trained on the records: nothing is claimed of the whole, and leaves have no bound.
     caveat = text(**private)

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from glassine import PrivateGreedyRuleListClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
+from glassine.data.persons import identifier
 from glassine.domain import Domain
 from glassine.formats import fingerprint
 from glassine.learners import persons
@@ -176,7 +177,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert laws[0] == laws[1] == laws[2]
 
 
-HONEST_RANKS, HONEST_IDENTIFIER, HONEST_TIMES = persons._ranks, persons.identifier, Persons.times
+HONEST_RANKS, HONEST_IDENTIFIER, HONEST_TIMES = persons._ranks, identifier, Persons.times
 
 
 def ranks_that_look_at_others(person: Any, keys: Any, contents: Any) -> Any:

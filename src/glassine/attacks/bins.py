@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns
+from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
 from glassine.domain.grid import are_adjacent, on_grid
@@ -46,6 +47,8 @@ class TermBins:
         Records in each, row by row for a pair; None where neither the model nor the data tell exactly.
     origin : {"published", "counted"} or None
         Whether the sizes stand in the model or were counted in the data.
+    people : tuple of int or None
+        People with a record in each, where persons are stated.
 
     Examples
     --------
@@ -58,15 +61,21 @@ class TermBins:
     n_bins: int
     sizes: tuple[int, ...] | None = None
     origin: Origin | None = None
+    people: tuple[int, ...] | None = None
+
+    @property
+    def counts(self) -> tuple[int, ...] | None:
+        """Who is in each bin: people where persons are stated, else records."""
+        return self.sizes if self.people is None else self.people
 
     @property
     def smallest(self) -> int | None:
-        """Fewest records of a bin that holds any."""
-        return None if self.sizes is None else min((size for size in self.sizes if size), default=None)
+        """Fewest records, or people, of a bin that holds any."""
+        return None if self.counts is None else min((size for size in self.counts if size), default=None)
 
     def below(self, limit: int) -> int | None:
-        """Return how many bins hold records, but fewer than a limit."""
-        return None if self.sizes is None else sum(0 < size < limit for size in self.sizes)
+        """Return how many bins hold records, or people, but fewer than a limit."""
+        return None if self.counts is None else sum(0 < size < limit for size in self.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +110,8 @@ class AttributeBins:
     n_undeclared : int or None
         Categories that the model names and the domain does not declare; needs a domain.
     n_lone_categories : int or None
-        Categories that the model names and one training record has: from the data, else from exact published sizes.
+        Categories that the model names and one training record, or one person, has: from the data, else from exact
+        published sizes.
     """
 
     attribute: str
@@ -142,7 +152,9 @@ class BinLeakage:
         return None if any(value is None for value in values) else sum(values)
 
 
-def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = None) -> BinLeakage:
+def leak_bins(
+    model: AdditiveModel, domain: Domain | None = None, data: Any = None, persons: Persons | None = None
+) -> BinLeakage:
     """Return what the bins of an additive model tell of the training records.
 
     Parameters
@@ -153,6 +165,8 @@ def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = No
         The public domain, which tells what needs no data: cut points, ranges, categories.
     data : data frame, mapping of str to ndarray, or ndarray, optional
         The training records, as for ``AdditiveModel.scores``.
+    persons : Persons, optional
+        Whose they are: people are then counted beside records.
 
     Returns
     -------
@@ -180,10 +194,12 @@ def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = No
                     f"the model reads {name!r}, which the domain lacks.", remedy="Add it to the domain."
                 )
     columns = None if data is None else read_records(model, data)
-    counted = None
+    counted = people = None
     if columns is not None:
-        cells = zip(model.terms, bin_indices(model, data), strict=True)
+        cells = list(zip(model.terms, bin_indices(model, data), strict=True))
         counted = [np.bincount(result, minlength=math.prod(term.shape)) for term, result in cells]
+        if persons is not None:
+            people = [tuple(persons.counts(found, math.prod(term.shape)).tolist()) for term, found in cells]
     terms, differing = [], []
     for i, term in enumerate(model.terms):
         published = _published(model, term)
@@ -191,12 +207,14 @@ def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = No
         if published is not None and seen is not None and published != seen:
             differing.append(term.name)
         origin: Origin | None = "published" if published is not None else "counted" if seen is not None else None
-        terms.append(TermBins(name=term.name, n_bins=math.prod(term.shape), sizes=published or seen, origin=origin))
+        held = None if people is None else people[i]
+        n_bins = math.prod(term.shape)
+        terms.append(TermBins(name=term.name, n_bins=n_bins, sizes=published or seen, origin=origin, people=held))
     sizes = {result.name: result.sizes for result in terms if result.origin == "published"}
     compared = counted is not None and any(result.origin == "published" for result in terms)
     return BinLeakage(
         terms=tuple(terms),
-        attributes=tuple(_attribute(model, name, domain, columns, sizes) for name in model.tested),
+        attributes=tuple(_attribute(model, name, domain, columns, sizes, persons) for name in model.tested),
         differing=tuple(differing) if compared else None,
     )
 
@@ -217,6 +235,7 @@ def _attribute(
     domain: Domain | None,
     columns: Columns | None,
     sizes: dict[str, tuple[int, ...] | None],
+    persons: Persons | None,
 ) -> AttributeBins:
     result = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
     numeric = [bins for bins in result if isinstance(bins, NumericBins)]
@@ -232,7 +251,10 @@ def _attribute(
         undeclared = sum(value not in public for value in named)
     lone = None
     if columns is not None:
-        held = np.bincount(columns.codes[name][columns.codes[name] >= 0], minlength=len(named))
+        codes = columns.codes[name]
+        held = np.bincount(codes[codes >= 0], minlength=len(named))
+        if persons is not None:
+            held = persons.counts(codes, max(len(named), int(codes.max()) + 1))
         lone = int((held == 1).sum())
     elif sizes:
         lone = _lone_groups(model, name, sizes)

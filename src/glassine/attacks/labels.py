@@ -9,11 +9,90 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from glassine.attacks.attack import Hiding, Measurement, Published
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome, ShownCount
+from glassine.data.table import Table
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["LABELS", "LabelDisclosure", "disclose_labels"]
+__all__ = ["LABELS", "LabelDisclosure", "Occupants", "disclose_labels"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Occupants:
+    """Who lies in the leaves or rules of a model, by class: people where persons are stated, else records.
+
+    Attributes
+    ----------
+    number : int
+        How many there are in all.
+    sizes : ndarray of int, shape (parts,)
+        How many have a record in each part.
+    counts : ndarray of int, shape (parts, classes)
+        How many have a record of each class there. A person with records of two classes counts for both.
+    shares : ndarray of float, shape (parts, classes)
+        The same with every person counted once in all: as often as a record of theirs, drawn at random, lies there.
+    n_certain : int
+        How many have a record in a part of one class only: everyone in it has a record of that class.
+    """
+
+    number: int
+    sizes: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.float64]
+    n_certain: int
+
+    @classmethod
+    def published(cls, counts: Sequence[Sequence[int]]) -> Occupants:
+        """Return the records that a model counts in each part, by class."""
+        table = np.array(counts, dtype=np.int64)
+        sizes = table.sum(axis=1)
+        return cls(
+            number=int(sizes.sum()),
+            sizes=sizes,
+            counts=table,
+            shares=table.astype(np.float64),
+            n_certain=int(sizes[table.max(axis=1) == sizes].sum()),
+        )
+
+    @classmethod
+    def counted(
+        cls, table: Table, parts: npt.NDArray[np.intp], labels: npt.NDArray[np.intp], shape: tuple[int, int]
+    ) -> Occupants:
+        """Return who of a table lies in each part, by class.
+
+        Parameters
+        ----------
+        table : Table
+            The training records, n of them.
+        parts, labels : ndarray of int, shape (n,)
+            Part and class of each record; -1 for a class that the model does not know.
+        shape : (int, int)
+            Numbers of parts and of classes.
+        """
+        n_parts, n_classes = shape
+        places = np.where(labels < 0, -1, parts * n_classes + labels)
+        sizes = table.counts(parts, n_parts)
+        counts = table.counts(places, n_parts * n_classes).reshape(shape)
+        held = places >= 0
+        shares = np.zeros(n_parts * n_classes)
+        np.add.at(shares, places[held], table.weights[held])
+        single = (sizes > 0) & ((counts > 0).sum(axis=1) == 1) & (counts.max(axis=1) == sizes)
+        return cls(
+            number=table.number,
+            sizes=sizes,
+            counts=counts,
+            shares=shares.reshape(shape),
+            n_certain=int(table.counts(np.where(single[parts], 0, -1), 1)[0]),
+        )
+
+    @property
+    def purest(self) -> npt.NDArray[np.float64]:
+        """Largest share of one class in each part, shape (parts,); NaN where nobody is in it."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.counts.max(axis=1) / np.where(self.sizes > 0, self.sizes, np.nan))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +102,14 @@ class LabelDisclosure:
     Attributes
     ----------
     n_records : int
-        Number of training records.
+        Number of training records; of people, where persons are stated.
     purest : float
-        Largest share of one class in a leaf or rule that captured a record, in (0, 1].
+        Largest share of one class in a leaf or rule that captured a record, in (0, 1]: of the records, or of the people
+        with a record there.
     n_certain : ShownCount
-        Records in leaves or rules that hold one class only: their label is certain.
+        Records, or people, in leaves or rules that hold one class only: their label is certain.
     guess_rate : float
-        Share of the records whose label is the most frequent one of their leaf or rule.
+        Share of the records whose label is the most frequent one of their leaf or rule; each person counts once.
     base_rate : float
         Share of the most frequent class: how often a reader without the model guesses right.
     bits_prior, bits_left : float
@@ -45,18 +125,20 @@ class LabelDisclosure:
     bits_left: float
 
 
-def _entropy(counts: Sequence[int]) -> float:
+def _entropy(counts: Sequence[float]) -> float:
     total = sum(counts)
     return math.fsum(-c / total * math.log2(c / total) for c in counts if c) if total else 0.0
 
 
-def disclose_labels(model: DecisionTree | RuleList) -> Outcome[LabelDisclosure]:
+def disclose_labels(model: DecisionTree | RuleList, people: Occupants | None = None) -> Outcome[LabelDisclosure]:
     """Return what the published class counts say about the labels of the training records.
 
     Parameters
     ----------
     model : DecisionTree or RuleList
         The published model.
+    people : Occupants, optional
+        The people in each part, where persons are stated; by default the records that the model counts.
 
     Returns
     -------
@@ -71,16 +153,17 @@ def disclose_labels(model: DecisionTree | RuleList) -> Outcome[LabelDisclosure]:
         return NotApplicable("the model does not publish the class counts of all its parts.")
     if not model.counts_are_exact:
         return NotApplicable("the model's class counts are noisy or were rounded, so they say nothing exact.")
-    n = sum(map(sum, known))
-    if not n:
+    known_by = Occupants.published(known) if people is None else people
+    if not known_by.number:
         return NotApplicable("the model's class counts are all zero.")
-    classes = [sum(column) for column in zip(*known, strict=True)]
-    held = [c for c in known if sum(c)]
+    held = known_by.shares[known_by.sizes > 0].tolist()
+    n = sum(map(sum, held))
+    classes = [sum(column) for column in zip(*held, strict=True)]
     return Measured(
         LabelDisclosure(
-            n_records=n,
-            purest=max(max(c) / sum(c) for c in held),
-            n_certain=sum(sum(c) for c in held if max(c) == sum(c)),
+            n_records=known_by.number,
+            purest=float(np.nanmax(known_by.purest)),
+            n_certain=known_by.n_certain,
             guess_rate=sum(max(c) for c in held) / n,
             base_rate=max(classes) / n,
             bits_prior=_entropy(classes),

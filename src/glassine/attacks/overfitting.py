@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -221,7 +221,9 @@ def vulnerability(
         target = np.concatenate([side.target for side in sides])
         names, labels = _codes(target)
         member = np.arange(len(target)) < len(inside.target)
-        table = _Table.of(labels, parts, member)
+        table: _Table | _PeopleTable = _Table.of(labels, parts, member)
+        if inside.persons is not None and outside.persons is not None:
+            table = _PeopleTable.of(labels, parts, member, inside.join(outside).whose)
         if not table.weights.any():
             raise UnsupportedModelError(
                 "no class has both members and non-members.", remedy="Give holdout records of each class."
@@ -272,8 +274,8 @@ def _subgroup(
 class _Table:
     """Numbers of members and of non-members by class and part, shape (classes, parts) each."""
 
-    inside: Counts
-    outside: Counts
+    inside: Counts | Floats
+    outside: Counts | Floats
 
     @classmethod
     def of(cls, labels: npt.NDArray[np.intp], parts: npt.NDArray[np.intp], member: npt.NDArray[np.bool_]) -> _Table:
@@ -287,7 +289,7 @@ class _Table:
         return cls(*sides)
 
     @property
-    def totals(self) -> tuple[Counts, Counts]:
+    def totals(self) -> tuple[Counts | Floats, Counts | Floats]:
         """Numbers of members and of non-members of each class."""
         return self.inside.sum(axis=1), self.outside.sum(axis=1)
 
@@ -364,15 +366,137 @@ class _Table:
         return float(noise.mean()), float(values.std(ddof=1))
 
 
+@dataclass(frozen=True, slots=True)
+class _PeopleTable:
+    """Records by class and part, with whose they are: every person counts once, and is drawn with all their records.
+
+    Attributes
+    ----------
+    cells : ndarray of int, shape (n,)
+        Class and part of each record, as one number.
+    whose : ndarray of int, shape (n,)
+        The person of each record.
+    weights_of : ndarray of float, shape (n,)
+        What each record counts: 1 / number of records of its person.
+    member : ndarray of bool, shape (people,)
+        Who is a member.
+    shape : (int, int)
+        Numbers of classes and of parts.
+    """
+
+    cells: npt.NDArray[np.intp]
+    whose: npt.NDArray[np.int64]
+    weights_of: Floats
+    member: npt.NDArray[np.bool_]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(
+        cls,
+        labels: npt.NDArray[np.intp],
+        parts: npt.NDArray[np.intp],
+        member: npt.NDArray[np.bool_],
+        whose: npt.NDArray[np.int64],
+    ) -> _PeopleTable:
+        parts = np.unique(parts, return_inverse=True)[1]
+        shape = (int(labels.max()) + 1, int(parts.max()) + 1)
+        people = np.zeros(int(whose.max()) + 1, dtype=bool)
+        people[whose[member]] = True
+        weights = 1.0 / np.bincount(whose)[whose]
+        return cls(labels * shape[1] + parts, whose, weights, people, shape)
+
+    def _sides(self, times: Floats) -> tuple[Floats, Floats]:
+        """Return the weight of members and of non-members by class and part, each person taken so many times."""
+        out = []
+        for side in (self.member, ~self.member):
+            weights = self.weights_of * (times * side)[self.whose]
+            counts = np.bincount(self.cells, weights=weights, minlength=self.shape[0] * self.shape[1])
+            out.append(counts.astype(np.float64).reshape(self.shape))
+        return out[0], out[1]
+
+    @property
+    def table(self) -> _Table:
+        """Members and non-members by class and part."""
+        return _Table(*self._sides(np.ones(len(self.member))))
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each class; 0 for those that one side lacks."""
+        return self.table.weights
+
+    def described(self, names: list[str]) -> tuple[LabelOverfitting, ...]:
+        """Return tau of each class that both sides have, with the people who have a record of it."""
+        weights, taus = self.table.weights, self.table.taus
+        label = self.cells // self.shape[1]
+        out = []
+        for y in np.flatnonzero(weights):
+            people = self.member[np.unique(self.whose[label == y])]
+            out.append(
+                LabelOverfitting(
+                    label=names[y],
+                    n_members=int(people.sum()),
+                    n_nonmembers=int((~people).sum()),
+                    share=float(weights[y]),
+                    tau=float(taus[y]),
+                )
+            )
+        return tuple(out)
+
+    def estimate(
+        self, confidence: float, n_permutations: int, rng: np.random.Generator
+    ) -> tuple[Estimate, float, float]:
+        """Return V with its interval, its mean where membership of people is permuted, and the p-value."""
+        value = _value(self.table)
+        draws = (replace(self, member=rng.permutation(self.member)) for _ in range(n_permutations))
+        permuted = np.array([_value(draw.table) for draw in draws])
+        p_value = (1 + int((permuted >= value - 1e-12).sum())) / (1 + n_permutations)
+        noise, spread = self._bootstrap(max(n_permutations, 200), rng)
+        half = _normal(confidence) * spread
+        estimate = Estimate(
+            value=value,
+            low=min(max(value - noise - half, 0.5), value),
+            high=min(value + half, 1.0),
+            confidence=confidence,
+            method="bootstrap of people, the bias bounded",
+        )
+        return estimate, float(permuted.mean()), p_value
+
+    def _bootstrap(self, n_draws: int, rng: np.random.Generator) -> tuple[float, float]:
+        """Return the mean absolute noise of V, an upper bound on its bias, and its standard deviation."""
+        table = self.table
+        noise, values = np.zeros(n_draws), np.zeros(n_draws)
+        own = [_shares(side) for side in (table.inside, table.outside)]
+        for draw in range(n_draws):
+            times = np.zeros(len(self.member))
+            for side in (self.member, ~self.member):
+                people = np.flatnonzero(side)
+                np.add.at(times, rng.choice(people, len(people)), 1.0)
+            first, second = (_shares(side) for side in self._sides(times))
+            apart = first - second
+            noise[draw] = 0.25 * table.weights @ np.abs(apart - (own[0] - own[1])).sum(axis=1)
+            values[draw] = 0.25 * table.weights @ np.abs(apart).sum(axis=1)
+        return float(noise.mean()), float(values.std(ddof=1))
+
+
+def _value(table: _Table) -> float:
+    return float(0.5 + 0.5 * table.weights @ table.taus)
+
+
+def _shares(counts: Counts | Floats) -> Floats:
+    """Return the share of each part within each class."""
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300))
+
+
 def _chunks(n_draws: int, width: int) -> list[slice]:
     """Return slices of the draws, of which each holds about a million numbers at most."""
     step = max(1, 1_000_000 // max(width, 1))
     return [slice(start, min(start + step, n_draws)) for start in range(0, n_draws, step)]
 
 
-def _taus(inside: Counts, outside: Counts) -> Floats:
+def _taus(inside: Counts | Floats, outside: Counts | Floats) -> Floats:
     m, n = inside.sum(axis=-1, keepdims=True), outside.sum(axis=-1, keepdims=True)
-    apart = np.abs(inside / np.maximum(m, 1) - outside / np.maximum(n, 1)).sum(axis=-1) / 2
+    # A class that nobody has is left out below; of people the weight of a class may be a fraction.
+    apart = np.abs(inside / np.where(m > 0, m, 1) - outside / np.where(n > 0, n, 1)).sum(axis=-1) / 2
     return np.asarray(np.where((m[..., 0] > 0) & (n[..., 0] > 0), apart, 0.0))
 
 

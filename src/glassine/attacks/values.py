@@ -7,7 +7,7 @@ maxima; a category may be the value of one person; a regression leaf with one re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,13 +41,15 @@ class ValueLeakage:
         model; needs the data. Between adjacent values of the domain, such as 1 and 2 of whole numbers, there is only
         one cut, and its place says nothing.
     n_records_at_midpoints : ShownCount or None
-        Training records whose value is one of the two and is held by no other record there; needs the data.
+        Training records whose value is one of the two and is held by no other record there, or people by no other
+        person; needs the data.
     exact_bounds : tuple of str or None
         Attributes for which a bound of the domain is the smallest or largest training value; needs both.
     lone_categories : tuple of str or None
-        Attributes with a category, in the domain or in the model, that one training record holds; needs the data.
+        Attributes with a category, in the domain or in the model, that one training record, or person, holds; needs the
+        data.
     n_lone_targets : ShownCount
-        Leaves of a regression that captured one record, whose target they publish.
+        Leaves of a regression that captured one record, or one person's, whose target they publish.
     """
 
     n_thresholds: int
@@ -100,8 +102,9 @@ def _midpoints(
     domain: Domain | None,
     data: Mapping[str, npt.NDArray[Any]],
     numbers: set[tuple[str, float]],
+    whose: npt.NDArray[np.integer] | None,
 ) -> tuple[int, int]:
-    """Count the thresholds that are midpoints, and the records that alone hold a value next to one."""
+    """Count the thresholds that are midpoints, and the records, or people, that alone hold a value next to one."""
     hits: set[tuple[str, float]] = set()
     exposed: set[int] = set()
     for literals, rows in _parts(model, data):
@@ -122,6 +125,8 @@ def _midpoints(
                     hits.add((literal.attribute, bound))
                     for value in (left, right):
                         holders = at[column == value]
+                        if whose is not None:
+                            holders = np.unique(whose[holders])
                         if len(holders) == 1:
                             exposed.add(int(holders[0]))
     return len(hits), len(exposed)
@@ -168,7 +173,10 @@ def _exact_bounds(domain: Domain, data: Mapping[str, npt.NDArray[Any]]) -> tuple
 
 
 def _lone_categories(
-    model: DecisionTree | RuleList, domain: Domain | None, data: Mapping[str, npt.NDArray[Any]]
+    model: DecisionTree | RuleList,
+    domain: Domain | None,
+    data: Mapping[str, npt.NDArray[Any]],
+    whose: npt.NDArray[np.integer] | None,
 ) -> tuple[str, ...]:
     named: dict[str, set[Any]] = {}
     for literal in model.literals:
@@ -180,7 +188,10 @@ def _lone_categories(
             named.setdefault(name, set()).update(attribute.values)
     out = []
     for name, values in named.items():
-        held = Counter(data[name].tolist()) if name in data else Counter()
+        column = data[name].tolist() if name in data else []
+        held = Counter(column)
+        if whose is not None:
+            held = Counter(value for value, _ in set(zip(column, whose.tolist(), strict=bool(column))))
         if any(held[value] == 1 for value in values):
             out.append(name)
     return tuple(out)
@@ -190,6 +201,9 @@ def leak_values(
     model: DecisionTree | RuleList,
     domain: Domain | None = None,
     data: Mapping[str, npt.NDArray[Any]] | None = None,
+    *,
+    whose: npt.NDArray[np.integer] | None = None,
+    sizes: Sequence[int | None] | None = None,
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
@@ -201,14 +215,19 @@ def leak_values(
         The public domain, whose grid tells which thresholds need no data.
     data : mapping of str to ndarray, shape (n,), optional
         The training records, column by column.
+    whose : ndarray of int, shape (n,), optional
+        The person of each record: people are counted in place of records.
+    sizes : sequence of int or None, optional
+        People of each part; by default the records that the model publishes.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
     # The grid of an inferred attribute follows from the data, so its cut points are not public.
     guessed = {(a, t) for a, t in numbers if domain is not None and domain[a].inferred} - off_grid
     secret = off_grid | guessed
-    midpoints, exposed = _midpoints(model, domain, data, secret) if data is not None else (None, None)
-    lone = [cell for cell in model.cells if cell.evidence.size == 1 and cell.evidence.value is not None]
+    midpoints, exposed = _midpoints(model, domain, data, secret, whose) if data is not None else (None, None)
+    held = [cell.evidence.size for cell in model.cells] if sizes is None else sizes
+    lone = [size for cell, size in zip(model.cells, held, strict=True) if size == 1 and cell.evidence.value is not None]
     return ValueLeakage(
         n_thresholds=len(numbers),
         n_off_grid=None if domain is None else len(secret),
@@ -216,7 +235,7 @@ def leak_values(
         n_midpoints=midpoints,
         n_records_at_midpoints=exposed,
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),
-        lone_categories=None if data is None else _lone_categories(model, domain, data),
+        lone_categories=None if data is None else _lone_categories(model, domain, data, whose),
         n_lone_targets=len(lone) if model.classes is None else 0,
     )
 

@@ -27,7 +27,7 @@ from glassine.auditing.findings import (
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.inputs import AuditInputs, Comparison
+from glassine.auditing.inputs import AuditInputs, Comparison, people_hint
 from glassine.auditing.model_facts import MISMATCH, bits_of_bins, shares_of_bins, sizes_of_bins, thresholds_of_bins
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw, Subject
@@ -90,7 +90,8 @@ class AdditiveSubject(Subject):
     @cached_property
     def leakage(self) -> BinLeakage:
         """What the bins reveal."""
-        return leak_bins(self.model, self.inputs.domain, self.frame)
+        table = self.inputs.table
+        return leak_bins(self.model, self.inputs.domain, self.frame, None if table is None else table.persons)
 
     @cached_property
     def outside(self) -> dict[str, int]:
@@ -147,6 +148,7 @@ class AdditiveSubject(Subject):
             mismatch=mismatch,
             has_domain=domain is not None,
             domain_inferred=bool(self.inferred),
+            people=self.inputs.counts_people,
         )
         if evidence.covered or "terms" not in raw:
             return evidence
@@ -159,7 +161,7 @@ class AdditiveSubject(Subject):
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd about the data, the domain and the log of edits."""
-        notes = Comparison(outside=self.outside).notes(suppression)
+        notes = [*people_hint(self.inputs), *Comparison(outside=self.outside).notes(suppression)]
         notes += self._beside_guarantee(suppression)
         if any(entry.origin == "counted" for entry in self.leakage.terms):
             notes.append("The model does not publish exact sizes of bins: they were counted in the data.")
@@ -189,7 +191,9 @@ class AdditiveSubject(Subject):
         sizes = [entry.smallest for entry in self.leakage.terms if entry.smallest is not None]
         if not relied_on(self.guarantee) or not sizes:
             return [BESIDE]
-        return [BESIDE, f"The smallest bin that holds any record of the data holds {suppression.count(min(sizes))}."]
+        of = " people" if self.inputs.counts_people else ""
+        smallest = suppression.count(min(sizes))
+        return [BESIDE, f"The smallest bin that holds any record of the data holds {smallest}{of}."]
 
 
 def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
@@ -274,7 +278,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
         entry: TermBins = sizes[shape.name]
         if accepted:
             # The guarantee answers for the sizes; true ones would be a release of their own.
-            entry = replace(entry, sizes=None, origin=None)
+            entry = replace(entry, sizes=None, people=None, origin=None)
         least = entry.smallest
         terms.append(
             TermFinding(
@@ -326,7 +330,7 @@ def _beside(extras: EbmExtras, suppression: Suppression) -> tuple[str, ...]:
         small = int(((sizes > 0) & (sizes < limit)).sum())
         out.append(
             f"A histogram of the values of {len(extras.histograms)} attributes, with exact counts: {small} of "
-            f"{int((sizes > 0).sum())} bars stand for fewer than {limit} people."
+            f"{int((sizes > 0).sum())} bars stand for fewer than {limit} records."
         )
     if extras.unique_values:
         out.append(f"How many different values each of {len(extras.unique_values)} attributes has in the data.")

@@ -64,7 +64,7 @@ def show_shape(
         Names of the outputs, where there are several.
     """
     term = shape.term
-    records = None if sizes.sizes is None else np.array(sizes.sizes).reshape(term.shape)
+    records = None if sizes.counts is None else np.array(sizes.counts).reshape(term.shape)
     axes, joins = [], []
     for axis, bins in enumerate(term.bins):
         margin = None if records is None else records.sum(axis=tuple(i for i in range(records.ndim) if i != axis))

@@ -17,10 +17,11 @@ from glassine.auditing.several import SeveralModels, several_subject
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
 from glassine.counting import MAX_STEPS
-from glassine.data.lazy import is_lazy
-from glassine.data.table import as_table, frame_of
+from glassine.data.lazy import held, is_lazy
+from glassine.data.persons import refuse_shared
+from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidDomainError, InvalidPolicyError, parameter
+from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import as_model
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models import AdditiveModel
@@ -47,6 +48,8 @@ def audit(
     y: Any = None,
     holdout_y: Any = None,
     extras: Any = None,
+    persons: Any = None,
+    holdout_persons: Any = None,
     membership: MembershipSettings | None = None,
     disclosure: DisclosureSettings | None = None,
     only: Collection[str] | None = None,
@@ -94,6 +97,12 @@ def audit(
         True labels of the data and of the holdout of a release.
     extras : EbmExtras, optional
         What the file of an additive model publishes beside it. Found by itself where ``model`` is interpret's object.
+    persons : str, or array-like of shape (n,), optional
+        Whose record each is: the column of the data and of the holdout that holds identifiers, or one identifier for
+        each record of the data. People are then counted in place of records, and membership is judged by person. The
+        column is no attribute. Of an explainer, the persons behind its records are those of its fit.
+    holdout_persons : array-like of shape (m,), optional
+        The identifiers of the holdout's records, where ``persons`` is no column.
     membership : MembershipSettings, optional
         How membership is attacked.
     disclosure : DisclosureSettings, optional
@@ -124,9 +133,11 @@ def audit(
     InvalidModelError
         If the model tests an attribute or a value that the domain lacks.
     InvalidDataError
-        If the data or the holdout are empty, lack a column or do not hold ``sensitive`` or ``quasi``.
+        If the data or the holdout are empty, lack a column or do not hold ``sensitive`` or ``quasi``; if a record has
+        no identifier, or people have records both in the data and in the holdout.
     InvalidParameterError
-        If ``only`` names what is not measured of such a subject.
+        If ``only`` names what is not measured of such a subject, or ``persons`` comes without records, or with several
+        models, which are judged by records.
 
     Examples
     --------
@@ -146,7 +157,17 @@ def audit(
             f"{parameter('policy')} must be a Policy, got {type(policy).__name__}.",
             remedy="Read one with Policy.from_toml.",
         )
-    if not isinstance(model, SurrogateRelease | MeasuredExplainer):
+    if persons is not None or holdout_persons is not None:
+        if isinstance(model, SeveralModels | list | tuple):
+            name = "holdout_persons" if persons is None else "persons"
+            raise InvalidParameterError(
+                f"{parameter(name)} does not apply to several models: what they reveal together is counted in records.",
+                remedy="Leave it out, or audit each model by itself.",
+            )
+        data, holdout = _by_person(data, holdout, persons, holdout_persons)
+        if isinstance(persons, str) and domain is not None and persons in domain:
+            domain = domain.restrict([name for name in domain if name != persons])
+    elif not isinstance(model, SurrogateRelease | MeasuredExplainer):
         data, holdout = _read_once(data), _read_once(holdout)
     attack = only is not None and set(only) <= ATTACKS
     inputs = AuditInputs(
@@ -190,6 +211,49 @@ def audit(
 def _read_once(records: object) -> Any:
     """Return a frame as a table, which keeps what it was converted to; a lazy frame stays with its engine."""
     return records if records is None or is_lazy(records) or frame_of(records) is None else as_table(records)
+
+
+def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> tuple[Table | None, Table | None]:
+    """Return both frames as tables that know their persons; a lazy one of this machine is read.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is nothing whose persons are stated, or only those of one of two frames.
+    InvalidDataError
+        If a record has no identifier, or people have records on both sides.
+    """
+    sides: list[Table | None] = []
+    given = (
+        (data, persons, "data", "persons"),
+        (
+            holdout,
+            persons if holdout_persons is None and isinstance(persons, str) else holdout_persons,
+            "holdout",
+            "holdout_persons",
+        ),
+    )
+    for records, whose, what, name in given:
+        if records is None:
+            if whose is not None and not isinstance(whose, str):
+                raise InvalidParameterError(
+                    f"{parameter(name)} says whose records the {what} are, and none are given.", remedy="Pass both."
+                )
+            sides.append(None)
+            continue
+        if whose is None:
+            raise InvalidParameterError(
+                f"{parameter(name)} is missing: whose records the {what} are must be stated, too.", remedy="Pass it."
+            )
+        opened = frame_of(records)
+        sides.append(with_persons(records if opened is None else Table(held(opened)), whose, what))
+    if all(side is None for side in sides):
+        raise InvalidParameterError(
+            f"{parameter('persons')} says whose records are given, and none are.", remedy=f"Pass {parameter('data')}."
+        )
+    if sides[0] is not None and sides[1] is not None:
+        refuse_shared(sides[0].persons, sides[1].persons)
+    return sides[0], sides[1]
 
 
 def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subject:

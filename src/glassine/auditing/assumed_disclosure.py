@@ -115,6 +115,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
             remedies=table,
             frame=frame,
             detailed=True,
+            table=as_table(frame),
         )
     )
 

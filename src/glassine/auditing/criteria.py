@@ -71,13 +71,13 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
             if n:
                 counted.append(f"{n:,} of {len(kind.sizes):,} {kind.one if len(kind.sizes) == 1 else kind.more}")
         verb = "holds" if len(small) == 1 else "hold"
-        return failed(f"{joined(counted)} {verb} fewer than {limit:,} records.", min(small))
+        return failed(f"{joined(counted)} {verb} fewer than {limit:,} {evidence.counted}.", min(small))
     if sizes.unsettled:
         return unknown(sizes.unsettled)
     if not every:
         return unknown("All published counts are zero, so the model says nothing about any record.")
     fewest = min(every) if sizes.fewest is None else sizes.fewest
-    return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} records.", fewest)
+    return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} {evidence.counted}.", fewest)
 
 
 SMALLEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)
@@ -87,7 +87,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     limit=SMALLEST,
     words=Words(
         label="Smallest {part}",
-        measures="Fewest training records that a leaf or rule may hold.",
+        measures="Fewest training records that a leaf or rule may hold; fewest people, where persons are stated.",
         unmeasured="How many records stand behind it is not known: {reason}",
     ),
     reads=lambda evidence: evidence.sizes,
@@ -174,8 +174,9 @@ def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     most = max(least, default=None)
     if pure:
         return failed(
-            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of records share {shares.outcome}. An "
-            f"attacker who can place a record in one of them knows its outcome with that confidence.{rounded}",
+            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of {evidence.counted} share "
+            f"{shares.outcome}. An attacker who can place a record in one of them knows its outcome with that "
+            f"confidence.{rounded}",
             most,
         )
     if shares.unsettled:

@@ -20,7 +20,7 @@ __all__ = [
     "GROUPED",
     "MOST_COUNT",
     "NUMBER",
-    "PEOPLE",
+    "OCCURRENCES",
     "RECORDS",
     "SHARE",
     "VALUES",
@@ -88,7 +88,7 @@ class Unit:
     Attributes
     ----------
     name : str
-        ``records``, ``share``, ``bits``, ``values``, ``people`` or ``number``.
+        ``records``, ``share``, ``bits``, ``values``, ``occurrences`` or ``number``.
     show : callable
         Returns a figure as findings may hold it.
     """
@@ -97,14 +97,15 @@ class Unit:
     show: Callable[[Suppression, float], ShownCount | float]
 
 
-def _people(suppression: Suppression, value: float) -> ShownCount | float:
-    """Return a count of people, small or else rounded, so that no other count follows by subtraction."""
+def _rounded(suppression: Suppression, value: float) -> ShownCount | float:
+    """Return a count, small or else rounded, so that no other count follows by subtraction."""
     n = int(value)
     return Below(suppression.below) if 0 < n < suppression.below else suppression.rough(n)
 
 
 RECORDS = Unit("records", lambda suppression, value: suppression.count(int(value)))
-PEOPLE = Unit("people", _people)
+OCCURRENCES = Unit("occurrences", _rounded)
+"""Records or people of whom something is true."""
 SHARE = Unit("share", lambda suppression, value: suppression.share(value))
 BITS = Unit("bits", lambda suppression, value: round(value, 3))
 VALUES = Unit("values", lambda suppression, value: value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from glassine.attacks.labels import Occupants
 from glassine.auditing.criterion import PartFacts
 from glassine.auditing.findings import (
     Bound,
@@ -77,6 +78,7 @@ def describe_parts(
     suppression: Suppression,
     learned: Sequence[float] | None,
     sizes: Sequence[int | None],
+    people: Occupants | None = None,
     *,
     noisy: bool = False,
 ) -> tuple[Part, ...]:
@@ -93,7 +95,9 @@ def describe_parts(
     learned : sequence of float, optional
         Bits learned about each record of each part.
     sizes : sequence of int or None
-        Number of records of each part.
+        Number of records of each part; of people, where ``people`` is given.
+    people : Occupants, optional
+        The people in each part, by class.
     noisy : bool, default=False
         Whether the counts are noisy: then they say for certain neither a share nor a bit.
     """
@@ -102,6 +106,10 @@ def describe_parts(
     parts = []
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
         counts, bounds = cell.evidence.counts, None if noisy else cell.evidence.purity(n_classes)
+        if people is not None:
+            counted = counts is not None and bool(people.counts.any()) and bool(size)
+            counts = tuple(people.counts[i].tolist()) if counted else None
+            bounds = (float(people.purest[i]),) * 2 if counted else None
         bits = None if learned is None else learned[i]
         facts = PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits)
         impossible = bits is not None and math.isinf(bits)

@@ -21,6 +21,7 @@ from glassine.auditing.findings.disclosure import (
     TruthFinding,
 )
 from glassine.auditing.suppression import Suppression
+from glassine.data.table import Table
 
 __all__ = ["describe_disclosure"]
 
@@ -40,6 +41,7 @@ def describe_disclosure(
     truth: npt.ArrayLike | None = None,
     remedies: RemedyTable | None = None,
     frame: Any = None,
+    table: Table | None = None,
     detailed: bool = True,
 ) -> DisclosureFinding:
     """Return an estimate as a finding.
@@ -60,20 +62,24 @@ def describe_disclosure(
         What was tried against it.
     frame : data frame, optional
         The people, in the order of the quasi-identifiers: subgroups are those of the columns that the tree was given.
+        Of a table that knows its persons, these are counted.
+    table : Table, optional
+        The records, where they know their persons: these are counted.
     detailed : bool, default=True
         Whether what only the holder of the data is to see is a part of it.
     """
-    n, gained = disclosure.people.n_people, _gained(disclosure)
+    n, gained = disclosure.people.n_people if table is None else table.number, _gained(disclosure)
+    weights = np.ones(disclosure.people.n_people) if table is None else table.weights
     return DisclosureFinding(
         sensitive=sensitive,
         quasi_identifiers=quasi_identifiers,
-        n_people=suppression.count(n),
+        number=suppression.count(n),
         n_quasi_identifiers=suppression.count(len(disclosure.people.sizes)),
         n_classes=len(disclosure.classes),
         knowledge=disclosure.adversary.describe(),
         optimum="global" if disclosure.status == "optimal" else "local",
         gap=disclosure.gap,
-        learned_mean=suppression.nats(float(disclosure.people.sizes @ gained) / n),
+        learned_mean=suppression.nats(float(weights @ gained[disclosure.people.person]) / n),
         learned_most=suppression.nats(float(gained.max())),
         readers=tuple(
             ReaderFinding(
@@ -83,14 +89,14 @@ def describe_disclosure(
                 d_overall=None if reader.d_overall is None else suppression.nats(reader.d_overall),
                 guess_rate=None if reader.guess_rate is None else suppression.proportion(reader.guess_rate, n),
             )
-            for reader in disclosure.compare(truth)
+            for reader in disclosure.compare(truth, table)
         ),
-        exposed=tuple(sorted(row for row, _ in disclosure.most_exposed(MOST_EXPOSED))),
+        exposed=tuple(sorted(row for row, _ in disclosure.most_exposed(MOST_EXPOSED, table))),
         n_internal=disclosure.counts.internal,
         n_active=disclosure.counts.active,
         unused=disclosure.unused,
         notes=disclosure.notes,
-        details=_details(disclosure, suppression, truth, remedies, frame) if detailed else None,
+        details=_details(disclosure, suppression, truth, remedies, frame, table) if detailed else None,
     )
 
 
@@ -100,15 +106,16 @@ def _details(
     truth: npt.ArrayLike | None,
     remedies: RemedyTable | None,
     frame: Any,
+    table: Table | None,
 ) -> DisclosureDetails:
     """Return what only the holder of the data is to see."""
-    n, worst = disclosure.people.n_people, anonymity(disclosure).worst()
+    n, worst = disclosure.people.n_people if table is None else table.number, anonymity(disclosure).worst()
     return DisclosureDetails(
         n_leaves=len(disclosure.people.leaf_nodes),
-        truth=None if truth is None else _truth(disclosure, truth, suppression),
+        truth=None if truth is None else _truth(disclosure, truth, suppression, table),
         exposed=tuple(
             ExposedPerson(row=row, probability=_certainty(probability, suppression))
-            for row, probability in disclosure.most_exposed(MOST_EXPOSED)
+            for row, probability in disclosure.most_exposed(MOST_EXPOSED, table)
         ),
         k=suppression.count(int(worst["k"])),
         distinct_l=worst["distinct_l"],
@@ -128,7 +135,7 @@ def _details(
 def _subgroups(
     disclosure: Disclosure, frame: Any, truth: npt.ArrayLike | None, suppression: Suppression
 ) -> tuple[SubgroupFinding, ...]:
-    """Return the most exposed subgroups and the least exposed one, those too small to be suppression left out."""
+    """Return the most exposed subgroups and the least exposed one, those too small to be shown left out."""
     groups = [
         group
         for group in disclosure.by_subgroup(frame, list(disclosure.people.columns), truth)
@@ -165,15 +172,16 @@ def _gained(disclosure: Disclosure) -> npt.NDArray[np.float64]:
     return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))
 
 
-def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression) -> TruthFinding:
+def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression, table: Table | None) -> TruthFinding:
     distances = disclosure.d_individual(truth)
+    whose = np.arange(len(distances)) if table is None else table.whose
     lower, median, upper = (suppression.nats(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
     return TruthFinding(
         mean=suppression.nats(float(distances.mean())),
         lower=lower,
         median=median,
         upper=upper,
-        disclosed=suppression.rough(int((distances < DISCLOSED).sum())),
+        disclosed=suppression.rough(len(np.unique(whose[distances < DISCLOSED]))),
     )
 
 

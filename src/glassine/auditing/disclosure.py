@@ -15,7 +15,7 @@ from glassine.auditing.findings import NO_SENSITIVE, DisclosureFinding
 from glassine.auditing.inputs import DisclosureSettings
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import columns as read_columns
-from glassine.data.table import as_table
+from glassine.data.table import Table, as_table
 from glassine.domain import Category, Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import (
@@ -119,6 +119,8 @@ class Inferred:
         Why the internal nodes were not used; empty if they were.
     doubt : str
         Why a reader may learn more than was measured; empty if nothing says so.
+    table : Table
+        The records, n of them.
     remedies : RemedyTable or None
         What was tried against it.
     frame : data frame, shape (n, d), or None
@@ -136,11 +138,12 @@ class Inferred:
     remedies: RemedyTable | None = None
     frame: Any = None
     detailed: bool = False
+    table: Table | None = None
 
     @property
     def n_certain(self) -> int:
-        """People of whose value the reader is certain."""
-        return self.estimate.compare()[-1].certain
+        """People, or records, of whose value the reader is certain."""
+        return self.estimate.compare(table=self.table)[-1].certain
 
 
 def hide_inferred(inferred: Inferred, suppression: Suppression) -> DisclosureFinding:
@@ -153,6 +156,7 @@ def hide_inferred(inferred: Inferred, suppression: Suppression) -> DisclosureFin
         suppression,
         quasi_identifiers=inferred.quasi_identifiers,
         truth=inferred.truth,
+        table=inferred.table,
         remedies=inferred.remedies,
         frame=inferred.frame,
         detailed=inferred.detailed,
@@ -161,7 +165,7 @@ def hide_inferred(inferred: Inferred, suppression: Suppression) -> DisclosureFin
 
 def expose(
     question: Question,
-    frame: Any,
+    table: Table | None,
     columns: Mapping[str, npt.NDArray[Any]] | None,
     *,
     hindrance: str = "",
@@ -172,7 +176,7 @@ def expose(
     ----------
     question : Question
         What is asked.
-    frame : data frame, shape (n, at least the tested attributes), optional
+    table : Table, n records with at least the tested attributes, optional
         The training records.
     columns : mapping of str to ndarray, shape (n,), optional
         The same, column by column.
@@ -186,7 +190,13 @@ def expose(
     """
     names = _quasi(question, columns)
     reason = _reason(question, columns, names) or hindrance
-    if reason or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
+    if (
+        reason
+        or table is None
+        or columns is None
+        or question.sensitive is None
+        or not isinstance(question.model, DecisionTree)
+    ):
         return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
     from glassine.attacks.disclosure.predictions import not_predicted
@@ -197,7 +207,7 @@ def expose(
     )
     if reason:
         return NotApplicable(reason)
-    estimate, unused, doubt = _estimate(question, question.model, as_table(frame).restrict(names), truth)
+    estimate, unused, doubt = _estimate(question, question.model, table.restrict(names), truth)
     if not isinstance(estimate, Measured):
         return estimate
     return Measured(
@@ -208,6 +218,7 @@ def expose(
             truth=truth,
             unused=unused,
             doubt=doubt,
+            table=table,
         )
     )
 

@@ -174,17 +174,17 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certain:
-    """People whose sensitive value an attacker can infer with practical certainty.
+    """People, or records, whose sensitive value an attacker can infer with practical certainty.
 
     Attributes
     ----------
-    n_people : int
+    number : int
         How many.
     unsettled : str
         Why an attacker may learn more than was measured; empty if nothing says so.
     """
 
-    n_people: int
+    number: int
     unsettled: str = ""
 
 
@@ -216,6 +216,8 @@ class Evidence:
         Why the data that were given are not the training records; empty if nothing says so.
     has_domain, domain_inferred : bool
         Whether a domain was given, and whether a part of it was inferred from data.
+    people : bool
+        Whether persons were stated, so that people were counted in place of records.
     """
 
     kind: Kind
@@ -231,6 +233,12 @@ class Evidence:
     mismatch: str = ""
     has_domain: bool = True
     domain_inferred: bool = False
+    people: bool = False
+
+    @property
+    def counted(self) -> str:
+        """What was counted: records, or people where persons were stated."""
+        return "people" if self.people else "records"
 
     @property
     def covered(self) -> bool:

@@ -10,7 +10,7 @@ from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import NO_HOLDOUT, GuaranteeFinding, ModelSummary
-from glassine.auditing.inputs import AuditInputs, on_shared
+from glassine.auditing.inputs import AuditInputs, on_shared, people_hint
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
@@ -76,11 +76,14 @@ class ForestSubject(Subject):
         membership = raw.get("membership")
         if isinstance(membership, Measured):
             membership = Measured(describe_membership(membership.value, suppression))
-        return Evidence(kind="tree", membership=membership)
+        return Evidence(kind="tree", membership=membership, people=self.inputs.counts_people)
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return that nothing else was measured."""
-        return ("Of a forest, an audit measures membership alone. Its trees can be audited one by one.",)
+        return (
+            "Of a forest, an audit measures membership alone. Its trees can be audited one by one.",
+            *people_hint(self.inputs),
+        )
 
 
 def forest_subject(forest: Any, inputs: AuditInputs, policy: Policy) -> ForestSubject:

@@ -13,7 +13,7 @@ from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
-from glassine.auditing.release_inputs import Leaves, ReleaseInputs
+from glassine.auditing.release_inputs import Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category
@@ -58,9 +58,7 @@ def _float(columns: Columns, name: str) -> npt.NDArray[np.float64]:
 
 def sizes_of(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.int64] | None:
     """Return the people of each group, if they are known or published."""
-    if leaves is None:
-        return None
-    return np.bincount(leaves.group, weights=leaves.sizes, minlength=inputs.release.n_groups).astype(np.int64)
+    return None if leaves is None else leaves.groups
 
 
 def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppression) -> Outcome[GroupsFinding]:
@@ -76,7 +74,7 @@ def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppres
         distinct = suppression.count(int(np.unique(pairs, return_counts=True)[1].min()))
     return Measured(
         GroupsFinding(
-            n_people=suppression.count(int(sizes.sum())),
+            number=suppression.count(leaves.number),
             smallest=suppression.count(int(occupied.min())),
             largest=suppression.count(int(occupied.max())),
             n_empty=int((sizes == 0).sum()),
@@ -104,9 +102,11 @@ def edges_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def diversity_of(
-    name: str, groups: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], suppression: Suppression
+    name: str, groups: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], people: Side, suppression: Suppression
 ) -> DiversityFinding:
     """Return l-diversity and t-closeness of the groups in one attribute.
+
+    Of people, one with records of several classes counts for each of them.
 
     References
     ----------
@@ -115,25 +115,25 @@ def diversity_of(
     """
     _, own = np.unique(groups, return_inverse=True)
     _, classes = np.unique(codes, return_inverse=True)
-    table = np.zeros((int(own.max()) + 1, int(classes.max()) + 1))
-    np.add.at(table, (own, classes), 1)
-    sizes = table.sum(axis=1)
-    shares = table / sizes[:, None]
+    shape = (int(own.max()) + 1, int(classes.max()) + 1)
+    table = people.counts(own * shape[1] + classes, shape[0] * shape[1]).reshape(shape).astype(float)
+    sizes = people.counts(own, shape[0])
+    shares = table / table.sum(axis=1, keepdims=True)
     # A class that a group lacks adds 0; the logarithm of 1 in its place keeps it so.
     entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
     # Half the summed differences is the earth mover's distance between classes that are equally far apart.
     away = np.abs(shares - table.sum(axis=0) / table.sum()).sum(axis=1) / 2
     single = (table > 0).sum(axis=1) == 1
-    n = int(sizes.sum())
+    n = people.number
     return DiversityFinding(
         attribute=name,
         n_classes=table.shape[1],
         distinct_l=int((table > 0).sum(axis=1).min()),
         entropy_l=round(math.exp(float(entropy.min())), 2 if suppression.below else 15) + 0.0,
-        alpha=suppression.share(float(shares.max())),
+        alpha=suppression.share(float((table / sizes[:, None]).max())),
         t=suppression.proportion(float(away.max()), n),
         n_one_class=int(single.sum()),
-        share_one_class=suppression.proportion(float(sizes[single].sum() / n), n),
+        share_one_class=suppression.proportion(float(people.counts(np.where(single[own], 0, -1), 1)[0] / n), n),
     )
 
 
@@ -143,7 +143,7 @@ def leaves_of(
     """Return how many people stand behind each leaf."""
     if leaves is None or not leaves.sizes.any():
         return NotApplicable(inputs.lacking or "nobody is behind the release.")
-    n = int(leaves.sizes.sum())
+    n = leaves.number
     occupied = leaves.sizes[leaves.sizes > 0]
     alone = int((occupied == 1).sum())
     rows: Sequence[int] = ()
@@ -153,7 +153,13 @@ def leaves_of(
     if leaves.counts is not None:
         counts = leaves.counts[leaves.sizes > 0]
         purest = suppression.share(float((counts.max(axis=1) / occupied).max()))
-        certain = suppression.proportion(float(occupied[counts.max(axis=1) == occupied].sum() / n), n)
+        single = (counts.max(axis=1) == occupied) & ((counts > 0).sum(axis=1) == 1)
+        n_certain = int(occupied[single].sum())
+        if leaves.of_record is not None and inputs.people is not None:
+            pure = np.zeros(len(leaves.sizes), dtype=bool)
+            pure[leaves.sizes > 0] = single
+            n_certain = int(inputs.people.counts(np.where(pure[leaves.of_record], 0, -1), 1)[0])
+        certain = suppression.proportion(n_certain / n, n)
     return Measured(
         LeavesFinding(
             n_held=len(occupied),

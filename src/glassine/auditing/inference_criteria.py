@@ -11,7 +11,7 @@ from glassine.auditing.criterion import (
     GROUPED,
     MOST_COUNT,
     NUMBER,
-    PEOPLE,
+    OCCURRENCES,
     VALUES,
     WHOLE,
     Criterion,
@@ -244,27 +244,29 @@ LARGEST_ADVANTAGE: Criterion[float, Any] = Criterion(
 
 
 def _judge_certain(limit: int, certain: Certain, evidence: Evidence) -> Ruling:
-    """Judge how many people's sensitive value can be inferred; nothing passes where more may be learned."""
-    if certain.n_people > limit:
+    """Judge of how many the sensitive value can be inferred; nothing passes where more may be learned."""
+    if certain.number > limit:
         return failed(
-            "An attacker who knows everyone's quasi-identifiers can infer the sensitive value of too many people.",
-            certain.n_people,
+            f"An attacker who knows everyone's quasi-identifiers can infer the sensitive value of too many "
+            f"{evidence.counted}.",
+            certain.number,
         )
     if certain.unsettled:
-        return unknown(f"An attacker may learn more than was measured: {certain.unsettled}", certain.n_people)
+        return unknown(f"An attacker may learn more than was measured: {certain.unsettled}", certain.number)
     return passed(
-        "By the estimate, an attacker can infer the sensitive value of no more people than allowed.", certain.n_people
+        f"By the estimate, an attacker can infer the sensitive value of no more {evidence.counted} than allowed.",
+        certain.number,
     )
 
 
 MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     name="most_certain",
-    limit=Limit(unit=PEOPLE, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=Limit(unit=OCCURRENCES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Sensitive values that can be inferred",
-        measures="Largest number of people whose sensitive value an attacker who knows their quasi-identifiers can "
-        "infer with probability 0.99 or more. Needs the training records and the name of the sensitive attribute; off "
-        "unless it is set.",
+        measures="Largest number of records, or of people where persons are stated, whose sensitive value an attacker "
+        "who knows their quasi-identifiers can infer with probability 0.99 or more. Needs the training records and the "
+        "name of the sensitive attribute; off unless it is set.",
         unmeasured="What is revealed about the sensitive attribute was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.certain,

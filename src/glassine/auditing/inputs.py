@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import columns as read_columns
-from glassine.data.inference import eager, infer_domain, violations
+from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
+from glassine.data.lazy import is_lazy
+from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
@@ -32,7 +33,12 @@ __all__ = [
     "inferred_domain",
     "on_shared",
     "outside_domain",
+    "people_hint",
 ]
+
+
+MOST_HINTS = 3
+"""Columns that look like identifiers of which a note is made."""
 
 
 def _silent(stage: str) -> None:
@@ -128,6 +134,16 @@ class AuditInputs:
     progress: Callable[[str], None] = field(default=_silent)
 
     @property
+    def counts_people(self) -> bool:
+        """Whether persons are stated, so that people are counted; else records are."""
+        return any(isinstance(given, Table) and given.persons is not None for given in (self.data, self.holdout))
+
+    @cached_property
+    def table(self) -> Table | None:
+        """The training records, opened once; None where there are none."""
+        return None if self.data is None else as_table(self.data)
+
+    @property
     def lacks_labels(self) -> bool:
         """Whether the people of an attack on the sensitive attribute may lack it, because the target names it."""
         return self.disclosure is not None and self.target is not None and self.target == self.sensitive
@@ -144,7 +160,7 @@ class AuditInputs:
     @cached_property
     def columns(self) -> dict[str, npt.NDArray[Any]] | None:
         """The training records as columns, shape (n,) each."""
-        return None if self.data is None else read_columns(self.data)
+        return None if self.table is None else self.table.arrays
 
 
 def inferred_domain(
@@ -175,6 +191,21 @@ def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.
             f"the sensitive attribute {name!r} is neither in the domain nor a column of the data.",
             remedy="Check its name.",
         )
+
+
+def people_hint(inputs: AuditInputs) -> list[str]:
+    """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
+    if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
+        return []
+    # A public declaration says what a column is; the name of an identifier says more.
+    public = {name for name in inputs.domain or () if not inputs.domain[name].inferred} if inputs.domain else set()
+    names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
+    names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
+    return [
+        f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
+        f"counted here. Pass `persons={name!r}` to count people."
+        for name in names[:MOST_HINTS]
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,13 +276,15 @@ def compare(
     )
 
 
-def on_shared(data: Any, holdout: Any, names: Sequence[str]) -> tuple[Any, Any]:
-    """Return both frames with those of the named columns that both have: identifiers say nothing of membership."""
-    frames = [eager(frame) for frame in (data, holdout)]
-    kept = [name for name in names if all(name in frame.columns for frame in frames)]
+def on_shared(data: Any, holdout: Any, names: Sequence[str]) -> tuple[Table, Table]:
+    """Return both tables with those of the named columns that both have: identifiers say nothing of membership."""
+    tables = [as_table(frame) for frame in (data, holdout)]
+    if not all(map(len, tables)):
+        raise InvalidDataError(NO_RECORDS)
+    kept = [name for name in names if all(name in table.names for table in tables)]
     if names[-1] not in kept:
         raise InvalidDataError(
             f"the target {names[-1]!r} must be a column of the data and of the holdout.", remedy="Add it."
         )
-    members, others = (frame.select(kept).to_native() for frame in frames)
+    members, others = (table.restrict(kept) for table in tables)
     return members, others

@@ -15,7 +15,7 @@ from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
     from glassine.attacks.bins import BinLeakage
-    from glassine.attacks.labels import LabelDisclosure
+    from glassine.attacks.labels import LabelDisclosure, Occupants
     from glassine.attacks.reconstruction.joint_result import JointReconstruction
     from glassine.attacks.values import ValueLeakage
     from glassine.auditing.additive_regions import RegionBits
@@ -59,11 +59,15 @@ def sizes_of_cells(model: DecisionTree | RuleList, sizes: Sequence[int | None], 
 
 
 def shares_of_cells(
-    model: DecisionTree | RuleList, labels: Outcome[LabelDisclosure], noise: str | None
+    model: DecisionTree | RuleList,
+    labels: Outcome[LabelDisclosure],
+    noise: str | None,
+    people: Occupants | None = None,
 ) -> Fact[Shares]:
     """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen.
 
-    ``noise`` says why they measure nothing, where the counts are noisy.
+    ``noise`` says why they measure nothing, where the counts are noisy. ``people`` are those in each leaf or rule:
+    where its counts are published, the share is that of the people with a record of the class there.
     """
     if noise is not None:
         return NotApplicable(noise)
@@ -77,6 +81,12 @@ def shares_of_cells(
     if model.classes is None:  # Of numbers only a part of one single value has a share: 1.
         bounds = [pair for pair in bounds if pair is not None and pair[0] == 1]
     weighted = any(evidence.weighted for evidence in evidences)
+    if people is not None and model.classes is not None and any(pair is not None for pair in bounds):
+        if not people.counts.any():
+            return labels if isinstance(labels, NotApplicable) else NotApplicable(EMPTY_MODEL)
+        held_by = zip(model.cells, people.purest.tolist(), people.sizes.tolist(), strict=True)
+        own = tuple((share, share) for cell, share, size in held_by if size and cell.evidence.shares(n_classes))
+        bounds, weighted = [*own, *(pair for pair in bounds if pair is None)], False
     if not weighted and all(pair is None for pair in bounds):
         reason = labels.reason if isinstance(labels, NotApplicable | Failed) else "there is none."
         return Inapplicable(f"No share of an outcome is published: {reason}")
@@ -132,13 +142,13 @@ def thresholds_of_values(policy: Policy, values: ValueLeakage, inferred: Sequenc
 
 def sizes_of_bins(leakage: BinLeakage, histograms: Sequence[float], mismatch: str) -> Fact[Sizes]:
     """Return the records of bins, and those of the bars of histograms that are published beside the model."""
-    sizes = tuple(size for entry in leakage.terms for size in entry.sizes or () if size)
+    sizes = tuple(size for entry in leakage.terms for size in entry.counts or () if size)
     bars = tuple(int(size) for size in histograms if size > 0)
     parts = [Parts("bin", "bins", sizes)]
     if bars:
         parts.append(Parts("bar of the published histograms", "bars of the published histograms", bars))
     unsettled = mismatch
-    if any(entry.sizes is None for entry in leakage.terms):
+    if any(entry.counts is None for entry in leakage.terms):
         unsettled = "The model does not publish exactly how many records its bins hold. Pass the training data."
     if not leakage.terms and not bars:
         return Inapplicable("The model has no bins.")

@@ -15,12 +15,13 @@ from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
 from glassine.auditing.suppression import Suppression
+from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.transform import with_sizes
 
-__all__ = ["align", "counted_model", "exposed_rows", "grouping", "hide_subgroups", "rebuilt", "subgroups"]
+__all__ = ["align", "counted_model", "curve_of", "exposed_rows", "grouping", "hide_subgroups", "rebuilt", "subgroups"]
 
 MOST_EXPOSED = 10
 MOST_SUBGROUP_VALUES = 10
@@ -84,13 +85,29 @@ def counted_model(
     return model if exact or not counted or len(counts) < len(sizes) else with_sizes(model, counts)
 
 
-def subgroups(dataset: ProbabilisticDataset, frame: Any, names: list[str]) -> Outcome[tuple[SubgroupLeakage, ...]]:
+def curve_of(bits: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
+    """Return the exposure curve of people: against their share, the most exposed first, the bits about each.
+
+    Parameters
+    ----------
+    bits : ndarray of float, shape (people,)
+        Bits about the most exposed record of each.
+    """
+    values, counts = np.unique(bits, return_counts=True)
+    shares = np.cumsum(counts[::-1]) / len(bits)
+    return tuple(zip(shares.tolist(), values[::-1].tolist(), strict=True))
+
+
+def subgroups(
+    dataset: ProbabilisticDataset, frame: Table | None, names: list[str]
+) -> Outcome[tuple[SubgroupLeakage, ...]]:
     """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
     groups: list[SubgroupLeakage] = []
     if not dataset.model.counts_are_exact:
         return NotApplicable(ROUNDED)
     try:
-        groups += dataset.by_label(domain_aware=True)
+        # The model counts records of each class; people are counted in the column of the target.
+        groups += [] if frame is not None and frame.persons is not None else dataset.by_label(domain_aware=True)
     except (UndefinedMeasureError, CountingLimitError) as error:
         if frame is None:
             return NotApplicable(error.text)
@@ -129,18 +146,30 @@ def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str,
 
 
 def exposed_rows(
-    rows: npt.NDArray[np.intp] | None, learned: Sequence[float] | None, noise: str | None
+    table: Table | None, rows: npt.NDArray[np.intp] | None, learned: Sequence[float] | None, noise: str | None
 ) -> Outcome[tuple[int, ...]]:
-    """Return the rows about which most bits are learned."""
-    if rows is None:
+    """Return the rows about which most bits are learned; of each person one.
+
+    Parameters
+    ----------
+    table : Table or None
+        The training records, n of them.
+    rows : ndarray of int, shape (n,), or None
+        The leaf or rule of each.
+    learned : sequence of float or None
+        Bits learned about each record of each part.
+    noise : str or None
+        Why the counts measure nothing, if they are noisy.
+    """
+    if rows is None or table is None:
         return NotApplicable("no data were given, so there are no rows to name.")
     if noise is not None:
         return NotApplicable(noise)
     if learned is None:
         return NotApplicable("reconstruction was not measured.")
     bits = np.array(learned)[rows]
-    sizes = np.bincount(rows, minlength=len(learned))[rows]
-    order = np.lexsort((np.arange(len(bits)), sizes, -bits))
+    sizes = table.counts(rows, len(learned))[rows]
+    order = table.first_of_each(np.lexsort((np.arange(len(bits)), sizes, -bits)))
     # by number: the order of exposure would tell where one part ends, hence its size
     return Measured(tuple(sorted(int(row) for row in order[:MOST_EXPOSED])))
 

@@ -38,6 +38,7 @@ from glassine.auditing.release_facts import claimed, evidence_of_release, guaran
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
+from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
@@ -93,6 +94,12 @@ class ReleaseSubject(Subject):
         name, people = self.inputs.sensitive, self.records.people
         return None if name is None or people is None else coded(people.columns, name)
 
+    @property
+    def counts_people(self) -> bool:
+        """Whether it is stated whose the records behind the release are, so that people are counted."""
+        people = self.records.people
+        return people is not None and people.persons is not None
+
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
         names = self.records.release.domain.names
@@ -112,6 +119,14 @@ class ReleaseSubject(Subject):
             )
         else:
             records = inputs_of_fit(self.published, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y)
+        people, others = records.people, records.others
+        if people is not None and others is not None:
+            if (people.persons is None) != (others.persons is None):
+                raise InvalidParameterError(
+                    f"{parameter('persons')} are stated of the records behind the release or of the holdout alone.",
+                    remedy="State both.",
+                )
+            refuse_shared(people.persons, others.persons)
         return replace(self, inputs=inputs, records=records)
 
     def has_records(self, inputs: AuditInputs) -> bool:
@@ -166,6 +181,7 @@ class ReleaseSubject(Subject):
             thresholds=whole.thresholds if "thresholds" in raw else None,
             membership=whole.membership if "membership" in raw else None,
             certain=whole.certain if "guesses" in raw else None,
+            people=self.counts_people,
         )
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
@@ -211,9 +227,9 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
         labels = records.people.labels(kind)
         if labels is not None:
             labelled = np.unique(np.array([repr(value) for value in labels.tolist()]), return_inverse=True)[1]
-            out.append(diversity_of(kind, records.groups, labelled, subject.suppression))
+            out.append(diversity_of(kind, records.groups, labelled, records.people, subject.suppression))
     if sensitive is not None and codes is not None:
-        out.append(diversity_of(sensitive, records.groups, codes, subject.suppression))
+        out.append(diversity_of(sensitive, records.groups, codes, records.people, subject.suppression))
     if not out:
         return NotApplicable(
             f"neither labels nor a sensitive attribute are given (`{parameter('target=')}`, "
@@ -231,21 +247,21 @@ ReleaseSubject.measurements = (
     Measurement[ReleaseSubject, GroupsFinding](
         name="groups",
         title="Groups",
-        question="How many people are behind each representative?",
+        question="How small are the groups behind representatives?",
         finding=GroupsFinding,
         run=lambda subject: groups_of(subject.records, subject.leaves, subject.suppression),
     ),
     Measurement[ReleaseSubject, LeavesFinding](
         name="leaves",
         title="Leaves",
-        question="How many people are behind each leaf, and who is alone in one?",
+        question="How small are leaves, and who is alone in one?",
         finding=LeavesFinding,
         run=_leaves,
     ),
     Measurement[ReleaseSubject, tuple[DiversityFinding, ...]](
         name="diversity",
         title="Diversity",
-        question="Do the people of a group share a label or a sensitive value?",
+        question="Do all of a group share a label or a sensitive value?",
         finding=tuple[DiversityFinding, ...],
         run=_diversity,
     ),

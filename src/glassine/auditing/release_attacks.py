@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
+from glassine.attacks.membership.outputs import Records
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.auditing.findings import GapFinding, GuessFinding, TogetherFinding
 from glassine.auditing.group_privacy import coded, edges_of, native_of
-from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs
+from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
@@ -108,12 +109,16 @@ def midpoints_of(
     closest = np.concatenate([inputs.release.closest(side, REACH) for side in sides])
     candidates = _stacked([native_of(side) for side in sides])
     members = np.arange(len(closest)) < inputs.people.columns.n_records
+    persons = inputs.people.persons
+    if persons is not None and inputs.others is not None and inputs.others.persons is not None:
+        persons = persons.join(inputs.others.persons)
+    stacked = Records(candidates, np.zeros(len(closest)), persons)
     order = np.argsort(closest, axis=None, kind="stable")
     bounds = np.searchsorted(closest.ravel()[order], np.arange(inputs.release.n_groups + 1))
     reach = [order[bounds[i] : bounds[i + 1]] // closest.shape[1] for i in range(inputs.release.n_groups)]
     # What a tree says of its making is no secret; an attacker reads its thresholds all the same.
     bare = [dataclasses.replace(tree, guarantee=None) for tree in inputs.release.trees]
-    return midpoint_attack(bare, candidates, truth=members, reach=reach, random_state=random_state)
+    return midpoint_attack(bare, stacked, truth=members, reach=reach, random_state=random_state)
 
 
 def _stacked(parts: Sequence[Any]) -> Any:
@@ -138,8 +143,8 @@ def _gap(inputs: ReleaseInputs, kind: str) -> GapFinding:
         if inside is None or outside is None:
             outcome = NotApplicable(f"the {kind} are not known on both sides.")
         else:
-            sides = (native_of(inputs.people.columns), inside, native_of(inputs.others.columns), outside)
-            outcome = _tried(partial(gap_attack, PublishedAnswers(inputs.release), *sides))
+            sides = ((inputs.people, inside), (inputs.others, outside))
+            outcome = _tried(lambda: gap_attack(PublishedAnswers(inputs.release), *_both(*sides)))
     if not isinstance(outcome, Measured):
         return GapFinding(labels=kind, advantage=None, low=None, high=None, reason=outcome.reason)
     advantage = outcome.value.advantage
@@ -171,17 +176,28 @@ def membership_of(
         inside, outside = people.labels(kind), others.labels(kind)
         if inside is None or outside is None:
             continue
-        data = (native_of(people.columns), inside, native_of(others.columns), outside)
-        attacks = _tried(partial(_suite, inputs.release, data, random_state))
+        attacks = _tried(partial(_suite, inputs.release, (people, inside), (others, outside), random_state))
         if not isinstance(attacks, Measured):
             return attacks
         return Measured(dataclasses.replace(attacks.value, midpoint=midpoints))
     return NotApplicable(NO_LABELS)
 
 
+def _both(
+    people: tuple[Side, npt.NDArray[Any]], others: tuple[Side, npt.NDArray[Any]]
+) -> tuple[Records, None, Records, None]:
+    """Return members and others with labels, as attacks take them; raises InvalidDataError where a label is missing."""
+    members, outside = (side.records(native_of(side.columns), labels) for side, labels in (people, others))
+    return members, None, outside, None
+
+
 def _suite(
-    release: SurrogateRelease, data: tuple[Any, ...], random_state: int | np.random.Generator | None
+    release: SurrogateRelease,
+    people: tuple[Side, npt.NDArray[Any]],
+    others: tuple[Side, npt.NDArray[Any]],
+    random_state: int | np.random.Generator | None,
 ) -> Outcome[MembershipAttacks]:
+    data = _both(people, others)
     # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
     one = np.zeros((1, 1))
     return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))
@@ -249,20 +265,23 @@ def _guessed_labels(inputs: ReleaseInputs, kind: str, suppression: Suppression) 
     classes = np.empty(len(release.classes), dtype=object)
     classes[:] = release.classes
 
-    def right(columns: Columns, own: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
-        return float((classes[release.decisions(columns, own)[:, 0]] == truth).mean())
+    def right(side: Side, own: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
+        return side.mean(classes[release.decisions(side.columns, own)[:, 0]] == truth)
 
-    n = len(labels)
+    n = people.number
     others, outside = None, None if inputs.others is None else inputs.others.labels(kind)
     if inputs.others is not None and outside is not None:
-        others = right(inputs.others.columns, release.closest(inputs.others.columns, 1), outside)
-    _, counts = np.unique(np.array([repr(value) for value in labels.tolist()]), return_counts=True)
+        others = right(inputs.others, release.closest(inputs.others.columns, 1), outside)
+    coded_labels = np.unique(np.array([repr(value) for value in labels.tolist()]), return_inverse=True)[1]
+    commonest = max(people.mean(coded_labels == code) for code in range(int(coded_labels.max()) + 1))
     return GuessFinding(
         attribute=kind,
-        base_rate=suppression.proportion(float(counts.max() / n), n),
-        closest=suppression.proportion(right(people.columns, release.closest(people.columns, 1), labels), n),
-        group_known=suppression.proportion(right(people.columns, groups[:, None].astype(np.intp), labels), n),
-        others=None if others is None or outside is None else suppression.proportion(others, len(outside)),
+        base_rate=suppression.proportion(commonest, n),
+        closest=suppression.proportion(right(people, release.closest(people.columns, 1), labels), n),
+        group_known=suppression.proportion(right(people, groups[:, None].astype(np.intp), labels), n),
+        others=None
+        if others is None or inputs.others is None
+        else suppression.proportion(others, inputs.others.number),
     )
 
 
@@ -286,19 +305,19 @@ def _guessed_attribute(inputs: ReleaseInputs, name: str, suppression: Suppressio
     guess = np.array([_code(release, name, value) for value in values])
     if cuts is not None:
         guess = np.where(np.isnan(guess), -1.0, np.searchsorted(cuts, guess, side="left"))
-    n, others = len(groups), inputs.others
+    n, others = people.number, inputs.others
     outside = None
     if others is not None:
         right = guess[_closest_without(release, others.columns, place)] == classed(others.columns)
-        outside = suppression.proportion(float(right.mean()), len(right))
+        outside = suppression.proportion(others.mean(right), others.number)
     truth = classed(people.columns)
     return GuessFinding(
         attribute=name,
-        base_rate=suppression.proportion(float(np.bincount(codes).max() / n), n),
+        base_rate=suppression.proportion(max(people.mean(codes == code) for code in np.unique(codes).tolist()), n),
         closest=suppression.proportion(
-            float((guess[_closest_without(release, people.columns, place)] == truth).mean()), n
+            people.mean(guess[_closest_without(release, people.columns, place)] == truth), n
         ),
-        group_known=suppression.proportion(float((guess[groups] == truth).mean()), n),
+        group_known=suppression.proportion(people.mean(guess[groups] == truth), n),
         others=outside,
     )
 

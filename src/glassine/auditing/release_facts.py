@@ -139,8 +139,10 @@ def _bits(together: Outcome[TogetherFinding]) -> Fact[Bits]:
 
 
 def _certain(inputs: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact[Certain]:
-    """Return the people whose group has one sensitive value."""
+    """Return the people, or records, whose group has one sensitive value."""
     if inputs.groups is None or codes is None:
         return NotApplicable(inputs.lacking or "no sensitive attribute was named.")
-    own = [codes[inputs.groups == group] for group in np.unique(inputs.groups)]
-    return Measured(Certain(n_people=sum(len(values) for values in own if len(np.unique(values)) == 1)))
+    if inputs.people is None:
+        return NotApplicable(inputs.lacking)
+    single = np.array([len(np.unique(codes[inputs.groups == g])) == 1 for g in range(inputs.release.n_groups)])
+    return Measured(Certain(number=int(inputs.people.counts(np.where(single[inputs.groups], 0, -1), 1)[0])))

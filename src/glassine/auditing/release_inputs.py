@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.membership.outputs import Records
 from glassine.data.conform import Columns
+from glassine.data.persons import Persons
+from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance
-from glassine.surrogates.fitting import check_words, group_records, label_array, places_of, representatives_of
+from glassine.surrogates.fitting import (
+    check_words,
+    group_records,
+    joined_groups,
+    label_array,
+    places_of,
+    representatives_of,
+)
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
@@ -47,11 +57,32 @@ class Side:
         The records, n of them.
     truth, decisions : ndarray, shape (n,), or None
         Their true labels, and what the black box says of them.
+    persons : Persons or None
+        Whose they are, where that is stated: then people are counted.
     """
 
     columns: Columns
     truth: Labels = None
     decisions: Labels = None
+    persons: Persons | None = None
+
+    @property
+    def number(self) -> int:
+        """How many people there are, or records where no persons are stated."""
+        return self.columns.n_records if self.persons is None else self.persons.number
+
+    def counts(self, by: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int64]:
+        """Return how many people, or records, lie in each of n parts; ``by`` has shape (n_records,), -1 for none."""
+        return np.bincount(by[by >= 0], minlength=n) if self.persons is None else self.persons.counts(by, n)
+
+    def mean(self, values: npt.NDArray[Any]) -> float:
+        """Return the mean over the people, or records, of what the records of one are on average."""
+        values = np.asarray(values, dtype=float)
+        return float((values if self.persons is None else self.persons.mean(values)).mean())
+
+    def records(self, native: Any, labels: npt.NDArray[Any]) -> Records:
+        """Return the records as attacks read them."""
+        return replace(Records.read(native, labels, "records"), persons=self.persons)
 
     def labels(self, kind: str) -> Labels:
         """Return the labels of a kind."""
@@ -67,13 +98,17 @@ class Leaves:
     group, cell : ndarray of int, shape (m,)
         Tree of each leaf, and its place in the tree.
     sizes : ndarray of int, shape (m,)
-        People.
+        People where persons are stated, else records.
     counts : ndarray of int, shape (m, n_classes), or None
-        People of each label of the trees.
+        The same of each label of the trees.
     of_record : ndarray of int, shape (n,), or None
-        Leaf of each person; None where sizes are published and the people not known.
+        Leaf of each record; None where sizes are published and the records not known.
     origin : str
         ``published`` or ``counted``.
+    groups : ndarray of int, shape (n_groups,)
+        People, or records, of each group.
+    number : int
+        How many there are in all.
     """
 
     group: npt.NDArray[np.intp]
@@ -82,6 +117,8 @@ class Leaves:
     counts: npt.NDArray[np.int64] | None
     of_record: npt.NDArray[np.intp] | None
     origin: str
+    groups: npt.NDArray[np.int64]
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -143,8 +180,16 @@ class ReleaseInputs:
             counts = self._published()
             if counts is None:
                 return None
+            held = counts.sum(axis=1)
             return Leaves(
-                group=group, cell=cell, sizes=counts.sum(axis=1), counts=counts, of_record=None, origin="published"
+                group=group,
+                cell=cell,
+                sizes=held,
+                counts=counts,
+                of_record=None,
+                origin="published",
+                groups=np.bincount(group, weights=held, minlength=self.release.n_groups).astype(np.int64),
+                number=int(held.sum()),
             )
         of_record = np.empty(len(self.groups), dtype=np.intp)
         for index, tree in enumerate(self.release.trees):
@@ -153,11 +198,18 @@ class ReleaseInputs:
         targets, n_classes = self.targets(), len(self.release.classes)
         table = None
         if targets is not None:
-            table = np.zeros((len(group), n_classes), dtype=np.int64)
-            held_names = targets >= 0
-            np.add.at(table, (of_record[held_names], targets[held_names]), 1)
-        n_behind = np.bincount(of_record, minlength=len(group))
-        return Leaves(group=group, cell=cell, sizes=n_behind, counts=table, of_record=of_record, origin="counted")
+            places = np.where(targets >= 0, of_record * n_classes + targets, -1)
+            table = self.people.counts(places, len(group) * n_classes).reshape(len(group), n_classes)
+        return Leaves(
+            group=group,
+            cell=cell,
+            sizes=self.people.counts(of_record, len(group)),
+            counts=table,
+            of_record=of_record,
+            origin="counted",
+            groups=self.people.counts(self.groups, self.release.n_groups),
+            number=self.people.number,
+        )
 
     def _published(self) -> npt.NDArray[np.int64] | None:
         counts = [cell.evidence.counts for tree in self.release.trees for cell in tree.cells]
@@ -187,7 +239,7 @@ def inputs_of_fit(
     truth = _true_labels(release, y, training.columns.n_records)
     if truth is None and release.provenance.labels == "true":
         truth = classes[training.targets]
-    people = Side(columns=training.columns, truth=truth, decisions=classes[training.answers])
+    people = Side(columns=training.columns, truth=truth, decisions=classes[training.answers], persons=training.persons)
     return ReleaseInputs(
         release=release, people=people, groups=training.groups, others=_others(release, holdout, holdout_y, explainer)
     )
@@ -204,7 +256,12 @@ def _others(release: SurrogateRelease, holdout: Any, y: Any, explainer: Measured
     _, native, data = open_records(holdout, release.domain)
     columns = read(data, release.domain, refuse_outside=False)
     answered = None if explainer is None else explainer.black_box_(native, columns.n_records)
-    return Side(columns=columns, truth=_true_labels(release, y, columns.n_records), decisions=answered)
+    truth = _true_labels(release, y, columns.n_records)
+    return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout))
+
+
+def _persons_of(records: Any) -> Persons | None:
+    return records.persons if isinstance(records, Table) else None
 
 
 def _true_labels(release: SurrogateRelease, y: Any, n_records: int) -> Labels:
@@ -234,15 +291,21 @@ def inputs_of_data(
         return ReleaseInputs(release=release, others=others, lacking=NO_DATA)
     _, _, opened = open_records(data, release.domain)
     columns = read(opened, release.domain, refuse_outside=False)
-    people = Side(columns=columns, truth=_true_labels(release, y, columns.n_records))
-    groups = _groups(release, opened, columns)
+    whose = _persons_of(data)
+    people = Side(columns=columns, truth=_true_labels(release, y, columns.n_records), persons=whose)
+    groups = _groups(release, opened, columns, whose)
     if groups is None:
         return ReleaseInputs(release=release, lacking=STRANGERS, others=others)
     return ReleaseInputs(release=release, people=people, groups=groups, others=others)
 
 
-def _groups(release: SurrogateRelease, opened: Any, columns: Columns) -> npt.NDArray[np.int64] | None:
-    """Return the groups of records that give just these representatives."""
+def _groups(
+    release: SurrogateRelease, opened: Any, columns: Columns, persons: Persons | None
+) -> npt.NDArray[np.int64] | None:
+    """Return the groups of records that give just these representatives.
+
+    Of a release that counts people, groups are joined as its maker did, which needs the persons.
+    """
     made, domain, metric = release.provenance, release.domain, release.metric
     if made.partition == "public":
         return release.closest(columns, 1)[:, 0].astype(np.int64)
@@ -256,11 +319,13 @@ def _groups(release: SurrogateRelease, opened: Any, columns: Columns) -> npt.NDA
             )
         except GlassineError:
             continue
-        if grouping.n_groups != release.n_groups:
+        groups = grouping.labels
+        if made.counted == "people" and persons is not None:
+            groups = joined_groups(groups, release.k or 2, columns, metric, domain, persons)
+        n_groups = int(groups.max()) + 1
+        if n_groups != release.n_groups:
             continue
-        points = representatives_of(
-            columns, grouping.labels, grouping.n_groups, metric, domain, rounded=made.form == "restricted"
-        )
+        points = representatives_of(columns, groups, n_groups, metric, domain, rounded=made.form == "restricted")
         if points == release.representatives:
-            return grouping.labels
+            return groups
     return None

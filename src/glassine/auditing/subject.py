@@ -127,6 +127,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,
         sensitive=subject.inputs.sensitive,
+        counted="people" if evidence.people else "records",
     )
 
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.attack import Measurement
-from glassine.attacks.labels import LABELS
+from glassine.attacks.labels import LABELS, LabelDisclosure, Occupants, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.search import Search
-from glassine.attacks.values import VALUES, thresholds_of
+from glassine.attacks.values import VALUES, ValueLeakage, leak_values, thresholds_of
 from glassine.auditing.assumed_disclosure import assume
 from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
@@ -51,6 +51,7 @@ from glassine.auditing.inputs import (
     inferred_domain,
     on_shared,
     outside_domain,
+    people_hint,
 )
 from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
@@ -64,6 +65,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import (
     align,
     counted_model,
+    curve_of,
     exposed_rows,
     grouping,
     hide_subgroups,
@@ -73,7 +75,9 @@ from glassine.auditing.reconstruction import (
 from glassine.auditing.rows import Rows, compared, hide_rows
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
+from glassine.data.labels import class_key
 from glassine.data.lazy import is_lazy
+from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
@@ -159,9 +163,14 @@ class TreeSubject(Subject):
         return count_data(self.model, self.inputs.data, self.declared)
 
     @property
-    def frame(self) -> Any:
+    def table(self) -> Table | None:
         """The training records; None where there are none, or they are only counted."""
-        return None if self.counted is not None else self.inputs.data
+        return None if self.counted is not None else self.inputs.table
+
+    @property
+    def people(self) -> Table | None:
+        """The training records where they say whose they are, so that people are counted; else None."""
+        return self.table if self.table is not None and self.table.persons is not None else None
 
     @property
     def columns(self) -> dict[str, npt.NDArray[Any]] | None:
@@ -186,7 +195,7 @@ class TreeSubject(Subject):
         sampled = self.inputs.disclosure is not None and self.inputs.disclosure.training == "sample"
         if self.columns is None or sampled:
             return Comparison()
-        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.frame, self.columns))
+        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
 
     # Sizes of leaves, and what they say about records.
 
@@ -203,7 +212,33 @@ class TreeSubject(Subject):
         rows: Any = [] if self.rows is None else self.rows
         return [int(size) for size in np.bincount(rows, minlength=len(self.model.cells))]
 
+    @cached_property
+    def occupants(self) -> Occupants | None:
+        """The people in each part, by class as far as the target is known; None where records are counted."""
+        if self.people is None or self.rows is None:
+            return None
+        classes, labels = self.model.classes or (), np.full(len(self.rows), -1)
+        if self.inputs.target is not None and classes:
+            place = {class_key(name): i for i, name in enumerate(classes)}
+            values = self.people.arrays[self.inputs.target].tolist()
+            labels = np.array([place.get(class_key(value), -1) for value in values])
+        return Occupants.counted(self.people, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
+
     def sizes_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
+        """Return how many stand behind each part: people where persons are stated, else its records."""
+        covered = guarantee is not None and guarantee.standing == "accepted"
+        if self.occupants is None or covered:
+            return self.records_of(guarantee)
+        return [int(size) for size in self.occupants.sizes]
+
+    @cached_property
+    def unlabeled(self) -> str:
+        """Why the classes of people are not known; empty if they are, or records are counted."""
+        if self.occupants is None or self.occupants.counts.any() or self.model.classes is None:
+            return ""
+        return "people are counted, and the target, by which they fall into classes, was not named."
+
+    def records_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
         """Return the records of each part: as published, else counted in the data, where no guarantee answers."""
         covered = guarantee is not None and guarantee.standing == "accepted"
         if covered or not self.has_data or None not in self.published_sizes:
@@ -213,15 +248,20 @@ class TreeSubject(Subject):
 
     @cached_property
     def sizes(self) -> list[int | None]:
-        """Records of each part, as far as they may be looked at."""
+        """People or records of each part, as far as they may be looked at."""
         return self.sizes_of(self.guarantee)
+
+    @cached_property
+    def record_sizes(self) -> list[int | None]:
+        """Records of each part, as far as they may be looked at: possible records are counted for each of them."""
+        return self.records_of(self.guarantee)
 
     @cached_property
     def possible(self) -> ProbabilisticDataset | None:
         """The possible records; None without a domain."""
         if self.domain is None:
             return None
-        model = counted_model(self.model, self.has_data, self.sizes)
+        model = counted_model(self.model, self.has_data, self.record_sizes)
         return reconstruct(model, self.domain, max_steps=self.inputs.max_steps)
 
     @cached_property
@@ -287,13 +327,15 @@ class TreeSubject(Subject):
         unmeasured = getattr(raw.get("reconstruction"), "reason", "")
         certain = raw.get("disclosure")
         if isinstance(certain, Measured):
-            certain = Measured(Certain(n_people=certain.value.n_certain, unsettled=certain.value.doubt))
+            certain = Measured(Certain(number=certain.value.n_certain, unsettled=certain.value.doubt))
         values = raw.get("values")
         return Evidence(
             kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
             guarantee=guarantee,
             sizes=sizes_of_cells(self.model, sizes, mismatch) if "parts" in raw else None,
-            shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee)) if "labels" in raw else None,
+            shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
+            if "labels" in raw
+            else None,
             bits=bits_of_cells(self.learned, sizes, unmeasured, self.inferred(), possible)
             if "reconstruction" in raw
             else None,
@@ -305,6 +347,7 @@ class TreeSubject(Subject):
             mismatch=mismatch,
             has_domain=self.domain is not None,
             domain_inferred=self.domain is not None and self.domain.inferred,
+            people=self.inputs.counts_people,
         )
 
     @property
@@ -314,7 +357,7 @@ class TreeSubject(Subject):
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
-        notes = list(self.remarks)
+        notes = [*self.remarks, *people_hint(self.inputs)]
         covered = guarantee is not None and guarantee.standing == "accepted"
         if not covered and self.has_data and None in self.published_sizes:
             notes.append(
@@ -331,14 +374,15 @@ class TreeSubject(Subject):
             if entry.attribute == self.inputs.sensitive:
                 notes.append(
                     f"{entry.attribute}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
-                    f"{entry.bits_largest:.1f} bits about the most exposed person."
+                    f"{entry.bits_largest:.1f} bits about the most exposed record."
                 )
         groups = raw.get("subgroups")
         listed = groups.value if isinstance(groups, Measured) else ()
         if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
             are = "subgroup" if hidden == 1 else "subgroups"
             is_not = "is" if hidden == 1 else "are"
-            notes.append(f"{hidden} {are} of fewer than {suppression.below} records {is_not} not shown.")
+            counted = "people" if self.people is not None else "records"
+            notes.append(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown.")
         return notes
 
     def _beside_guarantee(self, guarantee: GuaranteeFinding | None, suppression: Suppression) -> list[str]:
@@ -347,8 +391,10 @@ class TreeSubject(Subject):
             return []
         notes = ["The guarantee covers the model, not these findings: they were measured on the data."]
         if guarantee.standing == "accepted" and self.has_data:
-            smallest = suppression.count(min((size for size in self.data_sizes if size), default=0))
-            notes.append(f"The smallest {self.nouns[0]} that captures any record of the data captures {smallest}.")
+            held = self.data_sizes if self.occupants is None else self.occupants.sizes.tolist()
+            smallest = suppression.count(min((size for size in held if size), default=0))
+            of = "" if self.occupants is None else " people"
+            notes.append(f"The smallest {self.nouns[0]} that captures any record of the data captures {smallest}{of}.")
         return notes
 
 
@@ -422,13 +468,13 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
     if subject.counted is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
-    if subject.frame is None or inputs.target is None:
+    if subject.table is None or inputs.target is None:
         return NotApplicable(
             f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
         )
     if subject.model.classes is None:
         return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
-    members, others = on_shared(subject.frame, inputs.holdout, (*subject.model.attributes, inputs.target))
+    members, others = on_shared(subject.table, inputs.holdout, (*subject.model.attributes, inputs.target))
     # Its learners take a second to import.
     from glassine.attacks.membership.lira import shadow_learner
 
@@ -466,15 +512,34 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
     try:
-        finding = rebuilt(subject.possible, subject.bits.value[0], subject.sizes)
+        finding = rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes)
     except CountingLimitError as error:
         return Failed(error.text)
-    return Measured((finding, subject.possible.n_records if finding.exposure_curve else 0))
+    if not finding.exposure_curve:
+        return Measured((finding, 0))
+    if subject.people is None or subject.rows is None:
+        return Measured((finding, subject.possible.n_records))
+    # A person is as exposed as the most exposed of their records.
+    each = subject.people.largest(np.array(subject.bits.value[0])[subject.rows])
+    return Measured((replace(finding, exposure_curve=curve_of(each)), subject.people.number))
 
 
 def _hide_reconstruction(value: Rebuilt, suppression: Suppression) -> ReconstructionFinding:
     finding, n_records = value
     return replace(finding, exposure_curve=suppression.curve(finding.exposure_curve, n_records))
+
+
+def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
+    if subject.noise is not None:
+        return NotApplicable(subject.noise)
+    return NotApplicable(subject.unlabeled) if subject.unlabeled else disclose_labels(subject.model, subject.occupants)
+
+
+def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
+    if subject.people is None:
+        return Measured(leak_values(subject.model, subject.domain, subject.columns))
+    whose, sizes = subject.people.whose, subject.sizes
+    return Measured(leak_values(subject.model, subject.domain, subject.columns, whose=whose, sizes=sizes))
 
 
 def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
@@ -496,7 +561,7 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     if inputs.disclosure is not None:
         return assume(question, inputs, inputs.disclosure)
     hindrance = MISMATCH.format(parts=subject.nouns[1]) if subject.comparison.mismatch else subject.noise or ""
-    return expose(question, subject.frame, subject.columns, hindrance=hindrance)
+    return expose(question, subject.table, subject.columns, hindrance=hindrance)
 
 
 def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
@@ -505,15 +570,17 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
     names = grouping(subject.inputs.sensitive, subject.domain, subject.columns or {})
-    return subgroups(subject.possible, subject.frame, names)
+    if subject.people is not None and subject.inputs.target is not None:
+        names = [subject.inputs.target, *(name for name in names if name != subject.inputs.target)]
+    return subgroups(subject.possible, subject.table, names)
 
 
 def _exposed_rows(subject: TreeSubject) -> Outcome[tuple[int, ...]]:
-    return subject.unread() or exposed_rows(subject.rows, subject.learned, subject.noise)
+    return subject.unread() or exposed_rows(subject.table, subject.rows, subject.learned, subject.noise)
 
 
 def _alignment(subject: TreeSubject) -> Outcome[ErrorEstimate]:
-    return subject.unread() or align(subject.possible, subject.frame, subject.noise)
+    return subject.unread() or align(subject.possible, subject.table, subject.noise)
 
 
 def _parts(subject: TreeSubject) -> Outcome[TreeSubject]:
@@ -525,7 +592,9 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
     sizes = [cell.evidence.size for cell in model.cells] if noisy else subject.sizes
     # What an accepted guarantee covers may be shown as it was published.
     own = Suppression(0) if noisy and subject.accepted else suppression
-    parts = describe_parts(model, subject.policy, own, subject.learned, sizes, noisy=noisy)
+    parts = describe_parts(
+        model, subject.policy, own, subject.learned, sizes, None if noisy else subject.occupants, noisy=noisy
+    )
     return PartsFinding(parts=parts, nodes=tree_shape(model))
 
 
@@ -538,7 +607,7 @@ def _rows(subject: TreeSubject) -> Outcome[Rows]:
     rows = reconstruct_records(
         subject.model, subject.domain, random_state=inputs.random_state, search=Search(progress=inputs.progress)
     )
-    return compared(rows, subject.frame, inputs.random_state)
+    return compared(rows, subject.table, inputs.random_state)
 
 
 MEMBERSHIP = Measurement[TreeSubject, Any](
@@ -610,8 +679,8 @@ ROWS = Measurement[TreeSubject, Rows](
 # A new attack is one more line, anywhere: reports list them in this order.
 TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
     RECONSTRUCTION,
-    LABELS,
-    VALUES,
+    LABELS.made_by(_labels),
+    VALUES.made_by(_values),
     SUBGROUPS,
     EXPOSED_ROWS,
     ALIGNMENT,

@@ -23,6 +23,7 @@ from glassine.cli.options import (
     ModelArgument,
     ModelFileOptions,
     NoiseOption,
+    PersonColumnOption,
     PolicyOption,
     ReportOption,
     RequiredDomainOption,
@@ -34,6 +35,8 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
+    check_person,
+    identifiers,
     is_release,
     load_extras,
     load_kind,
@@ -99,6 +102,7 @@ class RecordOptions(Group):
     data: DataOption = None
     holdout: HoldoutOption = None
     target: TargetOption = None
+    person: PersonColumnOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,11 +326,14 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
+        texts |= identifiers(records.person)
         table, others = (
             None if path is None else read_table(path, known, attributes=texts)
             for path in (records.data, records.holdout)
         )
-        _tell_repeats(table)
+        check_person(records.person, {records.data: table, records.holdout: others})
+        if records.person is None:
+            _tell_repeats(table)
         names = [*(known or ()), *(() if table is None else table.names)]
         sensitive = () if asked.sensitive is None else (asked.sensitive,)
         if settings is None or records.target != asked.sensitive:
@@ -343,6 +350,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             data=table,
             target=records.target,
             holdout=others,
+            persons=records.person,
             sensitive=asked.sensitive,
             quasi=asked.quasi or None,
             criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
@@ -367,8 +375,8 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
-        people, y = _sides(release, records.data, records.target)
-        others, others_y = _sides(release, records.holdout, records.target)
+        people, y = _sides(release, records.data, records.target, records.person)
+        others, others_y = _sides(release, records.holdout, records.target, records.person)
         progress("auditing the release")
         return audit(
             release,
@@ -376,6 +384,7 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
             y=y,
             holdout=others,
             holdout_y=others_y,
+            persons=records.person,
             sensitive=options.disclosure.sensitive,
             only=options.only,
             policy=limits,
@@ -384,13 +393,14 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sides(release: SurrogateRelease, path: Path | None, target: str | None) -> tuple[Any, Any]:
+def _sides(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> tuple[Any, Any]:
     """Return records as the release names them, and their true labels."""
     if path is None:
         return None, None
     from glassine.data.sources import read_frame
 
-    frame, labels = read_frame(path, release.domain), None
+    frame, labels = read_frame(path, release.domain, attributes=identifiers(person)), None
+    check_person(person, {path: frame})
     if target is not None:
         _check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)
@@ -414,7 +424,7 @@ class CopyOptions(Group):
     ] = "coarsen"
     base: Annotated[int, typer.Option("--base", metavar="N", help="Coarsened counts are multiples of this.")] = 10
     smallest_leaf: Annotated[
-        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records.")
+        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records, or people.")
     ] = 0
 
 
@@ -426,6 +436,7 @@ class CopyReportOptions(Group):
 
     data: DataOption = None
     target: TargetOption = None
+    person: PersonColumnOption = None
     policy: PolicyOption = None
     report: AuditOption = None
     holder_report: HolderOption = None
@@ -479,17 +490,28 @@ def scrub_command(
         )
     with stages() as progress:
         progress("reading the records")
-        table = None if data is None else read_table(data, known)
+        person = audited.person
+        table = None if data is None else read_table(data, known, attributes=identifiers(person))
+        check_person(person, {data: table})
         _check_target(target, data, None if table is None else table.names)
         progress("scrubbing")
         # A copy of a private model that is counted in its data would be no longer covered.
         counted = None if private else table
-        result = scrub(before, known, counts=copy.counts, base=copy.base, smallest_leaf=smallest_leaf, data=counted)
+        result = scrub(
+            before,
+            known,
+            counts=copy.counts,
+            base=copy.base,
+            smallest_leaf=smallest_leaf,
+            data=counted,
+            persons=person if smallest_leaf and counted is not None else None,
+        )
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
-        first = audit(before, domain=known, data=table, target=target, policy=limits, progress=progress)
-        second = audit(result.model, domain=known, data=table, target=target, policy=limits, progress=progress)
+        beside: dict[str, Any] = {"domain": known, "data": table, "target": target, "persons": person}
+        first = audit(before, **beside, policy=limits, progress=progress)
+        second = audit(result.model, **beside, policy=limits, progress=progress)
     if private and cost is not None and second.holder is not None:
         told = f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}."
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, told)))
@@ -523,7 +545,10 @@ def _tell_repeats(table: Table | None) -> None:
 
     if table is not None and len(table):
         for repeat in repeats(table):
-            tell(f"glassine: for the holder of the data alone: {repeat}")
+            tell(
+                f"glassine: for the holder of the data alone: {repeat} Records are counted here; --person "
+                f"{repeat.column} counts people."
+            )
 
 
 def _check_target(target: str | None, data: Path | None, names: Sequence[str] | None) -> None:

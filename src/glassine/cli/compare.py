@@ -15,6 +15,7 @@ from glassine.cli.options import (
     Group,
     GrownDepthOption,
     JsonOption,
+    PersonColumnOption,
     PublicOptions,
     RecordsArgument,
     ReportOption,
@@ -65,6 +66,8 @@ OPTIONS = {
     "max_rules": "--max-rules",
     "time_limit": "--time-limit",
     "measure": "--measure",
+    "records_per_person": "--records-per-person",
+    "persons": "--person",
 }
 
 
@@ -119,6 +122,16 @@ class MeasureOptions(Group):
             show_default="accuracy; auroc if a class has 80% of the records or more",
         ),
     ] = None
+    person: PersonColumnOption = None
+    records_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--records-per-person",
+            metavar="N",
+            help="Fit private models for people, with at most so many records of each.",
+            show_default="private models cover one record",
+        ),
+    ] = None
     seed: SeedOption = 0
     resume: Annotated[
         Path | None,
@@ -160,6 +173,7 @@ def compare_command(
             max_depth=3 if models.max_depth is None else models.max_depth,
             max_rules=models.max_rules,
             time_limit=models.time_limit,
+            records_per_person=comparison.records_per_person,
         )
     domain_file = opened(public.domain)
     known = read_domain(domain_file)
@@ -167,25 +181,31 @@ def compare_command(
     check_public(known, target, public, private=any(CANDIDATES[name].private for name in task.models))
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
-        training = read_training(data, target, known, public.classes)
+        training = read_training(data, target, known, public.classes, person=comparison.person)
         display.stage("fitting and measuring (the first fits compile, once)")
         compared = compare(
             training.frame,
             target,
             domain=known,
             classes=training.classes,
+            persons=comparison.person,
             task=task,
             folder=comparison.resume,
             progress=display,
         )
     ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
     chosen = recommend(compared, ranked).chosen
-    command = "" if chosen is None else fit_command_line(chosen, task, data=data, target=target, public=public)
+    person = comparison.person if comparison.records_per_person is not None else None
+    command = (
+        "" if chosen is None else fit_command_line(chosen, task, data=data, target=target, public=public, person=person)
+    )
     inputs = input_files(data=data, domain=domain_file)
     _write(compared, ranked, command, inputs, output, as_json, data.name)
 
 
-def fit_command_line(row: Row, task: Task, *, data: Path, target: str, public: PublicOptions) -> str:
+def fit_command_line(
+    row: Row, task: Task, *, data: Path, target: str, public: PublicOptions, person: str | None = None
+) -> str:
     """Return the command line that fits a private model, of the parameters with which it was compared."""
     from glassine.comparison import CANDIDATES
 
@@ -193,6 +213,8 @@ def fit_command_line(row: Row, task: Task, *, data: Path, target: str, public: P
     size = CANDIDATES[row.model].size
     if size:
         words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]
+    if person is not None:
+        words += [f"--person={person}", "--records-per-person", str(task.records_per_person)]
     if row.model == "additive":
         words += ["--delta", repr(task.delta)]
     if public.domain is not None:

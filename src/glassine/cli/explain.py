@@ -22,10 +22,11 @@ from glassine.cli.options import (
     HolderOption,
     JsonOption,
     LedgerOption,
+    PersonColumnOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import read_domain
+from glassine.cli.reading import check_person, identifiers, read_domain
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (
@@ -77,6 +78,7 @@ class RecordOptions(Group):
         ),
     ] = None
     classes: ClassesOption = None
+    person: PersonColumnOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ class GroupOptions(Group):
 
     heading: ClassVar[str] = "Groups and trees"
 
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Fewest records of a group.")] = 100
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Fewest records, or people, of a group.")] = 100
     partition: Annotated[
         Literal["microaggregation", "public"],
         typer.Option("--partition", help="How groups are made; public: cells fixed without the records."),
@@ -116,7 +118,9 @@ class GroupOptions(Group):
     ] = None
     min_samples_leaf: Annotated[
         int | None,
-        typer.Option("--min-samples-leaf", metavar="N", help="Fewest records of a leaf.", show_default="by the form"),
+        typer.Option(
+            "--min-samples-leaf", metavar="N", help="Fewest records, or people, of a leaf.", show_default="by the form"
+        ),
     ] = None
     n_closest: Annotated[
         int, typer.Option("--n-closest", metavar="N", help="Closest representatives that are tried.")
@@ -195,9 +199,7 @@ def make_command(
             explainer = _from_queries(decides, known, groups.k, records.queries, takes_of(box.takes), settings)
             measured, truth = None, None
         else:
-            explainer, measured, truth = _from_records(
-                decides, known, groups.k, data, records.target, box.takes, settings
-            )
+            explainer, measured, truth = _from_records(decides, known, groups.k, records, box.takes, settings)
         explainer.release().to_json(output)
         progress("auditing the release")
         verdict = None if report is None else _report(explainer, truth, report, private=privacy.epsilon is not None)
@@ -298,19 +300,26 @@ def _from_queries(
 
 
 def _from_records(
-    box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
+    box: Any, domain: Any, k: int, source: RecordOptions, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
     from glassine.data.sources import read_frame
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
+    data, target, person = source.data, source.target, source.person
+    if data is None:
+        raise GlassineError("give a file of records.")
     names = settings["classes"]
     words = names is not None and all(isinstance(name, str) for name in names)
     private = settings["epsilon"] is not None and domain is not None and names is not None
     # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
     meant = {target: Category(names)} if target is not None and (words or private) else {}
-    records = read_frame(data, domain, attributes=meant, lenient=private)
-    truth = None
+    records = read_frame(data, domain, attributes={**meant, **identifiers(person)}, lenient=private)
+    check_person(person, {data: records})
+    persons, truth = None, None
+    if person is not None:
+        persons, records = records[person].to_list(), records.drop(person)
+        domain = None if domain is None else domain.restrict([name for name in domain if name != person])
     if target is not None:
         if target not in records.columns:
             raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, records.columns)}")
@@ -326,7 +335,7 @@ def _from_records(
         records = records.select(domain.names)
     given = records.to_pandas() if takes == "pandas" else records
     box = ArrayBox(box) if takes == "array" else box
-    explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth)
+    explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth, persons=persons)
     # Of private trees, figures on the records would be one more release.
     measured = explainer.measures(given, truth).to_dict() if settings["epsilon"] is None else None
     return explainer, measured, truth

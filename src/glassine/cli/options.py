@@ -45,6 +45,7 @@ __all__ = [
     "ModelFileOptions",
     "NoiseOption",
     "OverwriteOption",
+    "PersonColumnOption",
     "PersonOption",
     "PolicyOption",
     "PublicOptions",
@@ -183,6 +184,15 @@ LedgerArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="LEDGER", hel
 
 DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
+PersonColumnOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="Column that says whose record each is: people are counted, not records.",
+        show_default="records are counted",
+    ),
+]
 TargetOption: TypeAlias = Annotated[str | None, _TARGET]
 RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
 DataOption: TypeAlias = Annotated[

@@ -8,8 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import in_commands
-from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError, UnsupportedModelError
+from glassine.cli.naming import in_commands, listed
+from glassine.errors import (
+    InvalidDataError,
+    InvalidParameterError,
+    SeveralTreesError,
+    UnreadableFileError,
+    UnsupportedModelError,
+)
 from glassine.files import FileContent, read_bytes, read_once
 
 if TYPE_CHECKING:
@@ -22,6 +28,8 @@ if TYPE_CHECKING:
     from glassine.surrogates import SurrogateRelease
 
 __all__ = [
+    "check_person",
+    "identifiers",
     "input_files",
     "is_release",
     "load",
@@ -205,3 +213,24 @@ def written_values(model: Any, sensitive: str) -> dict[str, Attribute]:
     if isinstance(model, DecisionTree) and any(isinstance(name, str) for name in classes):
         texts[sensitive] = [name for name in classes if isinstance(name, str)]
     return {name: Category(tuple(dict.fromkeys(values))) for name, values in texts.items()}
+
+
+def identifiers(person: str | None) -> dict[str, Attribute]:
+    """Return how a column of identifiers is read: as it is written, so that 01 and 1 are two persons."""
+    from glassine.domain import Category
+
+    return {} if person is None else {person: Category(("an identifier",))}
+
+
+def check_person(person: str | None, tables: Mapping[Path | None, Any]) -> None:
+    """Raise if records lack the column of identifiers, or none are given."""
+    given = {path: table for path, table in tables.items() if path is not None and table is not None}
+    if person is not None and not given:
+        raise InvalidParameterError("--person names a column of the records, and none are given.", remedy="Add --data.")
+    for path, table in given.items():
+        columns = list(getattr(table, "names", None) or table.columns)
+        if person is not None and person not in columns:
+            raise InvalidDataError(
+                f"--person names {person!r}, which is not a column of {path}.",
+                remedy=f"Check its spelling.{listed(person, columns)}",
+            )

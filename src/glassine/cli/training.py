@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed, nearest
+from glassine.cli.reading import check_person, identifiers
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
@@ -174,16 +175,10 @@ def read_training(
     meant: dict[str, Attribute] = {} if names is None else {target: Category(names)}
     if number and not public:
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
-    if person is not None:
-        # As it is written: 01 and 1 are two persons, whatever the other records say.
-        meant[person] = Category(("an identifier",))
+    meant |= identifiers(person)
     table = read_table(data, domain, attributes=meant, lenient=lenient)
     frame = table.frame.to_native()
-    if person is not None and person not in frame.columns:
-        raise InvalidDataError(
-            f"--person names {person!r}, which is not a column of {data}.",
-            remedy=f"Check its spelling.{listed(person, frame.columns)}",
-        )
+    check_person(person, {data: table})
     if target not in frame.columns:
         raise InvalidDataError(
             f"--target names {target!r}, which is not a column of {data}.",

@@ -29,6 +29,8 @@ class Shape:
         Delta of the additive models.
     time_limit : float
         Seconds that a fit of a tree or a list may take, by an estimate.
+    records_per_person : int or None
+        Most records of a person that a private learner uses; None where it is fitted for records.
     """
 
     domain: Domain
@@ -37,6 +39,13 @@ class Shape:
     max_rules: int = 3
     delta: float = 1e-6
     time_limit: float = 60.0
+    records_per_person: int | None = None
+
+    @property
+    def private(self) -> dict[str, Any]:
+        """The same, with the most records per person, as parameters of a private learner."""
+        unit = {} if self.records_per_person is None else {"records_per_person": self.records_per_person}
+        return {**self.public, **unit}
 
     @property
     def public(self) -> dict[str, Any]:
@@ -79,7 +88,7 @@ def _private_tree(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.exhaustive.private import PrivateTreeClassifier
 
     return PrivateTreeClassifier(
-        shape.max_depth, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.public
+        shape.max_depth, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.private
     )
 
 
@@ -87,20 +96,20 @@ def _private_list(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier
 
     return PrivateRuleListClassifier(
-        shape.max_rules, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.public
+        shape.max_rules, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.private
     )
 
 
 def _private_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 
-    return PrivateGreedyRuleListClassifier(shape.max_rules, epsilon, random_state=seed, **shape.public)
+    return PrivateGreedyRuleListClassifier(shape.max_rules, epsilon, random_state=seed, **shape.private)
 
 
 def _additive(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.additive.estimators import PrivateEBMClassifier
 
-    return PrivateEBMClassifier(epsilon, shape.delta, random_state=seed, **shape.public)
+    return PrivateEBMClassifier(epsilon, shape.delta, random_state=seed, **shape.private)
 
 
 def _optimal_tree(shape: Shape, epsilon: float, seed: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,14 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from glassine.attacks.membership.gap import gap_attack
+from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import Measured
 from glassine.attacks.overfitting import vulnerability
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
 from glassine.comparison.values import Figures, Result
 from glassine.data.inference import columns
+from glassine.data.persons import Persons
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import as_model, tree_or_rules
@@ -91,13 +93,15 @@ NO_PARTS = "bits are defined for trees and rule lists."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Training and test records of one split, with their classes as 0, 1, ..."""
+    """Training and test records of one split, with their classes as 0, 1, ... and their persons."""
 
     number: int
     train: Any
     train_labels: npt.NDArray[np.int64]
     test: Any
     test_labels: npt.NDArray[np.int64]
+    train_persons: Persons | None = None
+    test_persons: Persons | None = None
 
 
 def seed_of(seed: int, model: str, epsilon: float | None, split: int) -> int:
@@ -115,7 +119,10 @@ def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: 
         with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore")
             model = CANDIDATES[name].make(shape, math.nan if epsilon is None else epsilon, drawn)
-            model.fit(sides.train, sides.train_labels)
+            whose: dict[str, Any] = {}
+            if CANDIDATES[name].private and shape.records_per_person is not None and sides.train_persons is not None:
+                whose = {"persons": list(sides.train_persons.keys)}
+            model.fit(sides.train, sides.train_labels, **whose)
             figures = _figures(name, model, sides, shape, drawn)
     except GlassineError as error:
         return Result(status="not applicable", reason=str(error), **key)
@@ -129,7 +136,9 @@ def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: 
 def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Figures:
     truth = sides.test_labels
     foretold = full_probabilities(model, model.predict_proba(sides.test), shape.n_classes)
-    attacked = (model, sides.train, sides.train_labels, sides.test, sides.test_labels)
+    members = replace(Records.read(sides.train, sides.train_labels, "members"), persons=sides.train_persons)
+    others = replace(Records.read(sides.test, sides.test_labels, "non-members"), persons=sides.test_persons)
+    attacked = (model, members, None, others, None)
     separation = vulnerability(*attacked, n_permutations=PERMUTATIONS, random_state=seed)
     gap = gap_attack(*attacked)
     bits, unknown, n_parts = _bits(name, model, shape.domain, sides.train)

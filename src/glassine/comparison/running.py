@@ -21,11 +21,14 @@ from glassine.comparison.values import Comparison, Result, Row
 from glassine.data.conform import conform
 from glassine.data.inference import eager, infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
+from glassine.data.persons import Persons
 from glassine.data.slices import Progress
+from glassine.data.table import with_persons
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError, parameter
+from glassine.privacy.unit import PrivacyUnit
 
 __all__ = ["CLASSES_INFERRED", "DOMAIN_INFERRED", "Rows", "Task", "check_classes", "compare", "split"]
 
@@ -45,10 +48,13 @@ def check_classes(labels: npt.NDArray[np.int64]) -> None:
         )
 
 
-def split(labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed: int) -> tuple[Rows, Rows]:
+def split(
+    labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed: int, persons: Persons | None = None
+) -> tuple[Rows, Rows]:
     """Return the rows that train and those that test, each class in the same shares.
 
-    A class of two records or more stands on both sides; the only record of a class trains.
+    A class of two records or more stands on both sides; the only record of a class trains. Where persons are stated,
+    all records of a person are on one side, and a person has the class that most of their records have.
 
     Examples
     --------
@@ -56,6 +62,10 @@ def split(labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed
     >>> len(train), len(test)
     (4, 2)
     """
+    if persons is not None:
+        people = split(_class_of_each(labels, persons), number, test_share=test_share, seed=seed)
+        train_rows, test_rows = (np.flatnonzero(np.isin(persons.codes, side)) for side in people)
+        return train_rows, test_rows
     rng = np.random.default_rng([seed, number])
     train, test = [], []
     for label in np.unique(labels):
@@ -66,8 +76,20 @@ def split(labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed
     return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
 
 
+def _class_of_each(labels: npt.NDArray[np.int64], persons: Persons) -> npt.NDArray[np.int64]:
+    """Return the class that most records of each person have, the first of equals, shape (people,)."""
+    n = int(labels.max()) + 1
+    table = np.bincount(persons.codes * n + labels, minlength=persons.number * n).reshape(persons.number, n)
+    return np.asarray(table.argmax(axis=1), dtype=np.int64)
+
+
 DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."
 CLASSES_INFERRED = "The classes were taken from the data: the guarantee of a model that is fitted so does not hold."
+
+RECORDS_COVERED = (
+    "The records were split by person, and the private models were fitted for single records: their epsilon covers one "
+    "record of a person, not the person. State records_per_person to fit them for people."
+)
 
 TELLING = ("logistic", "deep-cart", "cart", "multiway-tree", "boosting")
 """Learners whose figures change with almost any record, the quickest first: one of them is measured again."""
@@ -101,6 +123,8 @@ class Task:
         Splits on a path of a tree, and rules of a list, at most.
     time_limit : float
         Seconds that a fit of a tree or a list may take, by an estimate; what takes longer is left out.
+    records_per_person : int or None
+        Most records of a person that a private model uses, where persons are stated: its epsilon then covers people.
 
     Raises
     ------
@@ -117,6 +141,7 @@ class Task:
     max_depth: int = 3
     max_rules: int = 3
     time_limit: float = 60.0
+    records_per_person: int | None = None
 
     def __post_init__(self) -> None:
         wrong = next((value for value in self.epsilons if not 0 < value < math.inf), None)
@@ -135,6 +160,8 @@ class Task:
                 raise InvalidParameterError(
                     f"{parameter(name)} must be a whole number in [{least}, {most}], got {value!r}."
                 )
+        if self.records_per_person is not None:
+            PrivacyUnit.person(self.records_per_person)
         for name, top in (("test_share", 1.0), ("delta", 1.0), ("time_limit", math.inf)):
             if not 0 < getattr(self, name) < top:
                 raise InvalidParameterError(
@@ -163,16 +190,19 @@ class _Records:
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
+    persons: Persons | None = None
 
     def sides(self, number: int, task: Task) -> Sides:
         """Return the training and test records of a split."""
-        train, test = split(self.labels, number, test_share=task.test_share, seed=task.seed)
+        train, test = split(self.labels, number, test_share=task.test_share, seed=task.seed, persons=self.persons)
         return Sides(
             number=number,
             train=self.frame[train],
             train_labels=self.labels[train],
             test=self.frame[test],
             test_labels=self.labels[test],
+            train_persons=None if self.persons is None else self.persons.take(train),
+            test_persons=None if self.persons is None else self.persons.take(test),
         )
 
 
@@ -182,6 +212,7 @@ def compare(
     *,
     domain: Domain | None = None,
     classes: Sequence[Scalar] | None = None,
+    persons: Any = None,
     task: Task | None = None,
     folder: str | Path | None = None,
     progress: Progress | None = None,
@@ -201,6 +232,9 @@ def compare(
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare them; otherwise they are taken from the data, with a
         caveat.
+    persons : str, or array-like of shape (n,), optional
+        Whose record each is: the column that holds identifiers, or one identifier for each record. Records are then
+        split by person, and the gap attack and the vulnerability are those of people.
     task : Task, optional
         What is compared, and how.
     folder : path, optional
@@ -213,7 +247,9 @@ def compare(
     Raises
     ------
     InvalidDataError
-        If the target is missing, a number, or of one class; or records do not fit the domain.
+        If the target is missing, a number, or of one class; records do not fit the domain, or have no identifier.
+    InvalidParameterError
+        If ``task.records_per_person`` comes without persons.
     UnreadableFileError
         If the folder cannot be used.
 
@@ -230,12 +266,25 @@ def compare(
     [('tree', 1.0, 1.0), ('constant', None, 0.75)]
     """
     task = task or Task()
-    records = _read(frame, target, domain, classes)
+    records = _read(frame, target, domain, classes, persons)
+    if records.persons is None and task.records_per_person is not None:
+        raise InvalidParameterError(
+            f"{parameter('records_per_person')} needs {parameter('persons')}: whose record each is.",
+            remedy=f"Pass {parameter('persons')}.",
+        )
+    caveats = records.caveats
+    if (
+        records.persons is not None
+        and task.records_per_person is None
+        and any(CANDIDATES[m].private for m in task.models)
+    ):
+        caveats = (*caveats, RECORDS_COVERED)
     shape = Shape(
         domain=records.domain,
         n_classes=len(records.classes),
         max_depth=task.max_depth,
         max_rules=task.max_rules,
+        records_per_person=task.records_per_person,
         delta=task.delta,
         time_limit=task.time_limit,
     )
@@ -260,7 +309,8 @@ def compare(
         delta=task.delta,
         max_depth=task.max_depth,
         max_rules=task.max_rules,
-        caveats=records.caveats,
+        caveats=caveats,
+        n_people=None if records.persons is None else records.persons.number,
         rows=_rows(task, results),
         version=__version__,
     )
@@ -327,8 +377,18 @@ def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> t
     return tuple(Row.of(group) for group in kinds.values())
 
 
-def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None) -> _Records:
+def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None, persons: Any) -> _Records:
     """Return the records, as far as the domain declares them, and their classes."""
+    whose: Persons | None = None
+    if persons is not None:
+        if isinstance(persons, str) and persons == target:
+            raise InvalidDataError(
+                f"the column {target!r} is the target, and cannot hold the persons too.", remedy="Name another."
+            )
+        frame = with_persons(frame, persons)
+        whose = frame.persons
+        if domain is not None and whose is not None and whose.column in domain:
+            domain = domain.restrict([name for name in domain if name != whose.column])
     data = eager(frame).to_polars()
     if target not in data.columns:
         raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its spelling.")
@@ -350,13 +410,13 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
             )
         caveats.append(CLASSES_INFERRED)
     codes = index_of(data[target], names)
-    check_classes(codes)
+    check_classes(codes if whose is None else _class_of_each(codes, whose))
     public = _attributes(data, target, domain)
     if domain is None or public.inferred:
         caveats.insert(0, DOMAIN_INFERRED)
     data = data.select(public.names)
     conform(data, public)
-    return _Records(frame=data, labels=codes, domain=public, classes=names, caveats=tuple(caveats))
+    return _Records(frame=data, labels=codes, domain=public, classes=names, caveats=tuple(caveats), persons=whose)
 
 
 def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
@@ -380,6 +440,7 @@ def _identity(records: _Records, target: str, task: Task) -> dict[str, Any]:
     options = {name: value for name, value in asdict(task).items() if name not in ("epsilons", "models", "n_splits")}
     return {
         "records": len(records.labels),
+        "people": None if records.persons is None else records.persons.number,
         "domain": to_dict(records.domain),
         "target": target,
         "classes": [str(value) for value in records.classes],

@@ -224,6 +224,8 @@ class Comparison:
         The learners, in the order of :data:`~glassine.comparison.CANDIDATES`, by epsilon.
     version : str
         Of Glassine.
+    n_people : int or None
+        People, where persons were stated: records were split by person, and membership is that of people.
     """
 
     target: str
@@ -240,6 +242,7 @@ class Comparison:
     caveats: tuple[str, ...]
     rows: tuple[Row, ...]
     version: str
+    n_people: int | None = None
 
     def row(self, model: str, epsilon: float | None = None) -> Row | None:
         """Return a learner at an epsilon, if it was compared."""

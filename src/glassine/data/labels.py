@@ -20,6 +20,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 __all__ = [
     "check_lengths",
     "class_codes",
+    "class_key",
     "classes_of",
     "column_of",
     "declared_classes",
@@ -177,3 +178,13 @@ def refuse_undeclared(codes: npt.NDArray[np.int64], classes: tuple[Scalar, ...])
             f"the target holds a value that is not one of the declared classes {list(classes)}.",
             remedy="Declare or drop it.",
         )
+
+
+def class_key(value: object) -> str:
+    """Return a class as text, so that it is the same in a model and in a file: 1, 1.0, True and "true" are one."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    return {"true": "1", "false": "0"}.get(text.lower(), text)

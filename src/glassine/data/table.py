@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,12 +11,22 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.persons import Persons, stated_persons
 from glassine.errors import InvalidDataError, parameter
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute
 
-__all__ = ["NO_RECORDS", "Source", "Table", "as_table", "frame_of", "open_native", "read_only"]
+__all__ = [
+    "NO_RECORDS",
+    "Source",
+    "Table",
+    "as_table",
+    "frame_of",
+    "open_native",
+    "read_only",
+    "with_persons",
+]
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -65,6 +75,8 @@ class Table:
         The columns that :attr:`arrays` has made so far.
     conformed : dict
         What :func:`glassine.data.conform.conform` has made of single columns, by name, attribute and ``Outside``.
+    persons : Persons or None
+        Whose record each is, where that is stated: then people are counted, else records.
 
     Examples
     --------
@@ -78,6 +90,7 @@ class Table:
     source: Source | None = None
     values: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     conformed: dict[tuple[str, Attribute, object], npt.NDArray[Any]] = field(default_factory=dict)
+    persons: Persons | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,15 +126,61 @@ class Table:
                     self.values[name] = _as_they_are(series)
         return {name: self.values[name] for name in self.frame.columns}
 
+    # People where persons are stated, else records: what findings count.
+
+    @property
+    def number(self) -> int:
+        """How many people there are, or records where no persons are stated."""
+        return len(self.frame) if self.persons is None else self.persons.number
+
+    @property
+    def whose(self) -> npt.NDArray[np.int64]:
+        """The person of each record, or its own number, shape (n,)."""
+        return np.arange(len(self.frame)) if self.persons is None else self.persons.codes
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """What each record counts, shape (n,): all records of a person together as much as one person."""
+        return np.ones(len(self.frame)) if self.persons is None else self.persons.weights
+
+    def counts(self, by: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int64]:
+        """Return how many people, or records, lie in each part.
+
+        Parameters
+        ----------
+        by : ndarray of int, shape (len(self),)
+            The part of each record, in [0, n), or -1 for none. A person counts once in each part with their records.
+        n : int
+            Number of parts.
+        """
+        if self.persons is not None:
+            return self.persons.counts(by, n)
+        return np.bincount(by[by >= 0], minlength=n)
+
+    def largest(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+        """Return the largest value of each person, or that of each record, shape (number,)."""
+        return np.asarray(values, dtype=float) if self.persons is None else self.persons.largest(values)
+
+    def mean(self, values: npt.NDArray[np.floating], rows: npt.NDArray[np.intp]) -> float:
+        """Return the mean over the people, or records, of some rows, of what a person's rows are on average."""
+        if self.persons is None:
+            return float(values[rows].mean())
+        return float(self.persons.take(rows).mean(values[rows]).mean())
+
+    def first_of_each(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Return the first row of each person among some rows, in their order; of records, all of them."""
+        return rows[np.sort(np.unique(self.whose[rows], return_index=True)[1])]
+
     def take(self, rows: npt.NDArray[np.bool_]) -> Table:
         """Return some of the records; all of them are the same table."""
         if rows.all():
             return self
-        return Table(self.frame[np.flatnonzero(rows).tolist()], self.source)
+        persons = None if self.persons is None else self.persons.take(rows)
+        return Table(self.frame[np.flatnonzero(rows).tolist()], self.source, persons=persons)
 
     def restrict(self, names: Iterable[str]) -> Table:
         """Return some of the columns, in the given order, with what was made of them."""
-        return Table(self.frame.select(list(names)), self.source, self.values, self.conformed)
+        return Table(self.frame.select(list(names)), self.source, self.values, self.conformed, self.persons)
 
 
 def _as_they_are(series: nw.Series[Any]) -> npt.NDArray[Any]:
@@ -195,3 +254,34 @@ def as_table(data: object) -> Table:
         return data
     opened = open_native(data)
     return Table(opened.collect() if isinstance(opened, nw.LazyFrame) else opened)
+
+
+def with_persons(data: object, persons: object, what: str = "data") -> Table:
+    """Return records as a table that knows its persons, without the column of identifiers.
+
+    Parameters
+    ----------
+    data : data frame
+        The records, n of them; a lazy frame is collected.
+    persons : str, or array-like of shape (n,)
+        The column that holds the identifiers, or the identifiers.
+    what : str
+        What the records are called in messages.
+
+    Raises
+    ------
+    InvalidDataError
+        If the identifiers are no column or not as many as the records, or a record has none.
+    """
+    table = as_table(data)
+    column = persons if isinstance(persons, str) else getattr(persons, "name", None)
+    if isinstance(persons, str) and persons not in table.names:
+        raise InvalidDataError(
+            f"{parameter('persons')} names the column {persons!r}, which the {what} lack.",
+            remedy="Pass records that have it, or one identifier for each record.",
+        )
+    column = column if column in table.names else None
+    values = table.frame[persons] if isinstance(persons, str) else persons
+    whose = stated_persons(values, len(table), what, column)
+    kept = table if column is None else table.restrict(name for name in table.names if name != column)
+    return replace(kept, persons=whose)

@@ -43,8 +43,12 @@ def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isnan(column))
     if column.dtype.kind != "O":
         return np.zeros(len(column), dtype=bool)
-    # A list of Python objects is walked about three times as fast as the array that holds them.
-    return np.array([v is None or (v != v if isinstance(v, float) else False) for v in column.tolist()], dtype=bool)
+    # A list of Python objects is walked about three times as fast as the array that holds them, and its types alone
+    # three times as fast again: most columns of texts have no gap.
+    values = column.tolist()
+    if not any(kind is type(None) or issubclass(kind, float) for kind in set(map(type, values))):
+        return np.zeros(len(column), dtype=bool)
+    return np.array([v is None or (v != v if isinstance(v, float) else False) for v in values], dtype=bool)
 
 
 def _is_number(value: Any) -> bool:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import numbers
-import re
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from hashlib import blake2b
 from typing import Any
-from uuid import UUID
 
 import narwhals as nw
 import numpy as np
@@ -18,18 +14,16 @@ import numpy.typing as npt
 from glassine.data.conform import Columns, as_columns
 from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
+from glassine.data.persons import identifier, listed
 from glassine.data.table import Table, frame_of
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["WEIGHTS", "Persons", "identifier", "take_persons", "unit_of"]
+__all__ = ["WEIGHTS", "Persons", "take_persons", "unit_of"]
 
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""
-
-WHOLE = re.compile(r"0|-?[1-9][0-9]{0,999}")
-"""A whole number as Python writes it, of as many digits as it surely reads."""
 
 Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
@@ -199,7 +193,7 @@ def take_persons(
             )
         values = frame[persons].to_list()
     else:
-        values = _listed(persons)
+        values = list(listed(persons))
     column = name if isinstance(name, str) and frame is not None and name in frame.columns else None
     keys = tuple(identifier(value) for value in values)
     if frame is not None:
@@ -220,62 +214,6 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
     """Return a frame in memory; None for anything but a frame."""
     frame = frame_of(X)
     return None if frame is None else held(frame)
-
-
-def _listed(persons: Any) -> list[Any]:
-    """Return identifiers as Python objects, each as it stands in its container."""
-    if isinstance(persons, list | tuple):
-        return list(persons)
-    if isinstance(persons, np.ndarray):
-        if persons.ndim != 1:
-            raise InvalidDataError(
-                f"{parameter('persons')} must have shape (n,), got {persons.shape}.", remedy="Pass one column."
-            )
-        out: list[Any] = persons.tolist()
-        return out
-    try:
-        return list(nw.from_native(persons, series_only=True).to_list())
-    except TypeError:
-        raise InvalidDataError(
-            f"{parameter('persons')} must be a list, an array, a series or the name of a column, got "
-            f"{type(persons).__name__}."
-        ) from None
-
-
-def identifier(value: object) -> bytes | None:
-    """Return what stands for an identifier: equal bytes for one person, None where it is none.
-
-    Numbers are equal if their values are, whatever their types; texts if every character is. A text that is a whole
-    number as it is usually written, "1" but not "01", is that number: of one column, libraries may read either. Truth
-    values, dates and everything else identify no one.
-
-    Examples
-    --------
-    >>> identifier(1) == identifier(1.0), identifier(1) == identifier("1"), identifier("01") == identifier("1")
-    (True, True, False)
-    >>> [identifier(value) for value in (None, float("nan"), "", " ", True, [1])]
-    [None, None, None, None, None, None]
-    """
-    if isinstance(value, str):
-        if WHOLE.fullmatch(value):
-            return f"n{int(value):x}/1".encode()
-        return b"t" + value.encode("utf-8", "surrogatepass") if value.strip() else None
-    if isinstance(value, bytes):
-        return b"b" + value if value else None
-    if isinstance(value, UUID):
-        return b"u" + value.bytes
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal):
-        return None
-    try:
-        top, bottom = (int(value), 1) if isinstance(value, numbers.Integral) else _ratio(value)
-    except (ValueError, OverflowError, AttributeError):
-        return None  # not a number, or infinite
-    return f"n{top:x}/{bottom:x}".encode()
-
-
-def _ratio(value: Any) -> tuple[int, int]:
-    top, bottom = value.as_integer_ratio()
-    return int(top), int(bottom)
 
 
 def _hash(key: bytes) -> int:

@@ -189,7 +189,7 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
         *(element("line", class_="grid", x1=axes.x(p), x2=axes.x(p), y1=axes.top, y2=axes.bottom) for p in powers),
         element("line", class_="guess", x1=axes.left, y1=axes.bottom, x2=axes.right, y2=axes.top),
         element("path", class_="line", d=axes.path(drawn)),
-        axes.names("share of other people accused", "share of members found"),
+        axes.names(f"share of other {wording.units()} accused", "share of members found"),
     ]
     first = drawn[0]
     return Chart(

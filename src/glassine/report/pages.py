@@ -143,11 +143,12 @@ def _described(findings: Findings) -> str:
 def page_of(result: Reportable, *, title: str | None = None) -> Page:
     """Return the page of any finding that there is a report on."""
     if isinstance(result, Findings):
-        if isinstance(result.subject, ReleaseSummary):
-            return release_page(result, title=title)
-        if isinstance(result.subject, SeveralSummary):
-            return several_page(result, title=title)
-        return _attacks_page(result, title) or audit_page(result, title=title)
+        with wording.counting(result.counted):
+            if isinstance(result.subject, ReleaseSummary):
+                return release_page(result, title=title)
+            if isinstance(result.subject, SeveralSummary):
+                return several_page(result, title=title)
+            return _attacks_page(result, title) or audit_page(result, title=title)
     if isinstance(result, MembershipFinding):
         return attack_page(result, title=title)
     if isinstance(result, DisclosureFinding):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from glassine.attacks.outcome import ShownCount
 
@@ -15,12 +17,16 @@ __all__ = [
     "bits",
     "candidates",
     "clean",
+    "counting",
     "listing",
+    "none",
     "people",
     "percent",
     "plural",
     "shorten",
     "shorten_condition",
+    "unit",
+    "units",
     "worlds",
 ]
 
@@ -117,8 +123,37 @@ def listing(names: Sequence[str], *, most: int, room: int) -> str:
     return f"{listed} and {more:,} more" if more > 0 else listed
 
 
+_COUNTED: ContextVar[str] = ContextVar("counted", default="records")
+"""What the page that is being written counts: a noun in some forty sentences, which functions ask for."""
+
+
+@contextmanager
+def counting(counted: str) -> Iterator[None]:
+    """Write what is written meanwhile in ``records``, or in ``people`` where persons were stated."""
+    token = _COUNTED.set(counted)
+    try:
+        yield
+    finally:
+        _COUNTED.reset(token)
+
+
+def units() -> str:
+    """Return what is counted: ``people`` or ``records``."""
+    return _COUNTED.get()
+
+
+def unit() -> str:
+    """Return one of them: ``person`` or ``record``."""
+    return "person" if units() == "people" else "record"
+
+
+def none() -> str:
+    """Return none of them: ``nobody`` or ``no record``."""
+    return "nobody" if units() == "people" else "no record"
+
+
 def people(count: ShownCount) -> str:
-    """Return a number of people, which may be rounded or hidden."""
+    """Return a number of people, or of records, which may be rounded or hidden."""
     if not isinstance(count, int):
-        return f"{count} people"
-    return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"
+        return f"{count} {units()}"
+    return none() if count == 0 else f"1 {unit()}" if count == 1 else f"{count:,} {units()}"

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDomainError, InvalidModelError, parameter
@@ -144,6 +145,12 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         if new is not None and smallest_bin:
             counted = _counted(model, new, data)
             new = _without_small(counted, smallest_bin)
+            if _knows_persons(data):
+                # A person in two bins is one in both together: what was joined is counted again.
+                while new is not None and _has_small(again := _counted(model, new, data), smallest_bin):
+                    new = _without_small(again, smallest_bin)
+                if new is not None and kept:
+                    counted = new = _counted(model, new, Table(data.frame))
             # Sizes of which one was hidden are not true any more.
             kept = kept and new is not None and _total(new) == _total(counted)
         if new is not None and model.guarantee is not None:
@@ -273,8 +280,9 @@ def _counted(model: AdditiveModel, term: Term, data: Any) -> Term:
             intercept=(0.0,),
             link="identity",
         )
-        cells = bin_indices(alone, data)[0]
-        sizes = np.bincount(cells, minlength=math.prod(term.shape)).astype(np.float64)
+        cells, n_cells = bin_indices(alone, data)[0], math.prod(term.shape)
+        held = data.counts(cells, n_cells) if _knows_persons(data) else np.bincount(cells, minlength=n_cells)
+        sizes = held.astype(np.float64)
         return replace(term, weights=sizes.reshape(term.shape))
     if term.weights is None:
         raise InvalidModelError(
@@ -298,6 +306,18 @@ def _without_small(term: Term, least: int) -> Term | None:
         if max(term.shape) <= 2:
             return None
         margin *= 2
+
+
+def _knows_persons(data: Any) -> bool:
+    return isinstance(data, Table) and data.persons is not None
+
+
+def _has_small(term: Term, least: int) -> bool:
+    """Return whether a bin holds somebody, but too few; the missing values of a term of one attribute are hidden."""
+    sizes = np.zeros(term.shape) if term.weights is None else term.weights
+    held = sizes[:-1] if len(term.bins) == 1 else sizes
+    # One bin alone cannot be joined with another.
+    return bool(((held > 0) & (held < least)).any()) and held.size > 1
 
 
 def _total(term: Term) -> float:

@@ -11,11 +11,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from glassine.data.inference import columns as read_columns
+from glassine.data.labels import class_key
+from glassine.data.table import as_table, with_persons
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, parameter
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidParameterError, parameter
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
@@ -58,6 +60,7 @@ def scrub(
     base: int = 10,
     smallest_leaf: int = 0,
     data: Any = None,
+    persons: Any = None,
 ) -> ScrubResult:
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
@@ -84,6 +87,9 @@ def scrub(
         published counts are rounded or noisy, so that it may hold some. Needs published counts or data.
     data : data frame, optional
         The training records. Moved thresholds move records too; with the data, leaves are counted again after it.
+    persons : str, or array-like of shape (n,), optional
+        Whose record each is: the column of the data that holds identifiers, or one identifier for each record. A leaf
+        or bin then holds so many people, not records.
 
     Returns
     -------
@@ -95,6 +101,10 @@ def scrub(
     InvalidModelError
         If the model tests an attribute that the domain lacks, an option is out of its range, or small leaves are to be
         merged in a model that is a rule list or publishes no counts.
+    InvalidDataError
+        If a record has no identifier.
+    InvalidParameterError
+        If ``persons`` comes without data, or without ``smallest_leaf``, on which alone it has an effect.
     """
     from glassine.formats import as_model
 
@@ -103,6 +113,15 @@ def scrub(
             f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
             remedy="Read one with Domain.from_json.",
         )
+    if persons is not None:
+        if data is None or not smallest_leaf:
+            raise InvalidParameterError(
+                f"{parameter('persons')} says whose records are counted, and none are.",
+                remedy=f"Pass {parameter('data')} and {parameter('smallest_leaf')} with it.",
+            )
+        data = with_persons(data, persons)
+        if isinstance(persons, str) and persons in domain:
+            domain = domain.restrict([name for name in domain if name != persons])
     model = as_model(model, domain)
     if isinstance(model, AdditiveModel):
         from glassine.scrubbing.additive import scrub_additive
@@ -122,12 +141,16 @@ def scrub(
     old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
     n_before = len(model.cells)
     if isinstance(model, DecisionTree):
-        if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
+        by_published = data is None or all(cell.evidence.size is not None for cell in model.cells)
+        if smallest_leaf and persons is None and by_published:
             model = merge_leaves(model, _published_sizes(model), smallest_leaf, exact=model.counts_are_exact)
         tree = moved_tree(model, moves, domain)
         n_dropped = len(model.cells) - len(tree.cells)
         if smallest_leaf and data is not None:
-            tree = merge_leaves(tree, _counted_sizes(tree, data), smallest_leaf)
+            merged = merge_leaves(tree, _counted_sizes(tree, data), smallest_leaf)
+            # A person in two leaves is one in both together: what was merged is counted again.
+            while len(merged.cells) < len(tree.cells):
+                tree, merged = merged, merge_leaves(merged, _counted_sizes(merged, data), smallest_leaf)
         moved: DecisionTree | RuleList = tree
         n_merged = n_before - n_dropped - len(moved.cells)
     else:
@@ -155,7 +178,8 @@ def _published_sizes(tree: DecisionTree) -> dict[int, int]:
 
 
 def _counted_sizes(tree: DecisionTree, data: Any) -> dict[int, int]:
-    counted = np.bincount(tree.apply(read_columns(data)), minlength=len(tree.cells))
+    table = as_table(data)
+    counted = table.counts(tree.apply(table.arrays), len(tree.cells))
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 
@@ -195,23 +219,14 @@ def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: 
                 f"every record has the same {target!r}, so R^2 is undefined.", remedy="Give other records."
             )
         return 1 - rest / total
-    names = {_class_key(c) for c in model.classes}
-    keys = [_class_key(value) for value in truth.tolist()]
+    names = {class_key(c) for c in model.classes}
+    keys = [class_key(value) for value in truth.tolist()]
     if not names & set(keys):
         raise InvalidDataError(
             f"no value of {target!r} is a class of the model ({', '.join(map(str, model.classes))}).",
             remedy="Check the target.",
         )
-    return float(np.mean([p is not None and _class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
-
-
-def _class_key(value: object) -> str:
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    text = str(value)
-    return {"true": "1", "false": "0"}.get(text.lower(), text)
+    return float(np.mean([p is not None and class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
 
 
 def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set[tuple[str, float]]:

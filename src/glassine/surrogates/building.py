@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns
+from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError
@@ -22,7 +23,7 @@ from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
 from glassine.surrogates.distances import Metric, as_metric
-from glassine.surrogates.fitting import group_records, metric_of, representatives_of
+from glassine.surrogates.fitting import group_records, joined_groups, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
 from glassine.surrogates.private_trees import (
     certify_labels,
@@ -146,6 +147,8 @@ class Material:
         What the black box says, and what trees are trained on; -1 for no class of the release.
     domain_declared, classes_declared : bool
         Whether they are public.
+    persons : Persons or None
+        Whose the records are, where it is stated: groups and leaves then hold so many people.
     """
 
     native: Any
@@ -156,6 +159,7 @@ class Material:
     targets: npt.NDArray[np.int64]
     domain_declared: bool
     classes_declared: bool
+    persons: Persons | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -189,18 +193,22 @@ def build(plan: Plan, material: Material) -> Built:
     metric = metric_of(
         material.columns, material.domain, distance=plan.distance, scaling=plan.scaling, rounded=plan.rounded
     )
-    points = representatives_of(
-        material.columns, grouping.labels, grouping.n_groups, metric, material.domain, rounded=plan.rounded
-    )
-    trees, material, certificate = _trees(plan, material, grouping.labels, grouping.n_groups)
+    groups, loss = grouping.labels, grouping.information_loss
+    if material.persons is not None:
+        groups = joined_groups(groups, plan.k, material.columns, metric, material.domain, material.persons)
+    n_groups = int(groups.max()) + 1
+    # The loss is that of the microaggregation; of groups that were joined it is not known.
+    loss = loss if n_groups == grouping.n_groups else None
+    points = representatives_of(material.columns, groups, n_groups, metric, material.domain, rounded=plan.rounded)
+    trees, material, certificate = _trees(plan, material, groups, n_groups)
     published = _release(plan, material, metric, points, trees, certificate, plan.k)
     return Built(
         release=published,
         certificate=certificate,
         answers=material.answers,
         targets=material.targets,
-        groups=grouping.labels,
-        information_loss=grouping.information_loss,
+        groups=groups,
+        information_loss=loss,
     )
 
 
@@ -259,6 +267,7 @@ def _trees(plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_grou
         domain=material.domain,
         classes=material.classes,
         growth=plan.growth,
+        persons=material.persons,
     )
     return *_in_used_classes(trees, material), Certificate.none(QUERIED if plan.records == "queries" else NOT_PRIVATE)
 
@@ -391,6 +400,7 @@ def _release(
         max_depth=plan.growth.max_depth,
         min_samples_leaf=1 if plan.epsilon is not None else plan.growth.min_samples_leaf,
         notes=tuple(notes),
+        counted="records" if material.persons is None else "people",
     )
     return SurrogateRelease(
         domain=material.domain,

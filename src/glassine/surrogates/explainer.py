@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.labels import check_lengths, class_codes
+from glassine.data.persons import Persons, stated_persons
+from glassine.data.table import frame_of, with_persons
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
@@ -292,7 +294,7 @@ class SurrogateExplainer(MeasuredExplainer):
         explainer._fit(queries, None, records=source)
         return explainer
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> Self:
         """Group the records and grow a tree for each group.
 
         Parameters
@@ -304,25 +306,32 @@ class SurrogateExplainer(MeasuredExplainer):
         y : array-like of shape (n,), optional
             True labels; needed if trees are trained on them. With epsilon and declared classes, trees leave out a
             record whose label is missing or not declared; how many is not told.
+        persons : str, or array-like of shape (n,), optional
+            Whose record each is: the column of ``X`` that holds identifiers, or one identifier for each record. Groups
+            then hold the records of at least k people, leaves those of at least ``min_samples_leaf``, and a class name
+            that is not declared is shared by so many people. The column is no attribute.
 
         Raises
         ------
         InvalidParameterError
-            If a parameter is out of its range or without effect, or k exceeds n.
+            If a parameter is out of its range or without effect, or k exceeds the number of records or of people;
+            if ``persons`` comes with ``epsilon``, which covers one record.
         BudgetExceededError
             If the ledger does not allow the fit. Nothing is released.
         InvalidDataError
-            If the records do not fit the domain, or labels are absent where they are needed.
+            If the records do not fit the domain, have no identifier, or labels are absent where they are needed.
         BlackBoxError
             If the black box fails, answers with something else than labels, or with scores or rare labels that are not
             declared as classes.
         """
-        self._fit(X, y, records="training")
+        self._fit(X, y, records="training", persons=persons)
         return self
 
-    def _fit(self, X: Any, y: Any, *, records: str) -> None:
+    def _fit(self, X: Any, y: Any, *, records: str, persons: Any = None) -> None:
         plan = settings.plan_of(self, records)
-        declared = self.domain
+        declared, whose = self.domain, None
+        if persons is not None:
+            X, declared, whose = self._of_persons(X, persons, plan)
         each = plan.epsilon is not None and self.classes is not None
         if each and plan.private_partition and declared is not None:
             domain, data = declared, None
@@ -355,7 +364,13 @@ class SurrogateExplainer(MeasuredExplainer):
             answered[asked] = box(native, int(asked.sum()))
         learned = None if plan.labels == "black-box" else truth
         # Of queries that were drawn, no name is anybody's.
-        classes = classes_of(self.classes, answered, learned, least=1 if records == "queries" else LEAST_SHARING)
+        # A name is shared by people, not by the records of one.
+        classes = classes_of(
+            self.classes,
+            _once_each(answered, whose),
+            None if learned is None else _once_each(learned, whose),
+            least=1 if records == "queries" else LEAST_SHARING,
+        )
         if each:
             answers = places_of(answered, classes)
             targets = answers if plan.labels == "black-box" else declared_places(y, n, classes)
@@ -376,7 +391,7 @@ class SurrogateExplainer(MeasuredExplainer):
             )
         material = Material(
             native=data, columns=columns, domain=domain, classes=classes, answers=answers, targets=targets,
-            domain_declared=declared is not None, classes_declared=self.classes is not None,
+            domain_declared=declared is not None, classes_declared=self.classes is not None, persons=whose,
         )  # fmt: skip
         built = build(plan, material)
         self.n_features_in_ = len(domain)
@@ -384,8 +399,43 @@ class SurrogateExplainer(MeasuredExplainer):
             self.feature_names_in_ = np.array(domain.names, dtype=object)
         self.domain_, self.classes_ = domain, class_array(built.release.classes)
         self.release_, self.certificate_ = built.release, built.certificate
-        self.training_ = Training(columns=columns, answers=built.answers, targets=built.targets, groups=built.groups)
+        self.training_ = Training(
+            columns=columns, answers=built.answers, targets=built.targets, groups=built.groups, persons=whose
+        )
         self.information_loss_, self.black_box_, self._layout = built.information_loss, box, layout
+
+    def _of_persons(self, X: Any, persons: Any, plan: settings.Plan) -> tuple[Any, Domain | None, Persons]:
+        """Return the records without the column of identifiers, the domain without it, and whose the records are."""
+        if plan.epsilon is not None:
+            raise InvalidParameterError(
+                f"{parameter('persons')} does not apply to private trees: their epsilon covers one record of a person, "
+                "not the person.",
+                remedy=f"Leave {parameter('epsilon')} or {parameter('persons')} out.",
+            )
+        if plan.private_partition:
+            raise InvalidParameterError(
+                f"{parameter('persons')} does not apply to public cells, which hold any number.", remedy="Leave it out."
+            )
+        declared = self.domain
+        if frame_of(X) is not None:
+            table = with_persons(X, persons)
+            X, whose = table, table.persons
+        else:
+            if isinstance(persons, str):
+                raise InvalidDataError(
+                    f"{parameter('persons')} names the column {persons!r}, and an array has none.",
+                    remedy="Pass a data frame.",
+                )
+            whose = stated_persons(persons, len(X), "data")
+        if whose is None or not plan.k <= whose.number:
+            number = 0 if whose is None else whose.number
+            raise InvalidParameterError(
+                f"{parameter('k')} must be at most the number of people, {number}, got {plan.k}.",
+                remedy=f"Use a smaller {parameter('k')}.",
+            )
+        if declared is not None and whose.column in declared:
+            declared = declared.restrict([name for name in declared if name != whose.column])
+        return X, declared, whose
 
     def explain(
         self, x: Query, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 3, check: bool = False
@@ -458,3 +508,11 @@ class SurrogateExplainer(MeasuredExplainer):
 
     def _ask(self, records: Sequence[Record]) -> npt.NDArray[Any]:
         return self.black_box_(self._layout.build(self.release_.domain, records), len(records))
+
+
+def _once_each(labels: npt.NDArray[Any], persons: Persons | None) -> npt.NDArray[Any]:
+    """Return labels with each of a person's once, so that a count is one of people; as they are without persons."""
+    if persons is None:
+        return labels
+    first = {(whose, repr(label)): i for i, (whose, label) in enumerate(zip(persons.codes, labels, strict=True))}
+    return labels[sorted(first.values())]

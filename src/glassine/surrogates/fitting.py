@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from glassine.data.conform import Columns
 from glassine.data.labels import check_lengths, class_codes
+from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
@@ -29,6 +30,7 @@ __all__ = [
     "declared_places",
     "group_records",
     "index_of",
+    "joined_groups",
     "label_array",
     "metric_of",
     "places_of",
@@ -62,12 +64,15 @@ class Training:
         Index of the class on which the trees were trained, likewise: the answers, or the true labels.
     groups : ndarray of int, shape (n,)
         Group of each record.
+    persons : Persons or None
+        Whose they are, where it was stated.
     """
 
     columns: Columns
     answers: npt.NDArray[np.int64]
     targets: npt.NDArray[np.int64]
     groups: npt.NDArray[np.int64]
+    persons: Persons | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -93,6 +98,53 @@ def group_records(data: Any, k: int, *, domain: Domain | None, method: str, scal
     """Return the groups of a microaggregation; ``domain`` is None where it was inferred."""
     done = microaggregate(data, k, method=method, scaling=scaling, distance=distance, domain=domain)
     return Grouping(labels=done.labels, n_groups=len(done.sizes), information_loss=done.information_loss)
+
+
+def joined_groups(
+    groups: npt.NDArray[np.int64],
+    k: int,
+    columns: Columns,
+    metric: Metric,
+    domain: Domain,
+    persons: Persons,
+) -> npt.NDArray[np.int64]:
+    """Return groups joined until each holds the records of at least ``k`` people.
+
+    The group of the fewest people, the first of equals, is joined with that whose exact middle is closest to its own.
+
+    Parameters
+    ----------
+    groups : ndarray of int, shape (n,)
+        Group of each record, from 0.
+    k : int
+        Fewest people of a group; there are as many in all.
+    columns : Columns
+        The records.
+    metric : Metric
+        The distance.
+    domain : Domain
+        Its attributes.
+    persons : Persons
+        Whose the records are.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The groups, numbered from 0 in the order of the old ones.
+    """
+    while True:
+        n_groups = int(groups.max()) + 1
+        held = persons.counts(groups, n_groups)
+        small = int(held.argmin())
+        if held[small] >= k or n_groups == 1:
+            return groups
+        points = representatives_of(columns, groups, n_groups, metric, domain, rounded=False)
+        stand = np.concatenate([metric.embed_one(domain, dict(zip(domain, point, strict=True))) for point in points])
+        apart = metric.between(stand[small : small + 1], stand, domain)[0]
+        apart[small] = np.inf
+        low, high = sorted((small, int(np.argmin(apart))))
+        groups = np.where(groups == high, low, groups)
+        groups = groups - (groups > high)
 
 
 def metric_of(

@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns
+from glassine.data.persons import Persons
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDataError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
+from glassine.models.transform import merge_leaves
 
 __all__ = ["Growth", "grow_trees"]
 
@@ -98,6 +100,7 @@ def grow_trees(
     domain: Domain,
     classes: Sequence[Scalar],
     growth: Growth,
+    persons: Persons | None = None,
 ) -> tuple[DecisionTree, ...]:
     """Return one tree a group.
 
@@ -119,6 +122,8 @@ def grow_trees(
         The classes.
     growth : Growth
         How trees are grown.
+    persons : Persons, optional
+        Whose the records are: splits with a leaf of fewer people than ``min_samples_leaf`` are undone.
 
     Raises
     ------
@@ -146,8 +151,24 @@ def grow_trees(
             trees.append(_constant(counted, common, domain, tuple(classes), growth))
             continue
         grown = tree_from_sklearn(_cart(matrix[rows], targets[rows], growth), seen)
+        if persons is not None:
+            grown = _of_enough_people(grown, matrix[rows], persons.take(rows), growth.min_samples_leaf)
         trees.append(_published(grown, parts, domain, tuple(classes), growth))
     return tuple(trees)
+
+
+def _of_enough_people(
+    tree: DecisionTree, matrix: npt.NDArray[np.float64], persons: Persons, least: int
+) -> DecisionTree:
+    """Return a tree whose leaves hold the records of at least so many people, splits undone from below."""
+    records: dict[str, npt.NDArray[Any]] = {f"x{j}": matrix[:, j] for j in range(matrix.shape[1])}
+    while True:
+        held = persons.counts(tree.apply(records), len(tree.cells)).tolist()
+        merged = merge_leaves(tree, {cell.node: size for cell, size in zip(tree.cells, held, strict=True)}, least)
+        # A person in two leaves is one in both together: what was merged is counted again.
+        if len(merged.cells) == len(tree.cells):
+            return tree
+        tree = merged
 
 
 def _constant(

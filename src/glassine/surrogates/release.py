@@ -125,7 +125,7 @@ class SurrogateRelease:
     trees : tuple of DecisionTree
         One a group.
     k : int or None
-        Fewest records of a group; None where nothing bounds it (a public partition).
+        Fewest records, or people, of a group; None where nothing bounds it (a public partition).
     n_closest : int
         Closest representatives among which Protocol 2 seeks by default.
     provenance : Provenance

@@ -45,22 +45,28 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
     else:
         rounded = ", its numbers rounded" if made.form == "restricted" else ""
         out.append(
-            f"The representative is the middle of the records of at least {release.k} people{rounded}. That many share "
+            f"The representative is the middle of {_behind(release)}{rounded}. That many share "
             "it; this says nothing of the tree, nor of values that all of them share."
         )
     out.append(_of_trees(release))
     if release.domain.inferred:
         out.append(
             "The bounds of the attributes, moved outward to round numbers, and the names of the categories were taken "
-            "from the records: the outermost value, and a rare name, may be one person's."
+            "from the records: the outermost value, and a rare name, may be that of one record."
         )
     out.append(_of_certificate(release.certificate))
     return tuple(out)
 
 
+def _behind(release: SurrogateRelease) -> str:
+    if release.provenance.counted == "people":
+        return f"the records of at least {release.k} people"
+    return f"at least {release.k} records"
+
+
 def _of_trees(release: SurrogateRelease) -> str:
     made = release.provenance
-    near = "the people closest to its representative" if made.partition == "public" else "these people"
+    near = "the records closest to its representative" if made.partition == "public" else "these records"
     taught = f"the black box's decisions on {near}" if made.labels == "black-box" else f"the true labels of {near}"
     follow = "the declared domain alone"
     if release.domain.inferred:
@@ -70,22 +76,22 @@ def _of_trees(release: SurrogateRelease) -> str:
     leaf = _of_leaves(release)
     counted = any(node.evidence.counts is not None for tree in release.trees for node in tree.nodes)
     if made.form == "paper":
-        counts = ", and it tells how many people of each class are in each part" if counted else ""
+        counts = ", and it tells how many records of each class are in each part" if counted else ""
         return (
-            f"The tree was learnt from {taught}, and shows where single people's values lie: its thresholds are "
+            f"The tree was learnt from {taught}, and shows where the values of single records lie: its thresholds are "
             f"middles of two of them, {leaf}{counts}."
         )
-    counts = "it tells how many people of each class are in each part" if counted else "no counts are told"
+    counts = "it tells how many records of each class are in each part" if counted else "no counts are told"
     return f"The tree was learnt from {taught}. Where it can split follows from {follow}, {leaf}, and {counts}."
 
 
 def _of_leaves(release: SurrogateRelease) -> str:
-    """Return how few people a leaf may hold; groups smaller than that bound are one leaf."""
+    """Return how few records, or people, a leaf may hold; groups smaller than that bound are one leaf."""
     made = release.provenance
     if made.partition == "public" or release.k is None:
-        return "a leaf may hold one person alone or nobody"
+        return "a leaf may hold one record alone or none"
     fewest = min(release.k, made.min_samples_leaf)
-    return f"no leaf was made for fewer than {fewest} people" if fewest > 1 else "a leaf may hold one person alone"
+    return f"no leaf was made for fewer than {made.of(fewest)}" if fewest > 1 else "a leaf may hold one record alone"
 
 
 def _of_certificate(certificate: Certificate | None) -> str:

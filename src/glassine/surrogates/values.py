@@ -21,6 +21,7 @@ CHOICES = {
     "labels": ("black-box", "true"),
     "records": ("training", "queries", "given"),
     "partition": ("microaggregation", "public"),
+    "counted": ("records", "people"),
 }
 """What is said of how a release was made, in words that the file and the report share."""
 
@@ -272,11 +273,13 @@ class Provenance:
     max_depth : int or None
         Largest depth of the trees; None for no limit.
     min_samples_leaf : int
-        Fewest records of a leaf.
+        Fewest records, or people, of a leaf.
     version : str
         Version of this package.
     notes : tuple of str
         What the reader should know: bounds inferred from the data, rounding, and so on.
+    counted : {"records", "people"}
+        What ``k`` and ``min_samples_leaf`` count: people, where it was stated whose the records are.
     """
 
     form: str
@@ -289,6 +292,12 @@ class Provenance:
     min_samples_leaf: int
     version: str = __version__
     notes: tuple[str, ...] = ()
+    counted: str = "records"
+
+    def of(self, number: int | str) -> str:
+        """Return a number of what groups and leaves hold: records, or people where persons were stated."""
+        one = {"records": "record", "people": "person"}[self.counted]
+        return f"{number} {one if number in (1, '1') else self.counted}"
 
     def check(self) -> None:
         """Raise InvalidModelError if a part is not what it can be: all of it may come from a file."""

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.leaves import LeafKnowledge
-from glassine.attacks.disclosure.people import People, true_table
+from glassine.attacks.disclosure.people import People, true_codes, true_table
 from glassine.attacks.subgroups import subgroups
-from glassine.data.inference import columns as read_columns
+from glassine.data.table import Table, as_table
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
@@ -231,6 +231,14 @@ class Disclosure:
         """Return the entropy left about each person's class, in nats, shape (n,)."""
         return np.asarray(_entropies(self.quasi_probabilities)[self.people.person])
 
+    def _sizes(self, table: Table | None) -> Floats:
+        """Return how much each quasi-identifier counts, shape (q,): its records, or every person once."""
+        if table is None or table.persons is None:
+            return self.people.sizes.astype(np.float64)
+        out = np.zeros(len(self.people.sizes))
+        np.add.at(out, self.people.person, table.weights)
+        return out
+
     def true_probabilities(self, truth: npt.ArrayLike) -> Floats:
         """Return the share of each class among the people of each quasi-identifier, shape (q, c).
 
@@ -270,17 +278,20 @@ class Disclosure:
         """
         return float(self.d_individual(truth).mean())
 
-    def most_exposed(self, number: int = 10) -> list[tuple[int, float]]:
+    def most_exposed(self, number: int = 10, table: Table | None = None) -> list[tuple[int, float]]:
         """Return the people about whom least is left open: row number, and probability of their most probable class.
 
         Parameters
         ----------
         number : int, default=10
             How many, at least 1.
+        table : Table, optional
+            The records, where they know their persons: each is named once, by the record that reveals most.
         """
         if not is_whole(number) or not number >= 1:
             raise InvalidParameterError(f"{parameter('number')} must be a whole number of at least 1, got {number!r}.")
-        order = np.argsort(self.entropy_left(), kind="stable")[:number]
+        order = np.argsort(self.entropy_left(), kind="stable")
+        order = (order if table is None else table.first_of_each(order))[:number]
         largest = self.quasi_probabilities.max(axis=1)[self.people.person]
         return [(int(row), float(largest[row])) for row in order]
 
@@ -303,7 +314,8 @@ class Disclosure:
         InvalidDataError
             If a column is absent, or the number of rows is another.
         """
-        data = read_columns(frame)
+        table = as_table(frame)
+        data = table.arrays
         left, largest = self.entropy_left(), self.quasi_probabilities.max(axis=1)[self.people.person]
         distances = None if truth is None else self.d_individual(truth)
         out = []
@@ -318,40 +330,50 @@ class Disclosure:
                     SubgroupDisclosure(
                         attribute=name,
                         value=value,
-                        size=len(rows),
-                        entropy=float(left[rows].mean()),
-                        certainty=float(largest[rows].mean()),
-                        d_overall=None if distances is None else float(distances[rows].mean()),
+                        size=len(np.unique(table.whose[rows])),
+                        entropy=table.mean(left, rows),
+                        certainty=table.mean(largest, rows),
+                        d_overall=None if distances is None else table.mean(distances, rows),
                     )
                 )
         return sorted(out, key=lambda group: group.entropy if group.d_overall is None else group.d_overall)
 
-    def compare(self, truth: npt.ArrayLike | None = None) -> list[ReaderComparison]:
+    def compare(self, truth: npt.ArrayLike | None = None, table: Table | None = None) -> list[ReaderComparison]:
         """Return what readers with less knowledge conclude: of the marginal, of the leaves, and of all of it.
 
         Parameters
         ----------
         truth : array-like, shape (n,), optional
             Everybody's class.
+        table : Table, optional
+            The records, where they know their persons: people are counted, and means take every person once. A person
+            of whom one record is practically certain is certain.
         """
         marginal = np.repeat(self.marginal[None], len(self.people.sizes), axis=0)
         readers = [("the class distribution", marginal), ("the leaves", self.leaf_probabilities)]
         if self.adversary.internal_nodes:
             readers.append(("the leaves and the internal nodes", self.quasi_probabilities))
-        true = None if truth is None else self.true_probabilities(truth)
-        sizes = self.people.sizes
+        sizes = self._sizes(table)
+        true = None
+        if truth is not None:
+            true = np.zeros((len(sizes), len(self.classes)))
+            weights = 1.0 if table is None else table.weights
+            np.add.at(true, (self.people.person, true_codes(self.people, self.classes, truth)), weights)
+            true /= sizes[:, None]
+        total = float(sizes.sum())
+        whose = np.arange(self.people.n_people) if table is None else table.whose
         out = []
         for reader, estimate in readers:
             distance = guessed = None
             if true is not None:
-                distance = float(sizes @ _divergences(true, estimate)) / self.people.n_people
+                distance = float(sizes @ _divergences(true, estimate)) / total
                 best = estimate >= estimate.max(axis=1, keepdims=True) - 1e-9
-                guessed = float(sizes @ ((true * best).sum(axis=1) / best.sum(axis=1))) / self.people.n_people
+                guessed = float(sizes @ ((true * best).sum(axis=1) / best.sum(axis=1))) / total
             out.append(
                 ReaderComparison(
                     reader=reader,
-                    entropy=self._mean_entropy(estimate),
-                    certain=int(sizes[estimate.max(axis=1) >= 0.99].sum()),
+                    entropy=float(sizes @ _entropies(estimate)) / total,
+                    certain=len(np.unique(whose[(estimate.max(axis=1) >= 0.99)[self.people.person]])),
                     d_overall=distance,
                     guess_rate=guessed,
                 )

@@ -15,7 +15,7 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, parameter
 from glassine.models import DecisionTree
 
-__all__ = ["Column", "People", "Split", "read_people", "true_table"]
+__all__ = ["Column", "People", "Split", "read_people", "true_codes", "true_table"]
 
 CLOSEST = 1e-7
 """scikit-learn puts no threshold between values that differ by no more."""
@@ -180,6 +180,13 @@ def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
     InvalidDataError
         If there is not one class for each person.
     """
+    out = np.zeros((len(people.sizes), len(classes)), dtype=np.int64)
+    np.add.at(out, (people.person, true_codes(people, classes, truth)), 1)
+    return out
+
+
+def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    """Return everybody's class as its place among the classes, shape (n,); parameters and errors as above."""
     values = np.asarray(truth)
     if values.shape != (people.n_people,):
         raise InvalidDataError(
@@ -197,9 +204,7 @@ def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
             "classes.",
             remedy="Recode it.",
         )
-    out = np.zeros((len(people.sizes), len(classes)), dtype=np.int64)
-    np.add.at(out, (people.person, codes), 1)
-    return out
+    return codes
 
 
 def _lists(literal: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
-from glassine.attacks.membership.outputs import Answers, attempt
+from glassine.attacks.membership.outputs import Answers, Records, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
@@ -76,8 +76,8 @@ def loss_attack(
                 raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
         return judge_scores(
             "best-loss threshold",
-            members.confidence,
-            nonmembers.confidence,
+            members.mean(members.confidence),
+            nonmembers.mean(nonmembers.confidence),
             setting,
             gap=gap_figure(members, nonmembers, setting.confidence),
         )
@@ -145,21 +145,21 @@ def black_box_attack(
             f"{parameter('train_share')} must lie strictly between 0 and 1, got {train_share!r}.", remedy="Use 0.5."
         )
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
-    if min(len(inside.target), len(outside.target)) < 4:
+    if min(inside.number, outside.number) < 4:
         return NotApplicable("an attack model needs at least four members and four non-members.")
 
     def work() -> MembershipResult:
         from sklearn.ensemble import RandomForestClassifier
 
         sides = answered(model, inside, outside)
-        parts = [_split(len(side.truth), train_share, setting.rng) for side in sides]
+        parts = [_split(side, train_share, setting.rng) for side in (inside, outside)]
         trained, tested = ([side.take(part[i]) for side, part in zip(sides, parts, strict=True)] for i in (0, 1))
         forest = RandomForestClassifier(
             n_estimators, class_weight="balanced", random_state=int(setting.rng.integers(2**31))
         )
         member = np.repeat([1, 0], [len(side.truth) for side in trained])
         forest.fit(np.vstack([_features(side) for side in trained]), member)
-        scores = [np.asarray(forest.predict_proba(_features(side))[:, 1]) for side in tested]
+        scores = [side.mean(forest.predict_proba(_features(side))[:, 1]) for side in tested]
         return judge_calls(
             "black-box attack",
             scores[0] > 0.5,
@@ -173,10 +173,11 @@ def black_box_attack(
     return attempt(work)
 
 
-def _split(n: int, share: float, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    order = rng.permutation(n)
-    cut = min(max(round(share * n), 1), n - 1)
-    return order[:cut], order[cut:]
+def _split(side: Records, share: float, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the rows that train and those that judge: all records of a person are on one side."""
+    order = rng.permutation(side.number)
+    cut = min(max(round(share * side.number), 1), side.number - 1)
+    return side.of(order[:cut]), side.of(order[cut:])
 
 
 def _features(side: Answers) -> npt.NDArray[np.float64]:

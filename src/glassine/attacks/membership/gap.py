@@ -30,7 +30,7 @@ def gap_attack(
     random_state: Any = None,
     shift: Shift | None = None,
 ) -> Outcome[MembershipResult]:
-    """Call a record a member if the model classifies it correctly.
+    """Call a record a member if the model classifies it correctly; a person, if it does so for all their records.
 
     Its advantage is the gap between training and test accuracy: what any attack that does not beat it could have
     known without looking further. It has no threshold to choose and draws nothing at random.
@@ -85,10 +85,12 @@ def gap_attack(
         members, nonmembers = answered(model, inside, outside)
         return judge_calls(
             "gap attack",
-            members.correct,
-            nonmembers.correct,
+            members.recognized,
+            nonmembers.recognized,
             setting,
-            decision="whoever is classified correctly is called a member",
+            decision="whoever is classified correctly is called a member"
+            if inside.persons is None
+            else "a person all of whose records are classified correctly is called a member",
         )
 
     return attempt(work)
@@ -107,8 +109,8 @@ def known_sides(model: Any, inside: Records, outside: Records) -> tuple[Records,
 
 def gap_figure(members: Answers, nonmembers: Answers, confidence: float) -> Estimate:
     """Return the balanced accuracy of the gap attack: the naive baseline of every richer attack."""
-    hits = int(members.correct.sum()), int(nonmembers.correct.sum())
-    return newcombe(hits[0], len(members.truth), hits[1], len(nonmembers.truth), confidence).scaled(0.5, 0.5)
+    hits = int(members.recognized.sum()), int(nonmembers.recognized.sum())
+    return newcombe(hits[0], members.number, hits[1], nonmembers.number, confidence).scaled(0.5, 0.5)
 
 
 def read_sides(X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> tuple[Records, Records]:
@@ -174,18 +176,23 @@ def holdout_shift(X_in: Any, y_in: Any, X_out: Any, y_out: Any, *, random_state:
     """
     rng = generator(random_state)
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
-    if min(len(inside.target), len(outside.target)) < 8:
+    if min(inside.number, outside.number) < 8:
         return NotApplicable("a test of shift needs at least eight members and eight non-members.")
     inside, outside = (_sample(side, rng) for side in (inside, outside))
-    features = _features(inside.join(outside))
-    member = np.repeat([1, 0], [len(inside.target), len(outside.target)])
+    both = inside.join(outside)
+    features, whose = _features(both), both.whose
+    # All records of a person fall into one half, and a person is judged by the mean score of their records.
+    member = np.repeat([1, 0], [inside.number, outside.number])
     half = np.zeros(len(member), dtype=bool)
     for side in (0, 1):
         rows = rng.permutation(np.flatnonzero(member == side))
         half[rows[: len(rows) // 2]] = True
     areas, p_values, calls = [], [], np.zeros(len(member), dtype=bool)
     for trained in (half, ~half):
-        scores = _scores(features[trained], member[trained], features[~trained], rng)
+        rows, others = trained[whose], ~trained[whose]
+        scores = _scores(features[rows], member[whose[rows]], features[others], rng)
+        number = np.bincount(whose[others], minlength=len(member))
+        scores = (np.bincount(whose[others], weights=scores, minlength=len(member)) / np.maximum(number, 1))[~trained]
         tested = member[~trained]
         area, p_value = _rank_sum(scores[tested == 1], scores[tested == 0])
         areas.append(area)
@@ -198,23 +205,25 @@ def holdout_shift(X_in: Any, y_in: Any, X_out: Any, y_out: Any, *, random_state:
             balanced_accuracy=float((calls[member == 1].mean() + 1 - calls[member == 0].mean()) / 2),
             p_value=p_value,
             shifted=p_value < SHIFT_LEVEL and auc > 0.5,
-            n_members=len(inside.target),
-            n_nonmembers=len(outside.target),
+            n_members=inside.number,
+            n_nonmembers=outside.number,
             method="gradient boosting on attributes and class, two halves, two-sided rank-sum test",
         )
     )
 
 
 def _sample(side: Records, rng: np.random.Generator) -> Records:
-    n = len(side.target)
-    return side if n <= MAX_RECORDS else side.take(np.sort(rng.choice(n, MAX_RECORDS, replace=False)))
+    n = side.number
+    return side if n <= MAX_RECORDS else side.take(side.of(np.sort(rng.choice(n, MAX_RECORDS, replace=False))))
 
 
 def _features(records: Records) -> Floats:
-    """Return attributes and class as numbers: texts by their rank, gaps as NaN."""
+    """Return attributes, class and the person's number of records as numbers: texts by their rank, gaps as NaN."""
     width = records.width
     given = records.columns(records.names or tuple(f"x{i}" for i in range(width)))
-    return np.column_stack([_numbers(column) for column in (*given.values(), records.target)])
+    # How many records a person has may differ between the sides without the model, too.
+    own = () if records.persons is None else (records.persons.records,)
+    return np.column_stack([_numbers(column) for column in (*given.values(), records.target, *own)])
 
 
 def _numbers(column: npt.NDArray[Any]) -> Floats:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +16,7 @@ from glassine.attacks.membership.outputs import Records, UnansweredError, answer
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.data.table import as_table
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
@@ -59,7 +59,7 @@ def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
     from sklearn.preprocessing import OneHotEncoder
     from sklearn.tree import DecisionTreeClassifier
 
-    frame = nw.from_native(records)
+    frame = as_table(records).frame
     numbers = [name for name in model.attributes if name in frame.columns and frame[name].dtype.is_numeric()]
     text = [name for name in model.attributes if name in frame.columns and name not in numbers]
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -167,7 +167,9 @@ def lira(
         m = len(members.truth)
         observed = np.concatenate([members.confidence, nonmembers.confidence])
         pool = sides[0].join(sides[1])
-        seen = _draw(len(observed), m / len(observed), n_shadows, setting.rng)
+        # A shadow model learns from all records of a person or from none.
+        share = sides[0].number / (sides[0].number + sides[1].number)
+        seen = _draw(sides[0].number + sides[1].number, share, n_shadows, setting.rng)[pool.whose]
         shadows = _shadow_confidences(learner, pool, seen, setting.rng, progress)
         fits = _fit(shadows, seen, pooled=variance == "pooled" or (variance == "auto" and n_shadows < 64))
         scores = fits.ratio(observed) if mode == "online" else fits.surprise(observed)
@@ -183,8 +185,8 @@ def lira(
             )
         return judge_scores(
             f"{mode} likelihood ratio attack",
-            scores[:m],
-            scores[m:],
+            members.mean(scores[:m]),
+            nonmembers.mean(scores[m:]),
             setting,
             gap=gap_figure(members, nonmembers, setting.confidence),
             notes=tuple(notes),

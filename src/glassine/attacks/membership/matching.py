@@ -51,6 +51,8 @@ class People:
     codes: npt.NDArray[np.intp]
     first: npt.NDArray[np.intp]
     member: npt.NDArray[np.bool_] | None
+    truth: npt.NDArray[np.bool_]
+    whose: npt.NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, model: Any, given: Records, truth: npt.NDArray[np.bool_] | None) -> People:
@@ -62,7 +64,26 @@ class People:
         if truth is not None:
             member = np.zeros(len(first), dtype=bool)
             np.logical_or.at(member, inverse, truth)
-        return cls(given.take(first), inverse, first, member)
+        known = np.zeros(len(codes), dtype=bool) if truth is None else truth
+        whose = None if given.persons is None else given.whose
+        return cls(given.take(first), inverse, first, member, known, whose)
+
+    def judged(self, accused: Sequence[int]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return who is a member and who is accused: of the different candidates, or of the people behind them.
+
+        An accusation names a person if all who hold the record are that person.
+        """
+        named = np.zeros(len(self.first), dtype=bool)
+        named[list(accused)] = True
+        member = np.zeros(len(self.first), dtype=bool) if self.member is None else self.member
+        if self.whose is None:
+            return member, named
+        pairs = np.unique(np.column_stack([self.codes, self.whose]), axis=0)
+        alone = np.bincount(pairs[:, 0], minlength=len(self.first)) == 1
+        people = np.zeros((2, int(self.whose.max()) + 1), dtype=bool)
+        for row, held in ((0, self.truth), (1, (named & alone)[self.codes])):
+            people[row, self.whose[held]] = True
+        return people[0], people[1]
 
     def rows(self, chosen: Iterable[int]) -> tuple[int, ...]:
         """Return the row of the first of each of some different candidates."""
@@ -81,7 +102,7 @@ def known_columns(model: Any, given: Records) -> Records:
     fitted = getattr(model, "best_estimator_", model)
     names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
     own = [name for name in (given.names or ()) if names is not None and name in set(names)]
-    return Records(given.native[own], given.target) if own else given
+    return Records(given.native[own], given.target, given.persons) if own else given
 
 
 ALIKE = np.float32(1e-7)

@@ -248,8 +248,11 @@ def midpoint_attack(
         raise InvalidParameterError(
             f"{parameter('max_chance')} must lie between 0 and 1, got {max_chance!r}.", remedy="Use 0.05."
         )
-    native = read_matrix(candidates, "candidates")
-    given = Records(native, np.zeros(len(native)))
+    given = candidates
+    if not isinstance(candidates, Records):
+        native = read_matrix(candidates, "candidates")
+        given = Records(native, np.zeros(len(native)))
+    native = given.native
     truths = None if truth is None else _truth(truth, len(native))
     rows = None if reach is None else _reach(reach, model, len(native))
 
@@ -450,19 +453,20 @@ def _result(
         expected_by_chance=float(sum(rates[match.split.attribute] for match in found)),
         present=present,
         complete=complete,
-        **_rates(people.member, sorted(accused), confidence),
+        **_rates(None if people.member is None else people.judged(sorted(accused)), confidence),
     )
 
 
-def _rates(member: npt.NDArray[np.bool_] | None, accused: list[int], confidence: float) -> dict[str, Any]:
-    """Return the rates of accusations, where it is known who is a member."""
-    if member is None:
+def _rates(judged: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]] | None, confidence: float) -> dict[str, Any]:
+    """Return the rates of accusations, where it is known who is a member; of people, where persons are stated."""
+    if judged is None:
         return dict.fromkeys(("precision", "recall", "base_rate", "tpr", "fpr", "advantage"))
-    m, n, hits = int(member.sum()), int((~member).sum()), int(member[accused].sum())
-    wrong = len(accused) - hits
+    member, accused = judged
+    m, n, hits = int(member.sum()), int((~member).sum()), int((member & accused).sum())
+    wrong = int(accused.sum()) - hits
     found = clopper_pearson(hits, m, confidence) if m else None
     return {
-        "precision": clopper_pearson(hits, len(accused), confidence) if accused else None,
+        "precision": clopper_pearson(hits, hits + wrong, confidence) if hits + wrong else None,
         "recall": found,
         "base_rate": m / (m + n),
         "tpr": found,

@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns, eager
+from glassine.data.persons import Persons, stated_persons
+from glassine.data.table import Table, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
@@ -62,21 +64,33 @@ class Records:
         The records, as a model takes them.
     target : ndarray, shape (n,)
         Their classes.
+    persons : Persons or None
+        Whose they are, where that is stated: then a statistic is one of people.
     """
 
     native: Any
     target: npt.NDArray[Any]
+    persons: Persons | None = None
 
     @classmethod
-    def read(cls, X: Any, y: Any, what: str) -> Records:
-        """Read records and classes, given as an array or as the name of a column.
+    def read(cls, X: Any, y: Any, what: str, persons: Any = None) -> Records:
+        """Read records and classes, given as an array or as the name of a column; what was read stays as it is.
 
         Raises
         ------
         InvalidDataError
-            If there is no record, the lengths differ, or a class is missing.
+            If there is no record, the lengths differ, or a class or an identifier is missing.
         """
+        if isinstance(X, cls):
+            return X
+        if isinstance(persons, str):
+            X = with_persons(X, persons, what)
+        whose = None
+        if isinstance(X, Table):
+            X, whose = X.frame.to_native(), X.persons
         native = read_matrix(X, what)
+        if persons is not None and not isinstance(persons, str):
+            whose = stated_persons(persons, len(native), what)
         if isinstance(y, str):
             if isinstance(native, np.ndarray):
                 raise InvalidDataError(
@@ -92,7 +106,26 @@ class Records:
             raise InvalidDataError(
                 f"the {what} have {len(native)} records but {len(target)} classes.", remedy="Align them."
             )
-        return cls(native, target)
+        return cls(native, target, whose)
+
+    @property
+    def number(self) -> int:
+        """How many people there are, or records where no persons are stated."""
+        return len(self.target) if self.persons is None else self.persons.number
+
+    @property
+    def whose(self) -> npt.NDArray[np.int64]:
+        """The person of each record, or its own number, shape (n,)."""
+        return np.arange(len(self.target)) if self.persons is None else self.persons.codes
+
+    def of(self, chosen: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Return the rows of some of the people, or of some records."""
+        return chosen if self.persons is None else np.flatnonzero(np.isin(self.persons.codes, chosen))
+
+    def mean(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the mean over the records of each person, or each record's own, shape (number,)."""
+        values = np.asarray(values, dtype=float)
+        return values if self.persons is None else self.persons.mean(values)
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -106,10 +139,11 @@ class Records:
 
     def take(self, rows: npt.NDArray[np.intp]) -> Records:
         """Return some of the records."""
+        persons = None if self.persons is None else self.persons.take(rows)
         if isinstance(self.native, np.ndarray):
-            return Records(self.native[rows], self.target[rows])
+            return Records(self.native[rows], self.target[rows], persons)
         frame = nw.from_native(self.native, eager_only=True)
-        return Records(frame[rows].to_native(), self.target[rows])
+        return Records(frame[rows].to_native(), self.target[rows], persons)
 
     def like(self, other: Records) -> Records:
         """Return the same records with the columns, and in the kind of frame, of others.
@@ -138,14 +172,15 @@ class Records:
         frame = _typed(nw.from_native(self.native, eager_only=True).select(list(other.names)), theirs)
         if frame.implementation != theirs.implementation:
             native = frame.to_pandas() if theirs.implementation.is_pandas() else frame.to_polars()
-            return Records(native, self.target)
-        return Records(frame.to_native(), self.target)
+            return Records(native, self.target, self.persons)
+        return Records(frame.to_native(), self.target, self.persons)
 
     def join(self, other: Records) -> Records:
         """Return these records followed by others of the same columns."""
         target = _joined(self.target, other.target)
+        persons = None if self.persons is None or other.persons is None else self.persons.join(other.persons)
         if isinstance(self.native, np.ndarray):
-            return Records(np.concatenate([self.native, other.native]), target)
+            return Records(np.concatenate([self.native, other.native]), target, persons)
         first, second = (nw.from_native(side.native, eager_only=True) for side in (self, other))
         first, second = _typed(first, second), _typed(second, first)
         for name in first.columns:
@@ -159,7 +194,8 @@ class Records:
                 )
             first, second = (side.with_columns(nw.col(name).cast(nw.Float64)) for side in (first, second))
         joined = nw.concat([first, second], how="vertical").to_native()
-        return Records(joined.reset_index(drop=True) if hasattr(joined, "reset_index") else joined, target)
+        native = joined.reset_index(drop=True) if hasattr(joined, "reset_index") else joined
+        return Records(native, target, persons)
 
     def columns(self, names: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
         """Return the columns by name; those of an array are named in order."""
@@ -189,6 +225,8 @@ class Answers:
         Probabilities of the classes, where the model gives them.
     lacking : str
         Why there are no probabilities, if there are none.
+    persons : Persons or None
+        Whose the records are, where that is stated.
     """
 
     n_classes: int
@@ -196,6 +234,22 @@ class Answers:
     predicted: npt.NDArray[np.intp]
     probabilities: npt.NDArray[np.float64] | None
     lacking: str = NO_PROBABILITIES
+    persons: Persons | None = None
+
+    @property
+    def number(self) -> int:
+        """How many people were asked about, or records where no persons are stated."""
+        return len(self.truth) if self.persons is None else self.persons.number
+
+    def mean(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the mean over the records of each person, or each record's own, shape (number,)."""
+        values = np.asarray(values, dtype=float)
+        return values if self.persons is None else self.persons.mean(values)
+
+    @property
+    def recognized(self) -> npt.NDArray[np.bool_]:
+        """Whether each person's records, or each record, are all classified correctly, shape (number,)."""
+        return np.asarray(self.mean(self.correct) >= 1)
 
     @property
     def correct(self) -> npt.NDArray[np.bool_]:
@@ -223,6 +277,7 @@ class Answers:
             truth=self.truth[rows],
             predicted=self.predicted[rows],
             probabilities=None if self.probabilities is None else self.probabilities[rows],
+            persons=None if self.persons is None else self.persons.take(rows),
         )
 
 
@@ -255,7 +310,12 @@ def answers(model: Any, records: Records) -> Answers:
             probabilities, lacking = None, "the model's probabilities are not all finite numbers"
     truth = _index(records.target, classes)
     return Answers(
-        n_classes=len(classes), truth=truth, predicted=predicted, probabilities=probabilities, lacking=lacking
+        n_classes=len(classes),
+        truth=truth,
+        predicted=predicted,
+        probabilities=probabilities,
+        lacking=lacking,
+        persons=records.persons,
     )
 
 
@@ -325,7 +385,7 @@ def in_classes_of(model: Any, records: Records, what: str) -> Records:
             f"theirs are of type {kind}.",
             remedy="Give the classes as the model names them, or leave these records out.",
         )
-    return Records(as_fitted(model, records.native), named)
+    return Records(as_fitted(model, records.native), named, records.persons)
 
 
 def class_text(value: Any) -> str:

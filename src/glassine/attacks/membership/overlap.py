@@ -26,7 +26,7 @@ class Overlap:
     Attributes
     ----------
     n_shared : int
-        Holdout records that equal a member in all columns and in class.
+        Holdout records that equal a member in all columns and in class; of people, those with such a record.
     expected : float
         Their mean number if the very same records were dealt to both sides at random. Of a data set with duplicates
         some would be shared; of a copy of the members only half would.
@@ -101,11 +101,16 @@ def overlap(X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> Overlap:
 def overlap_of(inside: Records, outside: Records) -> Overlap:
     """Return the overlap of members and non-members that were read already."""
     codes = codes_of_rows(inside.join(outside), with_target=True)
-    m, n = len(inside.target), len(outside.target)
-    n_codes = int(codes.max()) + 1
-    shared = _shared(codes, m, n_codes)
+    m, n = inside.number, outside.number
+    # The person of each record, members first: the same people, with all their records, are dealt anew.
+    whose = np.concatenate([inside.whose, inside.number + outside.whose])
+    shared = _shared(codes, whose < m, whose)
     rng = np.random.default_rng(0)
-    dealt = np.array([_shared(rng.permutation(codes), m, n_codes) for _ in range(N_DEALS if shared else 0)])
+    dealt = np.zeros(N_DEALS if shared else 0)
+    for deal in range(len(dealt)):
+        member = np.zeros(m + n, dtype=bool)
+        member[rng.permutation(m + n)[:m]] = True
+        dealt[deal] = _shared(codes, member[whose], whose)
     expected = float(dealt.mean()) if shared else 0.0
     return Overlap(
         n_shared=shared,
@@ -115,8 +120,10 @@ def overlap_of(inside: Records, outside: Records) -> Overlap:
     )
 
 
-def _shared(codes: npt.NDArray[np.intp], m: int, n_codes: int) -> int:
-    """Return how many records after the first ``m`` equal one of these."""
-    held = np.zeros(n_codes, dtype=bool)
-    held[codes[:m]] = True
-    return int(held[codes[m:]].sum())
+def _shared(codes: npt.NDArray[np.intp], member: npt.NDArray[np.bool_], whose: npt.NDArray[np.int64]) -> int:
+    """Return how many non-members, people or records, have a record that equals a member's."""
+    held = np.zeros(int(codes.max()) + 1, dtype=bool)
+    held[codes[member]] = True
+    hit = np.zeros(int(whose.max()) + 1, dtype=bool)
+    hit[whose[~member & held[codes]]] = True
+    return int(hit.sum())

@@ -17,6 +17,7 @@ from glassine.attacks.membership.overlap import Overlap, overlap_of
 from glassine.attacks.membership.result import MembershipResult, Shift, plain
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
+from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["MembershipAttacks", "attack_membership"]
@@ -29,7 +30,7 @@ class MembershipAttacks:
     Attributes
     ----------
     n_members, n_nonmembers : int
-        Numbers of records given.
+        Numbers of records given; of people, where persons are stated.
     confidence : float
         Confidence of every interval.
     overlap : Overlap
@@ -102,6 +103,8 @@ def attack_membership(
     X_out: Any,
     y_out: Any,
     *,
+    persons_in: Any = None,
+    persons_out: Any = None,
     learner: Any = None,
     candidates: Any = None,
     n_shadows: int = 32,
@@ -119,6 +122,9 @@ def attack_membership(
         Training records, and records of the same population that were not used for training.
     y_in, y_out : array-like of shapes (m,) and (n,), or str
         Their classes, or the name of the column that holds them.
+    persons_in, persons_out : str, or array-like of shapes (m,) and (n,), optional
+        Whose the records are: a column of both, or one identifier for each record. Membership is then judged by person:
+        see Notes.
     learner : estimator, optional
         An unfitted scikit-learn estimator like the one that learnt the model; without it LiRA does not apply.
     candidates : data frame or array-like, optional
@@ -141,9 +147,22 @@ def attack_membership(
     ------
     InvalidDataError
         If the data lack a column or a class, are empty, hold a class that the model does not know, or the two sets
-        have different columns.
+        have different columns; if a record has no identifier, or people have records in both sets.
     InvalidParameterError
         If a parameter lies outside its range.
+
+    Notes
+    -----
+    Where persons are stated, the unit of every rate, interval, permutation and split is the person. A person's score is
+    the mean of the scores of their records, as in attacks on users and data subjects; the mean stays on the scale of
+    one record however many there are, where a maximum would grow with their number. The gap attack calls a person a
+    member if all their records are classified correctly. How many records a person has is an attribute of the test of
+    shift, because it may differ between the sides without the model.
+
+    References
+    ----------
+    Kandpal, Pillutla, Oprea, Kairouz, Choquette-Choo, Xu: User inference attacks on large language models, 2023; Suri,
+    Kanani, Marathe, Peterson: Subject membership inference attacks in federated learning, 2022.
 
     Examples
     --------
@@ -161,10 +180,23 @@ def attack_membership(
     if progress is not None and not callable(progress):
         raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
-    sides = Records.read(X_in, y_in, "members"), Records.read(X_out, y_out, "non-members")
+    sides = (
+        Records.read(X_in, y_in, "members", persons_in),
+        Records.read(
+            X_out,
+            y_out,
+            "non-members",
+            persons_in if persons_out is None and isinstance(persons_in, str) else persons_out,
+        ),
+    )
+    if (sides[0].persons is None) != (sides[1].persons is None):
+        raise InvalidParameterError(
+            f"{parameter('persons')} must be stated of members and of non-members, or of neither.", remedy="Pass both."
+        )
+    refuse_shared(sides[0].persons, sides[1].persons)
     steps = _Steps(progress, 6 + (2 * n_shadows if learner is not None else 0))
     inside, outside = sides[0], sides[1].like(sides[0])
-    data = (inside.native, inside.target, outside.native, outside.target)
+    data = (inside, None, outside, None)
     shift = steps.of(holdout_shift(*data, random_state=rng))
     common: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     common["shift"] = shift.value if isinstance(shift, Measured) else None
@@ -177,12 +209,12 @@ def attack_membership(
     if candidates is None:
         pool = inside.join(outside)
         truth = [True] * len(inside.target) + [False] * len(outside.target)
-        found = midpoint_attack(model, pool.native, truth=truth, confidence=confidence, random_state=rng)
+        found = midpoint_attack(model, pool, truth=truth, confidence=confidence, random_state=rng)
     else:
         found = midpoint_attack(model, candidates, confidence=confidence, random_state=rng)
     return MembershipAttacks(
-        n_members=len(inside.target),
-        n_nonmembers=len(outside.target),
+        n_members=inside.number,
+        n_nonmembers=outside.number,
         confidence=confidence,
         overlap=overlap_of(inside, outside),
         shift=shift,

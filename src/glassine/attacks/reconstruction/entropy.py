@@ -23,6 +23,7 @@ from glassine.attacks.reconstruction.possible import PossibleRecords
 from glassine.attacks.subgroups import subgroups
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
+from glassine.data.table import as_table
 from glassine.domain import Domain
 from glassine.errors import (
     InvalidDataError,
@@ -258,7 +259,8 @@ class ProbabilisticDataset(PossibleRecords):
         Parameters
         ----------
         frame : data frame
-            The training records, with every attribute that the model tests.
+            The training records, with every attribute that the model tests. A table that knows its persons is counted
+            by person.
         attributes : str or sequence of str
             Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
         domain_aware : bool, default=False
@@ -269,7 +271,8 @@ class ProbabilisticDataset(PossibleRecords):
         InvalidDataError
             If a column is absent.
         """
-        data = read_columns(frame)
+        table = as_table(frame)
+        data = table.arrays
         bits = np.array(self.bits_learned(domain_aware=domain_aware))[self.model.apply(data)]
         out = []
         for name in [attributes] if isinstance(attributes, str) else attributes:
@@ -282,8 +285,8 @@ class ProbabilisticDataset(PossibleRecords):
                     SubgroupLeakage(
                         attribute=name,
                         value=value,
-                        size=len(rows),
-                        bits_mean=float(bits[rows].mean()),
+                        size=len(np.unique(table.whose[rows])),
+                        bits_mean=table.mean(bits, rows),
                         bits_largest=float(bits[rows].max()),
                     )
                 )

@@ -199,7 +199,7 @@ class DisclosureFinding:
         The attribute.
     quasi_identifiers : tuple of str
         What the reader knows of everybody.
-    n_people, n_quasi_identifiers : ShownCount
+    number, n_quasi_identifiers : ShownCount
         People, and their distinct quasi-identifiers.
     n_classes : int
         Classes of the attribute.
@@ -227,7 +227,7 @@ class DisclosureFinding:
 
     sensitive: str
     quasi_identifiers: tuple[str, ...]
-    n_people: ShownCount
+    number: ShownCount
     n_quasi_identifiers: ShownCount
     n_classes: int
     knowledge: str

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from glassine.attacks.attack import Question
 from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome
@@ -125,6 +125,8 @@ class Findings:
         The differential privacy that is claimed for the subject.
     sensitive : str or None
         The attribute that was looked at more closely.
+    counted : str
+        ``records``, or ``people`` where persons were stated.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
     holder_only : bool
@@ -145,6 +147,7 @@ class Findings:
     domain: DomainSummary | None = None
     guarantee: GuaranteeFinding | None = None
     sensitive: str | None = None
+    counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
     holder_only: bool = False
     holder: Findings | None = None

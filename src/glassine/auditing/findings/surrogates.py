@@ -112,7 +112,7 @@ class GroupsFinding:
 
     Attributes
     ----------
-    n_people : ShownCount
+    number : ShownCount
         People behind the release.
     smallest, largest : ShownCount
         Of the groups that hold anybody.
@@ -124,7 +124,7 @@ class GroupsFinding:
         Whether sizes are ``published`` by the release or ``counted`` in the data.
     """
 
-    n_people: ShownCount
+    number: ShownCount
     smallest: ShownCount
     largest: ShownCount
     n_empty: int

@@ -153,14 +153,14 @@ def _lead(finding: AdditiveFinding) -> str:
     text = f"{finding.meaning[:1].upper()}{finding.meaning[1:]}. It is the intercept {of}({intercept}) "
     text += "plus one score a term."
     if finding.n_edits:
-        text += f" People changed it {wording.plural(finding.n_edits, 'time')} after it was released."
+        text += f" It was edited {wording.plural(finding.n_edits, 'time')} after it was released."
     return wording.clean(text)
 
 
 def _reading(finding: AdditiveFinding) -> str:
     text = (
         "Bins are drawn equally wide, numbers to four digits; neighbouring bins are joined where there are many, or "
-        "where few people are in one. The mark at the right is for missing values."
+        f"where few {wording.units()} are in one. The mark at the right is for missing values."
     )
     if any(term.shape is not None and term.shape.low is not None for term in finding.terms):
         text += (
@@ -173,7 +173,7 @@ def _reading(finding: AdditiveFinding) -> str:
 def _terms(finding: AdditiveFinding) -> Table:
     most = max((term.importance for term in finding.terms), default=0.0) or 1.0
     return Table(
-        caption="How much each term moves the score on average, and how many people its bins were made from",
+        caption=f"How much each term moves the score on average, and how many {wording.units()} its bins hold",
         columns=(
             Column("Term"),
             Column("Importance, drawn"),
@@ -192,7 +192,7 @@ def _row(term: TermFinding, most: float) -> Row:
         sizes = f"smallest {term.smallest}"
         sizes += f", {term.n_small:,} too small" if term.n_small else ""
     elif term.origin is not None:
-        sizes = "nobody"
+        sizes = wording.none()
     sizes += f" ({term.origin})" if term.origin else ""
     bar = draw_bar(min(max(term.importance / most, 0.0), 1.0))
     return Row(
@@ -217,7 +217,7 @@ def _told(entry: BinsFinding) -> Iterator[str]:
     private = entry.n_private_bounds != 0
     if entry.exact_bounds and private:
         ends = " and the ".join(entry.exact_bounds)
-        yield f"The published range ends at the {ends} training value: the value of a person."
+        yield f"The published range ends at the {ends} training value: the value of a {wording.unit()}."
     elif entry.n_bounds and private and entry.exact_bounds is None:
         yield "A range of values is published; whether it ends at training values needs the data."
     if entry.n_off_grid:

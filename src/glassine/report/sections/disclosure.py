@@ -51,7 +51,9 @@ def sensitive_section(finding: DisclosureFinding) -> Section:
         *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
     ]
     if finding.exposed:
-        about = "Most exposed people, by row number of the data, in ascending order. Keep this list internal."
+        about = (
+            f"Most exposed {wording.units()}, by row number of the data, in ascending order. Keep this list internal."
+        )
         blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in finding.exposed))]
     return Section(
         id="sensitive",
@@ -184,7 +186,11 @@ def _remedies_section(details: DisclosureDetails) -> Section:
 def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
     known = details.subgroups[0].d_overall is not None
-    columns = [Column("Subgroup"), Column("People", numeric=True), Column("Entropy left", numeric=True)]
+    columns = [
+        Column("Subgroup"),
+        Column(wording.units().capitalize(), numeric=True),
+        Column("Entropy left", numeric=True),
+    ]
     rows = tuple(
         Row(
             name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
@@ -200,9 +206,11 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
         id="subgroups",
         title="Subgroups",
         blocks=(
-            Paragraph(text="The most exposed first, the least exposed last. Subgroups of few people are left out."),
+            Paragraph(
+                text=f"The most exposed first, the least exposed last. Subgroups of few {wording.units()} are left out."
+            ),
             Table(
-                caption="Means over the people of a subgroup, in nats. Small means disclosed",
+                caption=f"Means over the {wording.units()} of a subgroup, in nats. Small means disclosed",
                 columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
                 rows=rows,
             ),
@@ -220,7 +228,7 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
     rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in details.exposed)
     about = (
         "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
-        "this list internal. Anyone with the data can look up the person."
+        f"this list internal. Anyone with the data can look up the {wording.unit()}."
     )
     return Section(
         id="exposed",
@@ -235,8 +243,8 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
 def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     known = readers[0].d_overall is not None and readers[0].guess_rate is not None
     return Table(
-        caption=f"{title}. Entropy left and distance to the truth (D_overall) a person; a small distance means "
-        "disclosed",
+        caption=f"{title}. Entropy left and distance to the truth (D_overall) per {wording.unit()}; a small distance "
+        "means disclosed",
         columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if known else HEADS[:3])),
         rows=tuple(
             Row(
@@ -270,9 +278,9 @@ def _sentence(finding: DisclosureFinding) -> str:
     name = wording.clean(finding.sensitive)
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"Who reads the tree and knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats a person "
-        f"about {name} beyond the class distribution, and {finding.learned_most:.3g} nats of the most exposed one. "
-        f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
+        f"Who reads the tree and knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"{wording.unit()} about {name} beyond the class distribution, and {finding.learned_most:.3g} nats of the most "
+        f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the class is practically certain."
@@ -282,7 +290,7 @@ def _sentence(finding: DisclosureFinding) -> str:
 def _described(finding: DisclosureFinding) -> str:
     """Return who was looked at, and what the reader knows."""
     return (
-        f"{people(finding.n_people)[:1].upper()}{people(finding.n_people)[1:]}, "
+        f"{people(finding.number)[:1].upper()}{people(finding.number)[1:]}, "
         f"{wording.plural(finding.n_classes, 'class')} of {wording.clean(finding.sensitive)}. "
         f"The reader knows {wording.clean(finding.knowledge)}."
     )
@@ -293,12 +301,12 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     least, best = finding.readers[0], finding.readers[-1]
     text = [
         Fact(
-            "Learned about the average person",
+            f"Learned about the average {wording.unit()}",
             f"{finding.learned_mean:.3g} nats",
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
         Fact("Learned about the most exposed", f"{finding.learned_most:.3g} nats", "beyond the class distribution"),
-        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(finding.n_people)}"),
+        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(finding.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
         text.append(
@@ -314,9 +322,9 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
 def _sensitive_sentence(finding: DisclosureFinding) -> str:
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"A reader who knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats a person about "
-        f"{wording.clean(finding.sensitive)} beyond the class distribution, {finding.learned_most:.3g} of the most "
-        f"exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+        f"A reader who knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"{wording.unit()} about {wording.clean(finding.sensitive)} beyond the class distribution, "
+        f"{finding.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the value is practically certain."
@@ -330,7 +338,7 @@ def _known(finding: DisclosureFinding) -> Fact:
         "What the reader knows of everybody",
         wording.plural(len(finding.quasi_identifiers), "attribute"),
         f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
-        f"{people(finding.n_people)}. Of the tree: {wording.clean(finding.knowledge)}.",
+        f"{people(finding.number)}. Of the tree: {wording.clean(finding.knowledge)}.",
     )
 
 
@@ -358,12 +366,14 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
     """Return whether the estimate is the best one, and from what it was made."""
     if optimum == "local":
         value = "a local optimum"
-        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a person more open."
+        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a {wording.unit()} more open."
     else:
         value = "the global optimum"
-        slack = f", up to a certified gap of {gap:.1g} nats a person" if gap > 0 else ""
+        slack = f", up to a certified gap of {gap:.1g} nats a {wording.unit()}" if gap > 0 else ""
         meaning = f"No estimate that agrees with the tree leaves more open{slack}."
-    meaning += " It takes fractions of people: whole people can be text apart where fractions cannot."
+    meaning += (
+        f" It takes fractions of {wording.units()}: whole {wording.units()} can be told apart where fractions cannot."
+    )
     meaning += f" Known: {wording.clean(known)}." if known else ""
     return Fact("The estimate of maximum entropy", value, meaning)
 
@@ -411,7 +421,7 @@ def _anonymity(details: DisclosureDetails) -> list[Fact]:
         Fact(
             "t-closeness of the leaves",
             f"t {details.t:.3g}",
-            "The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
+            f"The largest distance of a leaf's class distribution from that of all {wording.units()}: 0 to 1.",
         ),
     ]
 

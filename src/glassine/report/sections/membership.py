@@ -165,7 +165,7 @@ def membership_sentence(finding: MembershipFinding) -> str:
     else:
         text = (
             f"A reader can tell members from others: the {wording.clean(best.attack)} accuses "
-            f"{_points(best.advantage)} more of the members than of other people."
+            f"{_points(best.advantage)} more of the members than of other {wording.units()}."
         )
         if best not in detected:
             text += f" That may be chance; what the {wording.clean(detected[0].attack)} finds is not."

@@ -24,8 +24,8 @@ def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
         Fact(
             "Guessed right with the model",
             _rate(disclosure.guess_rate),
-            f"An attacker who knows a person's {part} guesses the outcome correctly this often. Without the model, "
-            f"naming the most frequent outcome is right for {_rate(disclosure.base_rate)}.",
+            f"An attacker who knows a {wording.unit()}'s {part} guesses the outcome correctly this often. Without the "
+            f"model, naming the most frequent outcome is right for {_rate(disclosure.base_rate)}.",
         ),
         Fact("Outcome certain", certain, f"They fall in a {part} whose records all have one outcome."),
         Fact(
@@ -36,12 +36,12 @@ def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
         Fact(
             "Uncertainty of an outcome",
             f"{disclosure.bits_left:.2f} of {disclosure.bits_prior:.2f} bits left",
-            "How unsure a reader stays about a person's outcome, against how unsure they were before.",
+            f"How unsure a reader stays about a {wording.unit()}'s outcome, against how unsure they were before.",
         ),
     )
     text = (
-        f"With the model, an attacker guesses the outcome correctly for {_rate(disclosure.guess_rate)} of records "
-        f"({_rate(disclosure.base_rate)} without it). For {certain} the outcome is certain."
+        f"With the model, an attacker guesses the outcome correctly for {_rate(disclosure.guess_rate)} of "
+        f"{wording.units()} ({_rate(disclosure.base_rate)} without it). For {certain} the outcome is certain."
     )
     return Section(
         id="labels",
@@ -77,13 +77,13 @@ def lacking_values(leakage: ValueLeakage) -> str:
 
 
 def _counted(findings: Findings, count: ShownCount) -> str:
-    """Return a number of people, hidden where it is small."""
+    """Return a number of records, or people, hidden where it is small."""
     below = findings.policy.suppress_below
     if isinstance(count, Below):
-        return f"fewer than {count.below} records"
-    if not isinstance(count, int):
-        return f"{count} records"
-    return f"fewer than {below} records" if 0 < count < below else wording.plural(count, "record")
+        return f"fewer than {count.below} {wording.units()}"
+    if isinstance(count, int) and 0 < count < below:
+        return f"fewer than {below} {wording.units()}"
+    return wording.people(count)
 
 
 def _rate(value: float) -> str:
@@ -96,12 +96,12 @@ def _share(findings: Findings, count: ShownCount, total: int) -> str:
     if not isinstance(count, int):
         return _counted(findings, count)
     if count in (0, total):
-        return "none of the records" if count == 0 else "all records"
+        return f"none of the {wording.units()}" if count == 0 else f"all {wording.units()}"
     if count < findings.policy.suppress_below:
         return _counted(findings, count)
     unit = share_unit(findings)
     rounded = min(max(round(count / total / unit), 1) * unit, 1.0)
-    return f"about {min(rounded * 100, 99):.0f}% of the records"
+    return f"about {min(rounded * 100, 99):.0f}% of the {wording.units()}"
 
 
 def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
@@ -132,17 +132,17 @@ def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
             "is public, such as 0.",
         ),
         Fact(
-            "Categories of one person",
+            f"Categories of one {wording.unit()}",
             _names(leakage.lone_categories),
             "It needs the data."
             if leakage.lone_categories is None
-            else "Attributes with a category that a single record has.",
+            else f"Attributes with a category that a single {wording.unit()} has.",
         ),
     ]
     if findings.model.kind == "regression tree":
         facts.append(
             Fact(
-                "Leaves that publish one person's value",
+                f"Leaves that publish one {wording.unit()}'s value",
                 "some leaves" if leakage.n_lone_targets else "none",
                 "A leaf made from one record predicts that record's value.",
             )
@@ -169,7 +169,7 @@ def _midpoint_meaning(findings: Findings, leakage: ValueLeakage) -> str:
         return "No two training values can be computed from them."
     meaning = "Who knows one of the two values can compute the other exactly."
     records = _counted(findings, leakage.n_records_at_midpoints or 0)
-    return f"{meaning} Records whose own value stands there: {records}."
+    return f"{meaning} {wording.units().capitalize()} whose own value stands there: {records}."
 
 
 def _values_sentence(leakage: ValueLeakage) -> str:

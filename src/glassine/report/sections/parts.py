@@ -132,8 +132,8 @@ def _size(size: ShownCount | None, *, noisy: bool) -> str:
     if noisy and isinstance(size, int):
         return f"{wording.plural(size, 'record')} by a noisy count"
     if isinstance(size, int):
-        return "no record" if size == 0 else wording.plural(size, "record")
-    return f"{size} records" if isinstance(size, Below) else f"size {size}"
+        return wording.people(size)
+    return wording.people(size) if isinstance(size, Below) else f"size {size}"
 
 
 def _is_counted(part: Part, approximate: bool) -> bool:

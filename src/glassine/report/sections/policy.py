@@ -79,10 +79,10 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     if limit is None:
         return f"{check.limit:g}"
     unit = limit.unit.name
-    if unit in ("values", "people") and not check.limit:
+    if unit in ("values", "occurrences") and not check.limit:
         return NONE_ALLOWED
     figure = {
-        "records": wording.plural(round(check.limit), "record"),
+        "records": wording.people(round(check.limit)),
         "share": f"{100 * check.limit:g}%",
         "bits": f"{check.limit:g} bits",
     }.get(unit, f"{check.limit:g}")
@@ -91,9 +91,9 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
 
 def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
     if not isinstance(value, int | float):
-        return f"{value} records" if unit == "records" else str(value)
+        return wording.people(value) if unit == "records" else str(value)
     if unit == "records":
-        return wording.plural(round(value), "record")
+        return wording.people(round(value))
     if unit == "bits":
         return f"{wording.bits(value, beyond=check.limit)} bits"
     if unit == "share":
@@ -101,7 +101,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
-    return "none" if unit in ("values", "people") and not value else f"{value:g}"
+    return "none" if unit in ("values", "occurrences") and not value else f"{value:g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:

@@ -313,7 +313,7 @@ def exposed_section(rows: tuple[int, ...]) -> Section:
     """Return the most exposed records by row number."""
     about = (
         "Row numbers of the data, in ascending order, counted from 0. Keep this list internal. Anyone with the data "
-        "can look up the person."
+        f"can look up the {wording.unit()}."
     )
     # In order of number: the order of exposure would tell where one leaf ends, hence its size.
     listed = RowNumbers(tuple(f"row {row}" for row in sorted(rows)))

@@ -119,9 +119,16 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
 
 def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Section:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
-    names = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value", "People in them")
+    names = (
+        "Values that occur",
+        "Entropy l",
+        "Largest share",
+        "t",
+        "Groups of one value",
+        f"{wording.units().capitalize()} in them",
+    )
     table = Table(
-        caption="How far the people of a group differ; each figure of the worst group",
+        caption=f"How far the {wording.units()} of a group differ; each figure of the worst group",
         columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
         rows=tuple(
             Row(
@@ -138,14 +145,16 @@ def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings)
             for row in entries
         ),
     )
-    return Section(id="labels", title="How far the people of a group differ", link="Diversity", blocks=(table,))
+    return Section(
+        id="labels", title=f"How far the {wording.units()} of a group differ", link="Diversity", blocks=(table,)
+    )
 
 
 def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
     """Return how well a reader guesses labels and the sensitive attribute."""
-    names = ("Without the release", "Closest group", "Group known", "Of other people")
+    names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
     table = Table(
-        caption="How often a reader of all groups guesses right who knows a person's other attributes",
+        caption=f"How often a reader of all groups guesses right who knows a {wording.unit()}'s other attributes",
         columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
         rows=tuple(
             Row(
@@ -160,7 +169,7 @@ def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
         ),
     )
     note = (
-        "What is guessed as well of people who are not behind the release is true of people alike; only what goes "
+        "What is guessed as well of others, who are not behind the release, is true of everyone alike; only what goes "
         "beyond that tells of those behind it."
     )
     return Section(
@@ -175,7 +184,7 @@ def _together_section(finding: TogetherFinding) -> Section:
     """Return how far all trees together let a reader rebuild the records."""
     facts = (
         Fact(
-            "Learned about a person",
+            f"Learned about a {wording.unit()}",
             f"{wording.bits(finding.bits_mean)} bits, at most {wording.bits(finding.bits_largest)} bits",
             "On average and in the most exposed leaf, the group being known. One bit halves the possible records.",
         ),
@@ -216,7 +225,9 @@ def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
         value, meaning = "not measured", sentence(gap.reason or "")
         if gap.advantage is not None and gap.low is not None and gap.high is not None:
             value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
-            meaning = "Share of the people behind the release of whom the closest tree is right, less that of others."
+            meaning = (
+                f"Share of the {wording.units()} behind the release of whom the closest tree is right, less others'."
+            )
         facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
     title = "Who is told by a tree that is right"
     return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What a reader learns")
@@ -248,7 +259,7 @@ def _described(findings: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = findings.release
     form = "The restricted form" if made.form == "restricted" else "The paper's form"
-    of = "people" if made.records == "training" else "queries"
+    of = wording.units() if made.records == "training" else "queries"
     size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
     taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
     return (
@@ -266,12 +277,12 @@ def _figures(findings: Findings) -> tuple[Fact, ...]:
     gaps = [gap.advantage for gap in findings.value("gaps") or () if gap.advantage is not None]
     return (
         Fact(
-            "Fewest people behind a representative",
+            f"Fewest {wording.units()} behind a representative",
             UNKNOWN if groups is None else _count(groups.smallest),
             _declared(findings),
         ),
         Fact(
-            "People alone in a leaf",
+            f"{wording.units().capitalize()} alone in a leaf",
             UNKNOWN if leaves is None else _people(leaves.n_alone, leaves.share_alone),
             "k-anonymity of the representative says nothing of the tree",
         ),
@@ -298,7 +309,7 @@ def _declared(findings: Findings) -> str:
 
 def _people(count: ShownCount, share: float) -> str:
     if count == 0:
-        return "nobody"
+        return wording.none()
     return f"{_count(count)} ({wording.percent(share, digits=1)})"
 
 
@@ -308,17 +319,17 @@ def _count(value: ShownCount | None) -> str:
 
 def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
     distinct = groups.fewest_distinct
-    empty = f" {wording.plural(groups.n_empty, 'group')} of nobody." if groups.n_empty else ""
+    empty = f" Empty: {wording.plural(groups.n_empty, 'group')}." if groups.n_empty else ""
     return (
         Fact(
-            "People behind a representative",
+            f"{wording.units().capitalize()} behind a representative",
             " to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
-            f"{_count(groups.n_people)} people in all; sizes {groups.origin}.{empty}",
+            f"{_count(groups.number)} {wording.units()} in all; sizes {groups.origin}.{empty}",
         ),
         Fact(
             "Fewest different records of a group",
             _count(distinct),
-            "Copies of one record may be one person." if distinct is not None else "It needs the training records.",
+            "Copies of one record may be one person's." if distinct is not None else "It needs the training records.",
         ),
     )
 
@@ -345,7 +356,7 @@ def _representative_facts(finding: RepresentativesFinding, findings: Findings) -
             "The representative tells such a value of each of them." if measured else missing,
         ),
         Fact(
-            "People whose group is found",
+            f"{wording.units().capitalize()} whose group is found",
             UNKNOWN
             if finding.matched is None or finding.matched_near is None
             else f"{wording.percent(finding.matched)}; {wording.percent(finding.matched_near)} among {finding.n_near}",
@@ -363,16 +374,18 @@ def _leaf_facts(leaves: LeavesFinding, findings: Findings) -> tuple[Fact, ...]:
     limit = findings.policy.smallest_leaf
     out = [
         Fact(
-            "People alone in a leaf",
+            f"{wording.units().capitalize()} alone in a leaf",
             _people(leaves.n_alone, leaves.share_alone),
             f"Of {leaves.n_held:,} leaves that hold anybody; sizes {leaves.origin}.",
         ),
-        Fact("People of the smallest leaf", _count(leaves.smallest), "In the own group's tree."),
+        Fact(
+            f"{wording.units().capitalize()} of the smallest leaf", _count(leaves.smallest), "In the own group's tree."
+        ),
     ]
     if leaves.n_small is not None and limit is not None:
         out.append(
             Fact(
-                f"Leaves of fewer than {limit} people",
+                f"Leaves of fewer than {limit} {wording.units()}",
                 f"{leaves.n_small:,}" if leaves.n_small else "none",
                 "The policy's limit.",
             )
@@ -381,7 +394,7 @@ def _leaf_facts(leaves: LeavesFinding, findings: Findings) -> tuple[Fact, ...]:
     counted = "The counts are published." if findings.release.counts else "No counts are published."
     out.append(
         Fact(
-            "People in leaves of one label",
+            f"{wording.units().capitalize()} in leaves of one label",
             UNKNOWN if certain is None else wording.percent(certain),
             counted if certain is not None else "It needs the labels on which the trees were trained.",
         )
@@ -417,23 +430,27 @@ def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
     yield line("Trees of one leaf", "", *(wording.percent(row.share_constant) for row in rows))
     yield line(
         "Members named by thresholds",
-        "The midpoint attack: certain, where nobody else is named",
+        "The midpoint attack: certain, where no other is named",
         *(_named(row) for row in rows),
     )
     yield line("Advantage of the gap attack", "By the true labels", *(_figure(row.gap_true) for row in rows))
     yield line(
         "The same by decisions", "Of the black box, on both sides", *(_figure(row.gap_decisions) for row in rows)
     )
-    yield line("Alone in a leaf", "Share of the people", *(wording.percent(row.share_alone) for row in rows))
     yield line(
-        f"In a leaf of fewer than {small}", "Share of the people", *(wording.percent(row.share_small) for row in rows)
+        "Alone in a leaf", f"Share of the {wording.units()}", *(wording.percent(row.share_alone) for row in rows)
     )
-    yield line("Smallest leaf", "People", *(_count(row.smallest_leaf) for row in rows))
+    yield line(
+        f"In a leaf of fewer than {small}",
+        f"Share of the {wording.units()}",
+        *(wording.percent(row.share_small) for row in rows),
+    )
+    yield line("Smallest leaf", wording.units().capitalize(), *(_count(row.smallest_leaf) for row in rows))
     yield line(
         "Thresholds that are no public cut points", "", *(f"{row.off_grid:,} of {row.n_thresholds:,}" for row in rows)
     )
     yield line(
-        "Bits learned about a person",
+        f"Bits learned about a {wording.unit()}",
         "From the leaf, the group being known",
         *("not known" if row.bits_mean is None else wording.bits(row.bits_mean) for row in rows),
     )
@@ -443,8 +460,8 @@ def _named(row: FormFinding) -> str:
     if row.accused is None or row.share_accused is None:
         return "not known"
     if row.accused == 0 and row.accused_wrongly == 0:
-        return "nobody"
-    wrong = f", {_count(row.accused_wrongly)} others" if row.accused_wrongly else ", nobody else"
+        return wording.none()
+    wrong = f", {_count(row.accused_wrongly)} others" if row.accused_wrongly else ", no others"
     return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
 
 

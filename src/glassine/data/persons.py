@@ -1,0 +1,247 @@
+"""Persons: which records have one identifier, so that people are counted in place of records."""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.errors import InvalidDataError, parameter
+
+__all__ = ["Persons", "identifier", "listed", "refuse_shared", "stated_persons"]
+
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,999}")
+"""A whole number as Python writes it, of as many digits as it surely reads."""
+
+LISTED = 20
+"""Rows without an identifier that an error lists at most."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Persons:
+    """Whose record each is.
+
+    Attributes
+    ----------
+    keys : tuple of bytes or None
+        The identifier of each record, equal for the records of one person; None where it has none.
+    column : str or None
+        The column of the records that holds them; it is no attribute.
+
+    Examples
+    --------
+    >>> persons = Persons.of([7, 7, 3, "7"])
+    >>> persons.number, persons.counts(np.array([0, 0, 0, 1]), 2).tolist(), persons.weights.round(2).tolist()
+    (2, [2, 1], [0.33, 0.33, 1.0, 0.33])
+    """
+
+    keys: tuple[bytes | None, ...]
+    column: str | None = None
+
+    @classmethod
+    def of(cls, values: Any, column: str | None = None) -> Persons:
+        """Return the persons of a column of identifiers: a list, an array or a series."""
+        return cls(keys=tuple(identifier(value) for value in listed(values)), column=column)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __repr__(self) -> str:
+        return "<Persons>"
+
+    @cached_property
+    def codes(self) -> Ints:
+        """The person of each record, from 0 in the order of their first records, shape (n,); -1 for none."""
+        places: dict[bytes, int] = {}
+        return np.array([-1 if key is None else places.setdefault(key, len(places)) for key in self.keys], dtype=int)
+
+    @cached_property
+    def number(self) -> int:
+        """How many people there are."""
+        return int(self.codes.max(initial=-1)) + 1
+
+    @cached_property
+    def records(self) -> Ints:
+        """How many of these records the person of each record has, shape (n,); 0 for a record of nobody."""
+        codes = self.codes
+        return np.where(codes < 0, 0, np.bincount(codes[codes >= 0], minlength=self.number)[codes])
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """What each record counts where every person counts once, shape (n,)."""
+        return np.where(self.records > 0, 1.0 / np.maximum(self.records, 1), 0.0)
+
+    def counts(self, by: npt.NDArray[np.integer], n: int) -> Ints:
+        """Return how many people have a record in each part.
+
+        Parameters
+        ----------
+        by : ndarray of int, shape (len(self),)
+            The part of each record, in [0, n), or -1 for none.
+        n : int
+            Number of parts.
+        """
+        held = (self.codes >= 0) & (by >= 0)
+        # A person counts once in each part in which they have records, and in several parts if they do.
+        pairs = np.unique(self.codes[held] * np.int64(n) + by[held])
+        return np.bincount(pairs % n, minlength=n)
+
+    def mean(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+        """Return the mean over the records of each person, shape (number,)."""
+        held = self.codes >= 0
+        sums = np.bincount(self.codes[held], weights=values[held], minlength=self.number)
+        return sums / np.bincount(self.codes[held], minlength=self.number)
+
+    def largest(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+        """Return the largest value among the records of each person, shape (number,)."""
+        held = self.codes >= 0
+        out = np.full(self.number, -np.inf)
+        np.maximum.at(out, self.codes[held], values[held])
+        return out
+
+    def rows_of(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+        """Return the rows of some of the people; ``chosen`` has shape (number,)."""
+        return np.flatnonzero((self.codes >= 0) & chosen[self.codes])
+
+    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Persons:
+        """Return the persons of some of the records, by a mask or by row numbers."""
+        if rows.dtype == bool:
+            return replace(self, keys=tuple(itertools.compress(self.keys, rows.tolist())))
+        return replace(self, keys=tuple(self.keys[row] for row in rows.tolist()))
+
+    def join(self, other: Persons) -> Persons:
+        """Return the persons of these records followed by others."""
+        return replace(self, keys=(*self.keys, *other.keys))
+
+
+def stated_persons(values: Any, n_records: int, what: str, column: str | None = None) -> Persons:
+    """Return the persons of records, where each has one.
+
+    Parameters
+    ----------
+    values : list, array or series
+        The identifiers.
+    n_records : int
+        Number of records.
+    what : str
+        What the records are called in messages.
+    column : str, optional
+        The column that holds the identifiers.
+
+    Raises
+    ------
+    InvalidDataError
+        If there is not one identifier for each record.
+    """
+    whose = Persons.of(values, column)
+    if len(whose) != n_records:
+        raise InvalidDataError(
+            f"{parameter('persons')} must hold one identifier for each of the {n_records:,} records of the {what}, got "
+            f"{len(whose):,}.",
+            remedy="Pass as many.",
+        )
+    without = np.flatnonzero(whose.codes < 0).tolist()
+    if without:
+        rows = ", ".join(map(str, without[:LISTED])) + (" and more" if len(without) > LISTED else "")
+        raise InvalidDataError(
+            f"{len(without):,} of {n_records:,} records of the {what} have no identifier, so it is not known whose "
+            f"they are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0).",
+            remedy="Add the identifiers, or leave these records out.",
+        )
+    return whose
+
+
+def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
+    """Raise if people have records both in the data and in the holdout: who is a member is then not defined.
+
+    Raises
+    ------
+    InvalidDataError
+        If there are such people; it says how many, and how many records of the holdout are theirs.
+    """
+    if data is None or holdout is None:
+        return
+    known = set(data.keys)
+    n_shared = len(known & set(holdout.keys))
+    if n_shared:
+        n_records = sum(key in known for key in holdout.keys)
+        have = "person of the holdout has" if holdout.number == 1 else "people of the holdout have"
+        raise InvalidDataError(
+            f"{n_shared:,} of {holdout.number:,} {have} records in the data too: {n_records:,} of the holdout's "
+            f"{len(holdout):,} records. They are members, so an attack that finds them would count as wrong.",
+            remedy="Split the records by person, so that all records of a person are on one side.",
+        )
+
+
+def listed(values: Any) -> Sequence[Any]:
+    """Return identifiers as Python objects, each as it stands in its container.
+
+    Raises
+    ------
+    InvalidDataError
+        If they are not one column.
+    """
+    if isinstance(values, list | tuple):
+        return values
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise InvalidDataError(
+                f"{parameter('persons')} must have shape (n,), got {values.shape}.", remedy="Pass one column."
+            )
+        out: list[Any] = values.tolist()
+        return out
+    try:
+        return list(nw.from_native(values, series_only=True).to_list())
+    except TypeError:
+        raise InvalidDataError(
+            f"{parameter('persons')} must be a list, an array, a series or the name of a column, got "
+            f"{type(values).__name__}."
+        ) from None
+
+
+def identifier(value: object) -> bytes | None:
+    """Return what stands for an identifier: equal bytes for one person, None where it is none.
+
+    Numbers are equal if their values are, whatever their types; texts if every character is. A text that is a whole
+    number as it is usually written, "1" but not "01", is that number: of one column, libraries may read either. Truth
+    values, dates and everything else identify no one.
+
+    Examples
+    --------
+    >>> identifier(1) == identifier(1.0), identifier(1) == identifier("1"), identifier("01") == identifier("1")
+    (True, True, False)
+    >>> [identifier(value) for value in (None, float("nan"), "", " ", True, [1])]
+    [None, None, None, None, None, None]
+    """
+    if isinstance(value, str):
+        if WHOLE.fullmatch(value):
+            return f"n{int(value):x}/1".encode()
+        return b"t" + value.encode("utf-8", "surrogatepass") if value.strip() else None
+    if isinstance(value, bytes):
+        return b"b" + value if value else None
+    if isinstance(value, UUID):
+        return b"u" + value.bytes
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal):
+        return None
+    try:
+        top, bottom = (int(value), 1) if isinstance(value, numbers.Integral) else _ratio(value)
+    except (ValueError, OverflowError, AttributeError):
+        return None  # not a number, or infinite
+    return f"n{top:x}/{bottom:x}".encode()
+
+
+def _ratio(value: Any) -> tuple[int, int]:
+    top, bottom = value.as_integer_ratio()
+    return int(top), int(bottom)

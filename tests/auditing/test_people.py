@@ -1,0 +1,242 @@
+"""Audits by person: where persons are stated, every count is one of people, and membership is judged by person."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import Category, Domain, Integer, Policy, as_model, audit
+from glassine.auditing.schema import schema
+from glassine.auditing.several import SeveralModels
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.report import render_html, render_text
+
+DOMAIN = Domain({"age": Integer(0, 99), "visits": Integer(0, 9)})
+SHOWN: dict[str, Any] = {"show_small_counts": True}
+
+
+def visits(seed: int = 0, people: int = 60, most: int = 3) -> pl.DataFrame:
+    """Return visits: each patient has one to a few rows of about the same values, and one class."""
+    rng = np.random.default_rng(seed)
+    number = rng.integers(1, most + 1, people)
+    who = np.repeat(np.arange(people), number)
+    age = np.clip(rng.integers(20, 80, people)[who] + rng.integers(0, 2, len(who)), 0, 99)
+    ill = (rng.random(people) < 0.5)[who]
+    return pl.DataFrame(
+        {"patient": who, "age": age, "visits": number[who], "ill": np.where(ill, "yes", "no")},
+    )
+
+
+def grown(frame: pl.DataFrame, **given: Any) -> DecisionTreeClassifier:
+    tree = DecisionTreeClassifier(random_state=0, **given)
+    return tree.fit(frame.select("age", "visits").to_pandas(), frame["ill"].to_numpy())
+
+
+def naive_sizes(tree: Any, frame: pl.DataFrame) -> list[int]:
+    """People of each leaf, counted by hand."""
+    model = as_model(tree, DOMAIN)
+    cells = model.apply({name: frame[name].to_numpy() for name in ("age", "visits")})
+    who = frame["patient"].to_list()
+    return [len({who[i] for i in np.flatnonzero(cells == cell)}) for cell in range(len(model.cells))]
+
+
+def parts_of(findings: Any) -> Any:
+    return findings.value("parts").parts
+
+
+def test_a_leaf_of_enough_records_but_of_too_few_people_fails() -> None:
+    frame = pl.DataFrame(
+        {"patient": [*range(9), 0, 1, *range(20, 40)], "age": [30] * 11 + [60] * 20, "visits": [1] * 31}
+    ).with_columns(ill=pl.Series(["yes", "no"] * 15 + ["yes"]))
+    tree = grown(frame, max_depth=1)
+    policy = Policy(purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None)
+    by_record = audit(tree, DOMAIN, data=frame, target="ill", policy=policy)
+    by_person = audit(tree, DOMAIN, data=frame, target="ill", policy=policy, persons="patient", **SHOWN)
+    assert [(check.rule, check.status) for check in by_record.checks] == [("smallest_leaf", "pass")]
+    check = by_person.checks[0]
+    assert (check.rule, check.status, check.measured) == ("smallest_leaf", "fail", 9)
+    assert "fewer than 10 people" in check.meaning
+    assert [part.size for part in parts_of(by_person)] == [9, 20]
+
+
+def test_sizes_shares_and_counts_of_leaves_are_of_people() -> None:
+    frame = visits()
+    tree = grown(frame, max_leaf_nodes=6, min_samples_leaf=5)
+    findings = audit(tree, DOMAIN, data=frame, target="ill", persons="patient", **SHOWN)
+    sizes = naive_sizes(tree, frame)
+    model = as_model(tree, DOMAIN)
+    cells = model.apply({name: frame[name].to_numpy() for name in ("age", "visits")})
+    rows = list(zip(frame["patient"].to_list(), cells.tolist(), frame["ill"].to_list(), strict=True))
+    assert [part.size for part in parts_of(findings)] == sizes
+    assert sum(sizes) < frame.height
+    for i, part in enumerate(parts_of(findings)):
+        by_class = tuple(len({who for who, cell, ill in rows if (cell, ill) == (i, name)}) for name in ("no", "yes"))
+        assert part.counts == by_class
+        assert part.purity == pytest.approx(max(by_class) / sizes[i])
+    purest = next(check for check in findings.checks if check.rule == "purest_leaf")
+    assert purest.measured == pytest.approx(max(part.purity for part in parts_of(findings)))
+    labels = findings.value("labels")
+    assert labels.n_records == frame["patient"].n_unique()
+    pure = {who for who, cell, _ in rows if parts_of(findings)[cell].purity == 1}
+    # A leaf is certain only if it holds one class.
+    single = {i for i in range(len(sizes)) if len({ill for _, cell, ill in rows if cell == i}) == 1}
+    assert labels.n_certain == len({who for who, cell, _ in rows if cell in single})
+    assert pure >= {who for who, cell, _ in rows if cell in single}
+
+
+def test_one_record_a_person_gives_the_same_findings_as_records() -> None:
+    frame = visits(most=1)
+    tree = grown(frame, max_leaf_nodes=6)
+    given: dict[str, Any] = {"data": frame.drop("patient"), "target": "ill", "sensitive": "ill", **SHOWN}
+    plain, counted = (
+        audit(tree, DOMAIN, persons=persons, **given).to_dict() for persons in (None, frame["patient"].to_numpy())
+    )
+    assert (plain.pop("counted"), counted.pop("counted")) == ("records", "people")
+    for check in (*plain["checks"], *counted["checks"]):
+        check["meaning"] = check["meaning"].replace("people", "records")
+    # The model's classes are those of subgroups of records; people are counted in the column.
+    for name in ("subgroups",):
+        groups = [
+            {(g["value"], g["size"], round(g["bits_mean"], 9)) for g in found["measured"].pop(name)["value"]}
+            for found in (plain, counted)
+        ]
+        assert groups[0] == groups[1]
+    assert counted["measured"] == plain["measured"]
+    assert counted["checks"] == plain["checks"]
+
+
+def test_certain_outcomes_and_exposed_records_are_of_people() -> None:
+    frame = visits(people=40)
+    tree = grown(frame, max_leaf_nodes=8)
+    policy = Policy(most_certain=5)
+    given: dict[str, Any] = {"data": frame, "sensitive": "ill", "target": "ill", "policy": policy, **SHOWN}
+    rows = audit(tree, DOMAIN, **given)
+    people = audit(tree, DOMAIN, persons="patient", **given)
+    disclosed = people.value("disclosure")
+    assert disclosed.number == 40
+    assert rows.value("disclosure").number == frame.height
+    certain = [finding.value("disclosure").readers[-1].certain for finding in (rows, people)]
+    assert certain[1] < certain[0]
+    check = next(check for check in people.checks if check.rule == "most_certain")
+    assert "people" in check.meaning
+    assert check.measured == certain[1]
+    who = frame["patient"].to_list()
+    for name in ("exposed_rows",):
+        listed = [who[row] for row in people.value(name)]
+        assert len(set(listed)) == len(listed)
+    listed = [who[row] for row in disclosed.exposed]
+    assert len(set(listed)) == len(listed)
+
+
+def test_subgroups_and_the_exposure_curve_are_of_people() -> None:
+    frame = visits(people=80).with_columns(sex=pl.col("patient").mod(2).replace_strict({0: "f", 1: "m"}))
+    domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "sex": Category(("f", "m"))})
+    findings = audit(grown(frame, max_leaf_nodes=6), domain, data=frame, target="ill", persons="patient", **SHOWN)
+    sizes = {(group.attribute, group.value): group.size for group in findings.value("subgroups")}
+    assert sizes["sex", "f"] == sizes["sex", "m"] == 40
+    n_ill = frame.filter(pl.col("ill") == "yes")["patient"].n_unique()
+    assert sizes["ill", "yes"] == n_ill
+    shares = [share * 80 for share, _ in findings.value("reconstruction").exposure_curve]
+    assert np.allclose(shares, np.round(shares))
+
+
+def test_a_category_of_two_records_of_one_person_is_unique() -> None:
+    frame = pl.DataFrame(
+        {"patient": [0, 0, *range(1, 30)], "town": ["A", "A", *["B"] * 29], "age": [30, 31, *range(40, 69)]}
+    ).with_columns(ill=pl.Series(["no"] * 15 + ["yes"] * 16))
+    domain = Domain({"town": Category(("A", "B")), "age": Integer(0, 99)})
+    tree = DecisionTreeClassifier(max_depth=1).fit(frame.select("age").to_pandas(), frame["ill"].to_numpy())
+    lone = [
+        audit(tree, domain, data=frame, persons=persons).value("values").lone_categories
+        for persons in (None, "patient")
+    ]
+    assert lone == [(), ("town",)]
+
+
+def test_people_are_said_only_where_they_are_counted() -> None:
+    frame = visits()
+    tree = grown(frame, max_leaf_nodes=6)
+    for persons, word in ((None, "records"), ("patient", "people")):
+        findings = audit(
+            tree,
+            DOMAIN,
+            data=frame.drop("patient") if persons is None else frame,
+            target="ill",
+            sensitive="ill",
+            persons=persons,
+        )
+        assert findings.counted == word
+        text, html = render_text(findings), render_html(findings)
+        assert word in text
+        if persons is None:
+            assert "people" not in text.lower()
+            assert "people" not in html.split("<main", 1)[-1].lower()
+
+
+def test_findings_by_person_keep_the_schema() -> None:
+    frame = visits()
+    findings = audit(grown(frame), DOMAIN, data=frame, target="ill", persons="patient")
+    jsonschema.validate(json.loads(json.dumps(findings.to_dict(), allow_nan=False)), schema())
+
+
+def test_a_column_like_an_identifier_that_recurs_is_pointed_out() -> None:
+    frame = visits()
+    tree = grown(frame, max_leaf_nodes=6)
+    notes = " ".join(audit(tree, DOMAIN, data=frame, target="ill").notes)
+    assert "patient looks like an identifier" in notes
+    assert "persons='patient'" in notes
+    assert "identifier" not in " ".join(audit(tree, DOMAIN, data=frame, target="ill", persons="patient").notes)
+    alone = frame.with_columns(patient=pl.int_range(pl.len()))
+    assert "identifier" not in " ".join(audit(tree, DOMAIN, data=alone, target="ill").notes)
+
+
+def test_people_in_data_and_holdout_are_an_error_with_its_figure() -> None:
+    frame = visits()
+    tree = grown(frame)
+    with pytest.raises(InvalidDataError, match=r"[\d]+ of [\d]+ people of the holdout have records in the data"):
+        audit(tree, DOMAIN, data=frame[::2], holdout=frame[1::2], target="ill", persons="patient")
+
+
+def test_persons_of_one_side_alone_are_refused() -> None:
+    frame = visits()
+    tree = grown(frame)
+    with pytest.raises(InvalidParameterError, match="holdout_persons is missing"):
+        audit(tree, DOMAIN, data=frame, holdout=frame, target="ill", persons=frame["patient"].to_list())
+    with pytest.raises(InvalidParameterError, match="none are"):
+        audit(tree, DOMAIN, persons="patient")
+
+
+def test_a_lazy_frame_with_persons_is_read() -> None:
+    frame = visits()
+    tree = grown(frame, max_leaf_nodes=4)
+    both = [
+        audit(tree, DOMAIN, data=data, target="ill", persons="patient", **SHOWN).to_dict()
+        for data in (frame, frame.lazy())
+    ]
+    assert both[0] == both[1]
+
+
+def test_the_domain_may_declare_the_column_of_persons() -> None:
+    frame = visits()
+    domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "patient": Integer(0, 10_000)})
+    tree = grown(frame, max_leaf_nodes=4)
+    found = [audit(tree, d, data=frame, target="ill", persons="patient").to_dict() for d in (domain, DOMAIN)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("many", [list, lambda models: SeveralModels(models=tuple(models))])
+def test_several_models_are_refused_with_persons_as_they_are_judged_by_records(many: Any) -> None:
+    frame = visits()
+    models = many([grown(frame), grown(frame, max_depth=1)])
+    with pytest.raises(InvalidParameterError, match="persons does not apply to several models") as refused:
+        audit(models, DOMAIN, data=frame, persons="patient")
+    assert refused.value.remedy == "Leave it out, or audit each model by itself."
+    with pytest.raises(InvalidParameterError, match="holdout_persons does not apply to several models"):
+        audit(models, DOMAIN, data=frame, holdout=frame, holdout_persons=frame["patient"].to_list())
+    assert audit(models, DOMAIN, data=frame.drop("patient", "ill")).counted == "records"
