@@ -22,7 +22,8 @@ from glassine.data.persons import refuse_shared
 from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
-from glassine.formats import as_model
+from glassine.formats import ModelFile, as_model
+from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models import AdditiveModel
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -68,10 +69,11 @@ def audit(
 
     Parameters
     ----------
-    model : model, fitted estimator, release, explainer, or sequence of models
+    model : model, model file, fitted estimator, release, explainer, or sequence of models
         A tree, a rule list or an additive model, or anything that :func:`glassine.as_model` reads, explainable boosting
-        machines of interpret included; a release of explanations, or the fitted explainer that made it; or several
-        models of the same records, which are judged together.
+        machines of interpret included; a file read by :func:`glassine.load_file`, which is judged for everything in it;
+        a release of explanations, or the fitted explainer that made it; or several models of the same records, which
+        are judged together.
     domain : Domain, optional
         What is publicly known about the attributes. Without it nothing can be said about reconstruction; if data is
         given, it is inferred from them and marked so. A release has its own.
@@ -169,6 +171,14 @@ def audit(
             domain = domain.restrict([name for name in domain if name != persons])
     elif not isinstance(model, SurrogateRelease | MeasuredExplainer):
         data, holdout = _read_once(data), _read_once(holdout)
+    contents, carried = None, ()
+    if isinstance(model, ModelFile):
+        contents = model.contents
+        # An estimator states how its splits were selected, which an attack on the sensitive attribute needs.
+        stated = model.estimator is not None and sensitive is not None and not is_sklearn_forest(model.estimator)
+        model = model.estimator if stated else model.model
+    elif not isinstance(model, SurrogateRelease | MeasuredExplainer | SeveralModels | list | tuple):
+        carried = carried_by(model, domain)
     attack = only is not None and set(only) <= ATTACKS
     inputs = AuditInputs(
         domain=domain,
@@ -188,6 +198,8 @@ def audit(
         max_steps=max_steps,
         random_state=random_state,
         needs_domain=not attack,
+        contents=contents,
+        carried=carried,
         progress=progress or (lambda stage: None),
     )
     limits = policy or Policy()

@@ -2,7 +2,7 @@
 
 What a criterion reads is :class:`~glassine.auditing.evidence.Evidence`, the same for every kind of subject. Its field
 in :class:`Limits` makes it a key of the policy. Those on what an attacker infers stand in
-:mod:`~glassine.auditing.inference_criteria`.
+:mod:`~glassine.auditing.inference_criteria`, those on a file in :mod:`~glassine.auditing.file_criteria`.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from glassine.auditing.criterion import (
     unknown,
 )
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
+from glassine.auditing.file_criteria import FITTED_VALUES, OTHER_CONTENT
 from glassine.auditing.inference_criteria import LARGEST_ADVANTAGE, MIDPOINTS, MOST_CERTAIN, THRESHOLDS_OFF_GRID
 from glassine.errors import Text, marked
 
@@ -397,3 +398,5 @@ class Limits:
     most_certain: int | None = limited_by(MOST_CERTAIN)
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)
+    other_content: int | None = limited_by(OTHER_CONTENT)
+    fitted_values: int | None = limited_by(FITTED_VALUES)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from glassine.attacks.outcome import Outcome
+from glassine.formats.contents import FileContents
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -210,6 +211,8 @@ class Evidence:
         Membership attacks.
     certain : Fact of Certain
         People whose sensitive value can be inferred.
+    contents : FileContents or None
+        Everything in the file that holds the subject; None where no file is audited.
     declared_k : int or None
         Fewest records of a group, as a release declares.
     mismatch : str
@@ -229,6 +232,7 @@ class Evidence:
     thresholds: Fact[Thresholds] = None
     membership: Fact[MembershipFinding] = None
     certain: Fact[Certain] = None
+    contents: FileContents | None = None
     declared_k: int | None = None
     mismatch: str = ""
     has_domain: bool = True

@@ -18,6 +18,7 @@ from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
+from glassine.formats.contents import FileContents, OtherContent
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -110,6 +111,10 @@ class AuditInputs:
         As for :func:`glassine.audit`.
     needs_domain : bool
         Whether a domain is inferred from the data where none is given: not for attacks alone.
+    contents : FileContents or None
+        Everything in the file that holds the subject; None where none was read.
+    carried : tuple of OtherContent
+        What a fitted estimator holds beside its model, where it is given in memory.
     progress : callable
         Called with the name of each stage as it starts.
     """
@@ -131,6 +136,8 @@ class AuditInputs:
     max_steps: int = MAX_STEPS
     random_state: Any = 0
     needs_domain: bool = True
+    contents: FileContents | None = None
+    carried: tuple[OtherContent, ...] = ()
     progress: Callable[[str], None] = field(default=_silent)
 
     @property

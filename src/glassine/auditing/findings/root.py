@@ -18,6 +18,7 @@ from glassine.auditing.findings.surrogates import ReleaseSummary
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, Verdict
 from glassine.auditing.policy import Policy
 from glassine.files import write_json
+from glassine.formats.contents import FileContents
 
 __all__ = [
     "EXIT_STATUS",
@@ -30,7 +31,7 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/7"
+SCHEMA = "glassine.findings/8"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
 """Exit statuses of the command line; 2 is bad input."""
@@ -129,6 +130,8 @@ class Findings:
         ``records``, or ``people`` where persons were stated.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
+    contents : FileContents or None
+        Everything in the file that holds the subject, with sizes; None where no file was audited.
     holder_only : bool
         Whether these are for the holder of the data only: they were measured on the records of a private subject.
     holder : Findings or None
@@ -149,6 +152,7 @@ class Findings:
     sensitive: str | None = None
     counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
+    contents: FileContents | None = None
     holder_only: bool = False
     holder: Findings | None = None
 
@@ -177,7 +181,7 @@ class Findings:
         return outcome.value if isinstance(outcome, Measured) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/7``, without those for the holder."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/8``, without those for the holder."""
         fields = (field.name for field in dataclasses.fields(self) if field.name != "holder")
         return {"schema": SCHEMA, **{name: plain_value(getattr(self, name)) for name in fields}}
 
