@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from glassine import Domain, audit, parse_rules
+from glassine import AuditSettings, Domain, audit, parse_rules
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
@@ -90,7 +90,7 @@ def test_an_attack_is_added_in_three_files_and_is_in_findings_schema_text_and_pa
 
 
 def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_not() -> None:
-    findings = audit(parse_rules(RULES), Domain.binary(["a", "b"]), only={"labels"})
+    findings = audit(parse_rules(RULES), domain=Domain.binary(["a", "b"]), settings=AuditSettings(only={"labels"}))
     listed = [measurement for measurement in TREE_MEASUREMENTS if measurement.listed]
     assert [asked.title for asked in findings.measured.questions] == [measurement.title for measurement in listed]
     page = audit_page(findings)
