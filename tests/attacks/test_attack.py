@@ -26,14 +26,15 @@ AUDIT = """
 import json
 import jsonschema
 import numpy as np
-from glassine import Domain, audit, parse_rules
+from glassine import AuditSettings, Domain, audit, parse_rules
 from glassine.auditing.schema import schema
 from glassine.models import AdditiveModel, NumericBins, Term
 from glassine.report import render_html, render_text
 
 domain = Domain.binary(["a", "b"])
 rules = parse_rules(RULES)
-hidden, shown = audit(rules, domain), audit(rules, domain, only={"singling_out"}, show_small_counts=True)
+asked = AuditSettings(only={"singling_out"}, show_small_counts=True)
+hidden, shown = audit(rules, domain=domain), audit(rules, domain=domain, settings=asked)
 jsonschema.validate(hidden.to_dict(), schema())
 term = Term(bins=(NumericBins("age", (30.5,)),), scores=np.array([0.1, 0.2, 0]), weights=np.array([20.0, 20, 0]))
 additive = audit(AdditiveModel(attributes=("age",), terms=(term,), intercept=(0,), link="identity"))
