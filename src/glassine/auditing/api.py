@@ -10,7 +10,7 @@ from glassine.auditing.additive import additive_subject
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
 from glassine.auditing.forest import forest_subject
-from glassine.auditing.inputs import AuditInputs, DisclosureSettings, MembershipSettings
+from glassine.auditing.inputs import AuditInputs, DisclosureSettings, MembershipSettings, Statements
 from glassine.auditing.policy import Policy
 from glassine.auditing.release import release_subject
 from glassine.auditing.several import SeveralModels, several_subject
@@ -52,6 +52,7 @@ def audit(
     holdout_persons: Any = None,
     membership: MembershipSettings | None = None,
     disclosure: DisclosureSettings | None = None,
+    statements: Statements | None = None,
     only: Collection[str] | None = None,
     policy: Policy | None = None,
     show_small_counts: bool = False,
@@ -107,6 +108,9 @@ def audit(
         How membership is attacked.
     disclosure : DisclosureSettings, optional
         What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
+    statements : Statements, optional
+        What the publisher states of the training data, where they are not at hand: that nobody has several records, the
+        smallest leaf, the step of rounded counts. It is believed.
     only : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
         minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
@@ -145,7 +149,7 @@ def audit(
     >>> rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     >>> findings = audit(rules, domain=Domain.binary(["a", "b"]))
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "fail"]
-    ('outside policy', ['purest_leaf'])
+    ('outside policy', ['largest_advantage', 'certain_by_membership'])
     """
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidDomainError(
@@ -184,6 +188,7 @@ def audit(
         extras=extras,
         membership=membership or MembershipSettings(),
         disclosure=disclosure,
+        statements=statements or Statements(),
         show_small_counts=show_small_counts,
         max_steps=max_steps,
         random_state=random_state,

@@ -16,6 +16,7 @@ from glassine.data.inference import infer_domain, is_identifier_name, repeats, v
 from glassine.data.lazy import is_lazy
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
+from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.models import DecisionTree, RuleList
@@ -28,6 +29,7 @@ __all__ = [
     "Comparison",
     "DisclosureSettings",
     "MembershipSettings",
+    "Statements",
     "check_sensitive",
     "compare",
     "inferred_domain",
@@ -96,6 +98,38 @@ class DisclosureSettings:
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """What the publisher of a model states of its training data, for an auditor who has the model alone.
+
+    Attributes
+    ----------
+    one_record_per_person : bool
+        Whether nobody has several training records, so that records are people.
+    smallest_leaf : int or None
+        At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
+    rounded_to : int or None
+        The step to whose multiples published counts are rounded: each true count is within half a step.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a number is not whole, or not at least 1.
+    """
+
+    one_record_per_person: bool = False
+    smallest_leaf: int | None = None
+    rounded_to: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("smallest_leaf", "rounded_to"):
+            value = getattr(self, name)
+            if value is not None and (not is_whole(value) or value < 1):
+                raise InvalidParameterError(
+                    f"{parameter(name, value)} must be a whole number of at least 1.", remedy="Ask the publisher."
+                )
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
     """What an audit is given beside its subject; :func:`glassine.audit` describes each of them.
@@ -104,7 +138,7 @@ class AuditInputs:
     ----------
     domain, data, target, holdout, sensitive, quasi, criterion, splits, y, holdout_y, extras, show_small_counts
         As for :func:`glassine.audit`.
-    membership, disclosure
+    membership, disclosure, statements
         As for :func:`glassine.audit`.
     max_steps, random_state
         As for :func:`glassine.audit`.
@@ -127,6 +161,7 @@ class AuditInputs:
     extras: Any = None
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
+    statements: Statements = Statements()
     show_small_counts: bool = False
     max_steps: int = MAX_STEPS
     random_state: Any = 0
