@@ -7,11 +7,11 @@ import pytest
 
 from glassine.attacks.outcome import Below
 from glassine.auditing import AuditSettings
-from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
 from glassine.auditing.several import SeveralModels
 from glassine.models import DecisionTree, Evidence, Node
 from glassine.report import render_html, render_text, several_page
+from tests.policies import audit_by_bits as audit
 from tests.report.blocks import facts, rows_of, states, told
 from tests.report.builders import AGES, HOSTILE, NEAR, several_findings, stump
 

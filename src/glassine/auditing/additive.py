@@ -28,7 +28,14 @@ from glassine.auditing.findings import (
     TermFinding,
 )
 from glassine.auditing.inputs import AuditInputs, Comparison, people_hint
-from glassine.auditing.model_facts import MISMATCH, bits_of_bins, shares_of_bins, sizes_of_bins, thresholds_of_bins
+from glassine.auditing.model_facts import (
+    MISMATCH,
+    bits_of_bins,
+    named_of_bins,
+    shares_of_bins,
+    sizes_of_bins,
+    thresholds_of_bins,
+)
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
@@ -143,6 +150,8 @@ class AdditiveSubject(Subject):
             thresholds=thresholds_of_bins(self.leakage, self.inferred, n_targets, self.guarantee)
             if "values" in raw
             else None,
+            named=named_of_bins(self.leakage, self.inferred, n_targets, self.guarantee) if "values" in raw else None,
+            has_data=self.frame is not None,
             membership=NO_ATTACK if "membership" in raw else None,
             certain=NO_TREE if "disclosure" in raw else None,
             mismatch=mismatch,

@@ -20,7 +20,7 @@ from glassine.auditing.findings import (
     SubjectSummary,
 )
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, decide, judge
+from glassine.auditing.judging import advise, decide, judge, request
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidParameterError, parameter
@@ -123,6 +123,8 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         policy=replace(subject.policy, suppress_below=suppression.below),
         notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
         advice=advise(subject.policy, evidence, checks),
+        requests=request(subject.policy, evidence, checks),
+        policy_source=subject.policy.source,
         version=__version__,
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,

@@ -19,6 +19,14 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.search import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values, thresholds_of
 from glassine.auditing.assumed_disclosure import assume
+from glassine.auditing.cell_facts import (
+    certain_of_cells,
+    count_classes,
+    flag_by_midpoints,
+    numbers_of,
+    outcome_counts,
+    splits_of_model,
+)
 from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
     describe_domain,
@@ -29,7 +37,7 @@ from glassine.auditing.describe import (
 )
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose, hide_inferred
-from glassine.auditing.evidence import Certain, Evidence
+from glassine.auditing.evidence import Cells, Certain, Evidence, Fact, Named
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
@@ -57,6 +65,7 @@ from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_cells,
+    named_of_values,
     shares_of_cells,
     sizes_of_cells,
     thresholds_of_values,
@@ -224,6 +233,46 @@ class TreeSubject(Subject):
             labels = np.array([place.get(class_key(value), -1) for value in values])
         return Occupants.counted(self.people, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
 
+    def cells_of(self, guarantee: GuaranteeFinding | None, unsettled: str) -> Fact[Cells]:
+        """Return who of each outcome is in each part: people where persons are stated, else records."""
+        covered = guarantee is not None and guarantee.standing == "accepted"
+        counts = outcome_counts(
+            self.model,
+            self.inputs.settings.statements,
+            occupants=None if covered else self.occupants,
+            counted=None if covered else self.class_counts,
+            sizes=self.records_of(guarantee),
+            noisy=self.noise_of(guarantee) is not None,
+        )
+        if counts is None:
+            reason = f"the model does not publish how many records its {self.nouns[1]} hold."
+            return NotApplicable(self.noise_of(guarantee) or reason)
+        certain, n_splits = certain_of_cells(self.model, counts), splits_of_model(self.model)
+        return Measured(Cells(counts=counts, certain=certain, n_splits=n_splits, unsettled=unsettled))
+
+    @cached_property
+    def class_counts(self) -> npt.NDArray[np.int64] | None:
+        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
+        return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
+
+    def named_of(self, values: ValueLeakage, raw: Raw, guarantee: GuaranteeFinding | None) -> Fact[Named]:
+        """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
+        lacking = () if self.domain is not None else numbers_of(self.model)
+        bounded = guarantee is not None and not guarantee.caveats
+        named = named_of_values(values, self.inferred(numbers=True), lacking, bounded=bounded)
+        if (named.number == 0 and not named.n_private) or self.table is None:
+            return Measured(named)
+        attacks = raw.get("membership")
+        made = isinstance(attacks, Measured)
+        outcome = (
+            attacks.value.midpoint if made else flag_by_midpoints(self.model, self.table, self.inputs.random_state)
+        )
+        if isinstance(outcome, Measured):
+            return Measured(replace(named, number=outcome.value.n_named, flagged=True))
+        # The attack is made on trees alone: of rule lists those count who alone hold a value beside a midpoint.
+        exposed = values.n_records_at_midpoints
+        return Measured(replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named)
+
     def sizes_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
         """Return how many stand behind each part: people where persons are stated, else its records."""
         covered = guarantee is not None and guarantee.standing == "accepted"
@@ -332,7 +381,10 @@ class TreeSubject(Subject):
         return Evidence(
             kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
             guarantee=guarantee,
-            sizes=sizes_of_cells(self.model, sizes, mismatch) if "parts" in raw else None,
+            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.settings.statements)
+            if "parts" in raw
+            else None,
+            cells=self.cells_of(guarantee, mismatch) if "parts" in raw else None,
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
             else None,
@@ -342,12 +394,14 @@ class TreeSubject(Subject):
             thresholds=thresholds_of_values(self.policy, values.value, self.inferred(numbers=True))
             if isinstance(values, Measured)
             else None,
+            named=self.named_of(values.value, raw, guarantee) if isinstance(values, Measured) else None,
             membership=membership,
             certain=certain,
+            has_data=self.has_data,
             mismatch=mismatch,
             has_domain=self.domain is not None,
             domain_inferred=self.domain is not None and self.domain.inferred,
-            people=self.inputs.counts_people,
+            people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
         )
 
     @property

@@ -43,8 +43,8 @@ from glassine.cli.reading import (
     load_published,
     load_release,
     opened,
-    policy_of,
     read_domain,
+    read_policy,
     stored_estimator,
     with_inputs,
     written_values,
@@ -78,7 +78,7 @@ OPTIONS = {
     "n_shadows": "--shadows",
     "random_state": "--seed",
     "confidence": "--confidence",
-    "largest_advantage": "--max-advantage",
+    "largest_attack_advantage": "--max-advantage",
     "min_samples_leaf": "--min-samples-leaf",
     "sampling_fraction": "--sampling-fraction",
     "remedies": "--remedies",
@@ -280,10 +280,11 @@ def audit_command(options: AuditOptions) -> None:
     check_report(report.output)
     check_holder_report(report.holder_report, [records.data, records.holdout])
     _check_holdout(options)
-    file, domain_file, policy_file = read_once(options.model), opened(options.domain), opened(options.policy)
+    file, domain_file = read_once(options.model), opened(options.domain)
+    limits, policy_file = read_policy(options.policy)
     with in_options(OPTIONS):
-        limits, largest = policy_of(policy_file), options.membership.max_advantage
-        limits = limits if largest is None else replace(limits, largest_advantage=largest)
+        largest = options.membership.max_advantage
+        limits = limits if largest is None else replace(limits, largest_attack_advantage=largest)
         if is_release(file):
             findings = _of_release(file, options, limits)
             files = {"release": file, "policy": policy_file}
@@ -478,8 +479,8 @@ def scrub_command(
     check_outputs([output, report, holder_report], [model, domain, data, audited.policy])
     check_report(report)
     check_holder_report(holder_report, [data])
-    model_file, domain_file, policy_file = read_once(model), read_once(domain), opened(audited.policy)
-    limits, known = policy_of(policy_file), Domain.from_json(domain_file)
+    model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
+    known = Domain.from_json(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)

@@ -30,7 +30,7 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/7"
+SCHEMA = "glassine.findings/8"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
 """Exit statuses of the command line; 2 is bad input."""
@@ -117,6 +117,10 @@ class Findings:
         What is odd.
     advice : tuple of Remedy
         What to do next.
+    requests : tuple of str
+        What to ask the publisher for, where the model alone leaves checks open: sentences to paste into a message.
+    policy_source : str
+        Which policy it is, and where its limits come from.
     version : str
         Version of Glassine.
     domain : DomainSummary or None
@@ -144,6 +148,8 @@ class Findings:
     notes: tuple[str, ...]
     advice: tuple[Remedy, ...]
     version: str
+    requests: tuple[str, ...] = ()
+    policy_source: str = ""
     domain: DomainSummary | None = None
     guarantee: GuaranteeFinding | None = None
     sensitive: str | None = None
@@ -177,7 +183,7 @@ class Findings:
         return outcome.value if isinstance(outcome, Measured) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/7``, without those for the holder."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/8``, without those for the holder."""
         fields = (field.name for field in dataclasses.fields(self) if field.name != "holder")
         return {"schema": SCHEMA, **{name: plain_value(getattr(self, name)) for name in fields}}
 

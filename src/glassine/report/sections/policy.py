@@ -155,8 +155,9 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
-            policy_section(checks, policy, kind, claim=claim),
+            policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
             next_section(findings.advice, verdict),
+            *([requests_section(findings.requests)] if findings.requests else []),
             measured_section(measures),
         ),
         terms=(),
@@ -167,8 +168,9 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     )
 
 
-def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "") -> Section:
+def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "", source: str = "") -> Section:
     """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
+    before = tuple(text for text in (f"Policy {source}" if source else "", claim) if text)
     rows = [worded(check, policy, kind) for check in checks]
     table = Table(
         caption="Each check, its limit, what was measured, and its status",
@@ -184,8 +186,8 @@ def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim:
         id="policy",
         title="The policy, check by check",
         link="Policy",
-        blocks=(*((Paragraph(text=claim),) if claim else ()), table if rows else Paragraph(text=nothing)),
-        text=(*((claim,) if claim else ()), *(text or (nothing,))),
+        blocks=(*(Paragraph(text=line) for line in before), table if rows else Paragraph(text=nothing)),
+        text=(*before, *(text or (nothing,))),
         text_title="Policy",
     )
 
@@ -201,6 +203,18 @@ def next_section(advice: Sequence[Remedy], verdict: str) -> Section:
         title="What to do next",
         blocks=(Points(items=steps, style="advice") if steps else Paragraph(text=nothing),),
         text=tuple(f"{number}. {step}" for number, step in enumerate(steps, start=1)),
+    )
+
+
+def requests_section(requests: Sequence[str]) -> Section:
+    """Return what to ask the publisher for, as sentences to paste into a message."""
+    opening = "To decide on the release of this model, please state of its training data:"
+    return Section(
+        id="requests",
+        title="What to ask the publisher for",
+        link="Requests",
+        blocks=(Paragraph(text=opening), Points(items=tuple(map(wording.clean, requests)), style="advice")),
+        text=(opening, *(f"{number}. {wording.clean(text)}" for number, text in enumerate(requests, start=1))),
     )
 
 
