@@ -265,7 +265,7 @@ class TreeSubject(Subject):
         attacks = raw.get("membership")
         made = isinstance(attacks, Measured)
         outcome = (
-            attacks.value.midpoint if made else flag_by_midpoints(self.model, self.table, self.inputs.random_state)
+            attacks.value.midpoint if made else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
         )
         if isinstance(outcome, Measured):
             return Measured(replace(named, number=outcome.value.n_named, flagged=True))
