@@ -88,4 +88,4 @@ def test_a_weaker_attacker_proves_nothing_about_the_tree(settings: DisclosureSet
         TREE, data=FRAME, sensitive="level", criterion="gini", only={"disclosure"}, disclosure=settings, policy=policy
     )
     assert [(check.rule, check.status) for check in findings.checks] == [("most_certain", status)]
-    assert findings.holder_only
+    assert findings.audience == "checker"

@@ -196,7 +196,7 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     assert accepted.notes == ()
     assert accepted.holder is not None
     assert "The smallest leaf that captures any record of the data captures <10." in accepted.holder.notes
-    assert any("covers the model, not these findings" in note for note in findings.notes)
+    assert any("covers what is published, not these" in note for note in findings.notes)
 
 
 def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
@@ -263,7 +263,7 @@ def test_findings_fit_their_schema(claim: Guarantee | None, described: Any) -> N
     for policy in (Policy(), ACCEPTING, Policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
         described.validate(plain)
-        assert plain["schema"] == "glassine.findings/7"
+        assert plain["schema"] == "glassine.findings/8"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 described.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}})

@@ -301,7 +301,7 @@ def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
 def test_sizes_that_were_counted_in_the_data_say_so() -> None:
     parts = (part(1, 40, purity=None), part(2, Below(10), purity=None), part(3, Hidden(), purity=None), part(4, 60))
     model = replace(findings().model, n_records=None)
-    made = findings(model=model, parts=parts)
+    made = findings(model=model, parts=parts, sizes_counted=True)
     assert sizes_are_counted(made)
     assert "counted in the data" in one_of(audit_page(made).section("model"), Paragraph).text
     assert [row.size for row in rows_as_drawn(made)] == [
@@ -313,7 +313,7 @@ def test_sizes_that_were_counted_in_the_data_say_so() -> None:
     assert "; sizes counted in the data, not published" in audit_page(made).described
     assert not sizes_are_counted(findings(model=model, parts=(part(1, None), *parts[1:])))
     rounded = replace(findings().model, approximate=True)
-    noted = findings(model=rounded, notes=("they were counted in the data.",))
+    noted = findings(model=rounded, sizes_counted=True)
     assert rows_as_drawn(noted)[0].size == "40 records, counted in the data"
     assert "; counts are not exact; sizes counted" in audit_page(noted).described
 

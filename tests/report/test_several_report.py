@@ -11,6 +11,7 @@ from glassine.auditing.findings import Findings
 from glassine.auditing.several import SeveralModels
 from glassine.models import DecisionTree, Evidence, Node
 from glassine.report import render_html, render_text, several_page
+from glassine.report.wording import CHECKER_ONLY, NOTICES
 from tests.report.blocks import facts, rows_of, states, told
 from tests.report.builders import AGES, HOSTILE, NEAR, several_findings, stump
 
@@ -68,12 +69,12 @@ def test_models_that_were_left_out_are_named_with_the_reason() -> None:
     assert findings.value("joint").left_out[0].name == "bare"
 
 
-def test_figures_that_were_measured_on_records_are_for_their_holder() -> None:
+def test_figures_that_were_measured_on_records_are_for_the_checker_only() -> None:
     ages = [20] * 50 + [41] + [70] * 49
     frame = pl.DataFrame({"age": ages, "height": [150] * 100})
     with_data, without = several_findings(data=frame), several_findings()
-    assert several_page(with_data).holder_only
-    assert not several_page(without).holder_only
+    assert several_page(with_data).notice == CHECKER_ONLY
+    assert several_page(without).notice == NOTICES["checker"]
 
 
 @pytest.mark.parametrize("name", HOSTILE)

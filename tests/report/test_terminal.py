@@ -7,6 +7,7 @@ import pytest
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.findings import InputFile, Remedy
 from glassine.report import render_rich, render_text
+from glassine.report.wording import NOTICES
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 
 
@@ -21,16 +22,16 @@ def test_the_text_is_short_and_narrow(made: object) -> None:
 
 def test_the_text_says_the_verdict_first_and_what_is_missing() -> None:
     text = render_text(unknown_findings())
-    assert text.startswith("Glassine 9.9.9: INCONCLUSIVE\n")
+    assert text.startswith(f"{NOTICES['checker']}\nGlassine 9.9.9: INCONCLUSIVE\n")
     assert "Reconstruction (not measured): No domain was given." in text
     assert "[unknown] Smallest leaf: not known (limit: at least 10 records)" in text
 
 
 def test_notes_stand_under_the_verdict() -> None:
     lines = render_text(findings(notes=("first.", "many words " * 20))).splitlines()
-    assert lines[1] == "Note: first."
-    assert lines[2].startswith("Note: many words")
-    assert lines[3].startswith("      words many")
+    assert lines[2] == "Note: first."
+    assert lines[3].startswith("Note: many words")
+    assert lines[4].startswith("      words many")
 
 
 def test_the_files_are_named_with_their_digest() -> None:

@@ -29,6 +29,7 @@ from glassine.report.sections.membership import attack_page
 from glassine.report.sections.parts import model_section, sizes_are_counted
 from glassine.report.sections.policy import judged_page, measure_rows, policy_section, verdict_sentence
 from glassine.report.sections.reconstruction import headline_figures
+from glassine.report.sections.records import record_sections
 from glassine.report.sections.releases import release_page
 from glassine.report.sections.several import several_page
 
@@ -82,6 +83,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             *sections_of(findings, below=MODEL),
             _model(findings),
             *sections_of(findings, least=MODEL),
+            *record_sections(findings, kind),
         ),
         terms=(
             "bit",

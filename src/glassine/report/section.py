@@ -12,6 +12,7 @@ from typing import ClassVar, TypeAlias
 
 from markupsafe import Markup
 
+from glassine.attacks.audience import Audience
 from glassine.auditing.findings import InputFile
 from glassine.report import wording
 
@@ -385,6 +386,8 @@ class Section:
         What the text shows: sentences, or rows of a table whose columns are lined up.
     text_title : str
         The heading of that; neighbours of the same one share it. The title otherwise.
+    audience : str
+        ``checker`` where it holds figures of records, which is marked; else ``public``.
     """
 
     id: str
@@ -395,6 +398,7 @@ class Section:
     folded: str = ""
     text: tuple[str | tuple[str, ...], ...] = ()
     text_title: str = ""
+    audience: Audience = "public"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -429,8 +433,8 @@ class Page:
         The files that were read.
     tied : bool
         Whether the text names them, too, so that its verdict is tied to them.
-    holder_only : bool
-        Whether it is for the holder of the data only.
+    notice : str
+        For whom it is, in the first line.
     scripted : bool
         Whether the HTML has a script, which folds and unfolds.
     version, schema : str
@@ -454,7 +458,7 @@ class Page:
     terms: tuple[str, ...]
     inputs: tuple[InputFile, ...] = ()
     tied: bool = False
-    holder_only: bool = False
+    notice: str
     scripted: bool = False
     version: str
     schema: str = ""

@@ -54,8 +54,7 @@ def _headline(page: Page) -> str:
 
 
 def _lines(page: Page) -> Iterator[str]:
-    if page.holder_only:
-        yield wording.HOLDER_ONLY
+    yield from _wrap(page.notice)
     yield f"Glassine {page.version}: {_headline(page)}"
     for note in page.notes:
         yield from _wrap(f"Note: {note}", hang=6)
@@ -77,7 +76,8 @@ def _lines(page: Page) -> Iterator[str]:
     ]
     yield from _aligned(files)
     for title, sections in groupby(
-        (section for section in page.sections if section.text), lambda section: section.text_title or section.title
+        (section for section in page.sections if section.text),
+        lambda section: wording.marked(section.text_title or section.title, section.audience),
     ):
         yield ""
         yield from _wrap(title)

@@ -156,7 +156,7 @@ def comparison_page(
         ),
         terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "told apart"),
         inputs=clean_inputs(inputs),
-        holder_only=True,
+        notice=wording.CHECKER_ONLY,
         version=wording.clean(comparison.version),
     )
 

@@ -104,7 +104,7 @@ def disclosure_page(
         ),
         terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
         inputs=clean_inputs(inputs),
-        holder_only=True,
+        notice=wording.CHECKER_ONLY,
         version=__version__,
     )
 

@@ -80,7 +80,7 @@ def attack_page(
         sections=(_attacks_section(finding), _holdout_section(finding)),
         terms=("member", "advantage", "balanced accuracy", "beyond chance", "false alarms", "vulnerability"),
         inputs=clean_inputs(inputs),
-        holder_only=True,
+        notice=wording.CHECKER_ONLY,
         version=__version__,
     )
 

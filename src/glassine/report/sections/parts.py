@@ -90,10 +90,7 @@ def parts_of(findings: Findings) -> PartsFinding:
 
 def sizes_are_counted(findings: Findings) -> bool:
     """Return whether sizes were counted in the data because the model does not publish them exactly."""
-    if any("counted in the data" in note for note in findings.notes):
-        return True
-    sizes = [part.size for part in parts_of(findings).parts]
-    return findings.model.n_records is None and bool(sizes) and None not in sizes
+    return parts_of(findings).counted
 
 
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:

@@ -161,7 +161,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         ),
         terms=(),
         inputs=clean_inputs(findings.inputs),
-        holder_only=findings.holder_only,
+        notice=wording.NOTICES[findings.audience],
         version=wording.clean(findings.version),
         schema=SCHEMA,
     )

@@ -37,6 +37,7 @@ from glassine.report.section import (
     sentence,
 )
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows
+from glassine.report.sections.records import record_sections
 
 __all__ = ["release_page"]
 
@@ -81,6 +82,7 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
         sections=(
             *page.sections,
             *sections_of(findings),
+            *record_sections(findings, "release"),
         ),
         terms=(
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),

@@ -66,7 +66,7 @@ def several_page(findings: Findings, *, title: str | None = None) -> Page:
             *(() if rows is None else (_rows_section(rows),)),
         ),
         terms=("bit", "leaf", "domain", "suppressed"),
-        holder_only=findings.holder_only or on_records or (rows is not None and rows.error is not None),
+        notice=wording.CHECKER_ONLY if on_records or (rows is not None and rows.error is not None) else page.notice,
     )
 
 
