@@ -249,7 +249,7 @@ AuditOption: TypeAlias = Annotated[
 ]
 AudienceOption: TypeAlias = Annotated[
     Literal["checker", "public"],
-    typer.Option("--audience", help="public leaves out what is for the checker only, such as figures of records."),
+    typer.Option("--audience", help="For the public, what is for the checker only is left out."),
 ]
 SeedOption: TypeAlias = Annotated[
     int,
