@@ -20,10 +20,13 @@ __all__ = [
     "Block",
     "Cell",
     "Column",
+    "Columns",
     "Command",
     "Definitions",
     "Fact",
     "Facts",
+    "Failure",
+    "Failures",
     "Figure",
     "Fold",
     "Gallery",
@@ -37,6 +40,7 @@ __all__ = [
     "Points",
     "Reading",
     "Readings",
+    "Released",
     "Row",
     "RowNumbers",
     "Section",
@@ -178,6 +182,44 @@ class Points:
     items: tuple[str, ...]
     style: str = ""
     title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A check that failed or could not run: number, limit and consequence in words."""
+
+    name: str
+    status: str
+    measured: str
+    limit: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The checks that stand against a release."""
+
+    kind: ClassVar[str] = "failures"
+    checks: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Blocks beside each other on a wide page, below each other on a narrow one."""
+
+    kind: ClassVar[str] = "columns"
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """The file that a verdict is on: whether it may be released, its name, digest and what else it holds."""
+
+    kind: ClassVar[str] = "released"
+    title: str
+    name: str
+    sha256: str
+    holds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,9 +390,11 @@ class Fold:
 
 
 Block: TypeAlias = (
-    Command
+    Columns
+    | Command
     | Definitions
     | Facts
+    | Failures
     | Figure
     | Fold
     | Gallery
@@ -361,6 +405,7 @@ Block: TypeAlias = (
     | Parts
     | Points
     | Readings
+    | Released
     | RowNumbers
     | Table
 )
@@ -413,8 +458,6 @@ class Page:
         A verdict, ``finding`` where nothing was judged, or ``recommended``.
     headline, sentence, caveat : str
         The result in a few words, why, and what it does not cover.
-    brief : str
-        The sentence for the text, where it differs.
     judged : bool
         Whether the headline is a verdict on a policy.
     details : tuple of Block
@@ -448,7 +491,6 @@ class Page:
     headline: str
     sentence: str
     caveat: str = ""
-    brief: str = ""
     judged: bool = False
     details: tuple[Block, ...] = ()
     notes: tuple[str, ...] = ()

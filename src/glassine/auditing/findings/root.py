@@ -184,6 +184,28 @@ class Findings:
         return self.subject
 
     @property
+    def decision(self) -> str:
+        """What the verdict means for the release, in one sentence."""
+        what = {"release": "these explanations", "several models": "these models together"}.get(
+            self.subject.kind, f"this {self.subject.kind}"
+        )
+        statuses = [check.status for check in self.checks]
+        failed, unknown, passed = (statuses.count(status) for status in ("fail", "unknown", "pass"))
+        judged = failed + unknown + passed
+        checks = "1 check" if judged == 1 else f"{judged} checks"
+        if failed:
+            aside = f", and {unknown} could not run" if unknown else ""
+            return f"The policy does not allow the release of {what}: {failed} of {checks} failed{aside}."
+        if unknown:
+            aside = f"; the other {passed} passed" if passed > 1 else "; the other passed" if passed else ""
+            return f"The policy does not allow the release of {what} yet: {unknown} of {checks} could not run{aside}."
+        if not statuses:
+            return f"The policy does not decide on the release of {what}: it has no check for it."
+        aside = f"; {len(statuses) - judged} not applicable" if len(statuses) > judged else ""
+        all_passed = f"{'all ' if judged > 1 else ''}{checks} passed" if judged else "no check applies"
+        return f"The policy allows the release of {what}: {all_passed}{aside if judged else ''}."
+
+    @property
     def exit_status(self) -> int:
         """0 within policy, 1 outside policy, 3 inconclusive."""
         return EXIT_STATUS[self.verdict]
@@ -214,6 +236,7 @@ class Findings:
         return {
             "audience": self.audience,
             "schema": SCHEMA,
+            "decision": self.decision,
             **{name: plain_value(getattr(self, name)) for name in names},
             "holder": None if self.holder is None else self.holder.to_dict(),
         }
