@@ -201,7 +201,8 @@ class Findings:
             return f"The policy does not allow the release of {what} yet: {unknown} of {checks} could not run{aside}."
         if not statuses:
             return f"The policy does not decide on the release of {what}: it has no check for it."
-        aside = f"; {len(statuses) - judged} not applicable" if len(statuses) > judged else ""
+        silent = len(statuses) - judged
+        aside = f"; {silent} {'does' if silent == 1 else 'do'} not apply" if silent else ""
         all_passed = f"{'all ' if judged > 1 else ''}{checks} passed" if judged else "no check applies"
         return f"The policy allows the release of {what}: {all_passed}{aside if judged else ''}."
 

@@ -11,18 +11,8 @@ from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.section import (
-    Block,
-    Figure,
-    Heading,
-    Legend,
-    Outline,
-    Paragraph,
-    PartRow,
-    Parts,
-    Section,
-    Step,
-)
+from glassine.report.blocks import Block, Figure, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
+from glassine.report.section import Section
 from glassine.report.tree_chart import children_of, draw_tree, leaves_below
 
 __all__ = ["Scale", "model_section", "outline", "part_rows", "parts_of", "ranked", "sizes_are_counted"]

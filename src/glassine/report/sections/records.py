@@ -8,9 +8,10 @@ from dataclasses import replace
 from glassine.attacks.audience import UNCOVERED, RecordNote
 from glassine.auditing.findings import Findings
 from glassine.report import wording
+from glassine.report.blocks import Block, Paragraph, Points
 from glassine.report.measured import sections_of
-from glassine.report.section import Block, Paragraph, Points, Section
-from glassine.report.sections.policy import policy_section, verdict_sentence
+from glassine.report.section import Section
+from glassine.report.sections.policy import policy_section
 
 __all__ = ["record_sections"]
 
@@ -24,7 +25,7 @@ def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
     if records is None:
         return
     judged = policy_section(records.checks, records.policy, kind)
-    verdict = f"Judged with the records: {records.verdict}. {verdict_sentence(records.checks, records.policy, kind)}"
+    verdict = f"Judged with the records: {records.verdict}. {records.decision}"
     notes = tuple(wording.clean(note) for note in records.notes if isinstance(note, RecordNote) and note != UNCOVERED)
     again, sections = list[Block](), list[Section]()
     for section in sections_of(records):

@@ -20,22 +20,9 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
+from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table
 from glassine.report.measured import MeasuredSection, sections_of
-from glassine.report.section import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Fold,
-    Page,
-    Paragraph,
-    Row,
-    RowNumbers,
-    Section,
-    Table,
-    facts_section,
-    sentence,
-)
+from glassine.report.section import Page, Section, facts_section, sentence
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows
 from glassine.report.sections.records import record_sections
 
@@ -72,7 +59,6 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
         page,
         kind="privacy of explanations",
         described=_described(findings),
-        brief="",
         caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
         notes=(
             *page.notes,
