@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.audience import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
@@ -335,7 +336,7 @@ def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.
         )
 
 
-def people_hint(inputs: AuditInputs) -> list[str]:
+def people_hint(inputs: AuditInputs) -> list[RecordNote]:
     """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
     if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
         return []
@@ -344,8 +345,10 @@ def people_hint(inputs: AuditInputs) -> list[str]:
     names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
     names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
     return [
-        f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
-        f"counted here. Pass `persons={name!r}` to count people."
+        RecordNote(
+            f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
+            f"counted here. Pass `persons={name!r}` to count people."
+        )
         for name in names[:MOST_HINTS]
     ]
 
@@ -377,9 +380,9 @@ class Comparison:
         """Whether the records are not the training records, or the domain is not theirs."""
         return self.outside_tested or self.n_differing > 0
 
-    def notes(self, suppression: Suppression) -> list[str]:
+    def notes(self, suppression: Suppression) -> list[RecordNote]:
         """Return the differences in sentences, small counts suppressed."""
-        notes = []
+        notes = list[str]()
         if self.counted:
             notes.append(
                 "The data are a lazy frame: they were counted where they lie, not read record by record. Single "
@@ -394,7 +397,7 @@ class Comparison:
                 f"The data are not the training records: {self.n_differing} of {self.n_parts} parts capture another "
                 "number of them than the model says."
             )
-        return notes
+        return [RecordNote(note) for note in notes]
 
 
 def outside_domain(domain: Domain | None, frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.attack import Measurement
+from glassine.attacks.audience import UNCOVERED, RecordNote
 from glassine.attacks.labels import LABELS, LabelDisclosure, Occupants, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
@@ -265,7 +266,9 @@ class TreeSubject(Subject):
         attacks = raw.get("membership")
         made = isinstance(attacks, Measured)
         outcome = (
-            attacks.value.midpoint if made else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
+            attacks.value.midpoint
+            if made
+            else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
         )
         if isinstance(outcome, Measured):
             return Measured(replace(named, number=outcome.value.n_named, flagged=True))
@@ -411,13 +414,15 @@ class TreeSubject(Subject):
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
-        notes = [*self.remarks, *people_hint(self.inputs)]
+        notes: list[str] = [*self.remarks, *people_hint(self.inputs)]
         covered = guarantee is not None and guarantee.standing == "accepted"
         if not covered and self.has_data and None in self.published_sizes:
             notes.append(
-                "The model does not publish exact counts: they were counted in the data."
-                if self.noise is None
-                else "The smallest leaf was judged by the data, not by the model's noisy counts."
+                RecordNote(
+                    "The model does not publish exact counts: they were counted in the data."
+                    if self.noise is None
+                    else "The smallest leaf was judged by the data, not by the model's noisy counts."
+                )
             )
         if "reconstruction" in raw and isinstance(self.bits, Measured):
             notes += self.bits.value[1]
@@ -436,20 +441,20 @@ class TreeSubject(Subject):
             are = "subgroup" if hidden == 1 else "subgroups"
             is_not = "is" if hidden == 1 else "are"
             counted = "people" if self.people is not None else "records"
-            notes.append(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown.")
+            notes.append(RecordNote(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown."))
         return notes
 
-    def _beside_guarantee(self, guarantee: GuaranteeFinding | None, suppression: Suppression) -> list[str]:
+    def _beside_guarantee(self, guarantee: GuaranteeFinding | None, suppression: Suppression) -> list[RecordNote]:
         """Return that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
         if guarantee is None or guarantee.caveats or not (self.has_data or self.inputs.holdout is not None):
             return []
-        notes = ["The guarantee covers the model, not these findings: they were measured on the data."]
+        notes: list[str] = [UNCOVERED]
         if guarantee.standing == "accepted" and self.has_data:
             held = self.data_sizes if self.occupants is None else self.occupants.sizes.tolist()
             smallest = suppression.count(min((size for size in held if size), default=0))
             of = "" if self.occupants is None else " people"
             notes.append(f"The smallest {self.nouns[0]} that captures any record of the data captures {smallest}{of}.")
-        return notes
+        return [RecordNote(note) for note in notes]
 
 
 def doubted(guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None) -> GuaranteeFinding | None:
@@ -645,7 +650,8 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
     parts = describe_parts(
         model, subject.policy, own, subject.learned, sizes, None if noisy else subject.occupants, noisy=noisy
     )
-    return PartsFinding(parts=parts, nodes=tree_shape(model))
+    counted = not noisy and (subject.occupants is not None or sizes != subject.published_sizes)
+    return PartsFinding(parts=parts, nodes=tree_shape(model), counted=counted)
 
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:
@@ -670,6 +676,7 @@ MEMBERSHIP = Measurement[TreeSubject, Any](
     finding=MembershipFinding,
     run=_membership,
     hide=describe_membership,
+    audience="checker",
 )
 RECONSTRUCTION = Measurement[TreeSubject, Rebuilt](
     name="reconstruction",
@@ -686,6 +693,7 @@ DISCLOSURE = Measurement[TreeSubject, Inferred](
     finding=DisclosureFinding,
     run=_disclosure,
     hide=hide_inferred,
+    audience="checker",
 )
 SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
     name="subgroups",
@@ -694,6 +702,7 @@ SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
     finding=tuple[SubgroupFinding, ...],
     run=_subgroups,
     hide=hide_subgroups,
+    audience="checker",
 )
 EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
     name="exposed_rows",
@@ -701,6 +710,7 @@ EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
     question="About which rows of the data does the model reveal most?",
     finding=tuple[int, ...],
     run=_exposed_rows,
+    audience="checker",
 )
 ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
     name="alignment",
@@ -708,6 +718,7 @@ ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
     question="How close are reconstructed records to the real ones?",
     finding=ErrorEstimate,
     run=_alignment,
+    audience="checker",
 )
 PARTS = Measurement[TreeSubject, TreeSubject](
     name="parts",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -12,12 +11,12 @@ import typer
 
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
+    AudienceOption,
     AuditOption,
     ConfidenceOption,
     DataOption,
     DomainOption,
     Group,
-    HolderOption,
     HoldoutOption,
     JsonOption,
     ModelArgument,
@@ -50,14 +49,12 @@ from glassine.cli.reading import (
     written_values,
 )
 from glassine.cli.writing import (
-    check_holder_report,
     check_outputs,
     check_report,
     print_value,
     say,
     tell,
     text_of,
-    write_holder_report,
     write_report,
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
@@ -226,7 +223,7 @@ class ReportOptions(Group):
     heading: ClassVar[str] = "Output"
 
     output: ReportOption = None
-    holder_report: HolderOption = None
+    audience: AudienceOption = "checker"
     as_json: JsonOption = False
     show_small_counts: SmallOption = False
 
@@ -266,8 +263,8 @@ class AuditOptions(Group):
 def audit_command(options: AuditOptions) -> None:
     """Audit a published model, or a release of surrogate trees.
 
-    Where the policy accepts the guarantee of a private model, the report and the exit status are the same whatever
-    --data and --holdout are; --holder-report says what these add.
+    Where the policy accepts the guarantee of a private model, verdict and exit status are the same whatever --data and
+    --holdout are; with --audience public the report is, too.
 
     Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
     be measured; 3 inconclusive.
@@ -276,9 +273,8 @@ def audit_command(options: AuditOptions) -> None:
 
     records, report = options.records, options.report
     read = [options.model, options.domain, records.data, records.holdout, options.policy]
-    check_outputs([report.output, report.holder_report], read)
+    check_outputs([report.output], read)
     check_report(report.output)
-    check_holder_report(report.holder_report, [records.data, records.holdout])
     _check_holdout(options)
     file, domain_file = read_once(options.model), opened(options.domain)
     limits, policy_file = read_policy(options.policy)
@@ -291,14 +287,18 @@ def audit_command(options: AuditOptions) -> None:
         else:
             findings = _of_model(file, read_domain(domain_file), options, limits)
             files = {"model": file, "domain": domain_file, "policy": policy_file}
+    if report.audience == "public" and options.only and findings.measured.for_checker.issuperset(options.only):
+        raise InvalidParameterError(
+            f"{options.only[0]} is measured on records, which is for the checker only.",
+            remedy="Leave --audience public out.",
+        )
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
             raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
     findings = with_inputs(findings, files, {"data": records.data, "holdout": records.holdout})
-    write = partial(write_report, title=options.model.name)
-    write_holder_report(findings.holder, report.holder_report, write=write)
+    findings = findings.public() if report.audience == "public" else findings
     if report.output is not None:
-        write(findings, report.output)
+        write_report(findings, report.output, title=options.model.name)
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
     # What was asked for was measured, and nothing was to be judged.
     raise typer.Exit(0 if options.only and not findings.checks else findings.exit_status)
@@ -446,7 +446,7 @@ class CopyReportOptions(Group):
     person: PersonColumnOption = None
     policy: PolicyOption = None
     report: AuditOption = None
-    holder_report: HolderOption = None
+    audience: AudienceOption = "checker"
     as_json: JsonOption = False
 
 
@@ -460,11 +460,12 @@ def scrub_command(
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
     With --data and --target it tells what the copy costs in accuracy. A domain that declares the target is taken
-    without it, as by audit. Of a private model whose guarantee the policy accepts, the copy and all that is printed
-    are the same whatever --data is; --holder-report has the accuracy.
+    without it, as by audit. Of a private model whose guarantee the policy accepts, the copy, and with --audience public
+    all that is printed, are the same whatever --data is.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """
+    from glassine.attacks.audience import RecordNote
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
@@ -475,10 +476,9 @@ def scrub_command(
     from glassine.scrubbing.scrub import accuracy, scrub
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
-    report, holder_report = audited.report, audited.holder_report
-    check_outputs([output, report, holder_report], [model, domain, data, audited.policy])
+    report = audited.report
+    check_outputs([output, report], [model, domain, data, audited.policy])
     check_report(report)
-    check_holder_report(holder_report, [data])
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
     known = Domain.from_json(domain_file)
     if target is not None and data is None:
@@ -522,17 +522,17 @@ def scrub_command(
         first = audit(before, table, target, **beside)
         second = audit(result.model, table, target, **beside)
     if private and cost is not None and second.holder is not None:
-        told = f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}."
-        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, told)))
+        accurate = RecordNote(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
+        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, accurate)))
         cost = None
     write_model(result.model, output)
     files = {"domain": domain_file, "policy": policy_file}
     first = with_inputs(first, {"model": model_file, **files}, {"data": data})
     second = with_inputs(second, {"model": read_once(output), **files}, {"data": data})
-    write = partial(write_report, title=output.name)
-    write_holder_report(second.holder, holder_report, write=write)
+    if audited.audience == "public":
+        first, second, cost = first.public(), second.public(), None
     if report is not None:
-        write(second, report)
+        write_report(second, report, title=output.name)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
     if audited.as_json:
         print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
@@ -555,7 +555,7 @@ def _tell_repeats(table: Table | None) -> None:
     if table is not None and len(table):
         for repeat in repeats(table):
             tell(
-                f"glassine: for the holder of the data alone: {repeat} Records are counted here; --person "
+                f"glassine: for the checker only: {repeat} Records are counted here; --person "
                 f"{repeat.column} counts people."
             )
 

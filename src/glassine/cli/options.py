@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "AudienceOption",
     "AuditOption",
     "BlackBoxOptions",
     "ClassesOption",
@@ -35,7 +36,6 @@ __all__ = [
     "Group",
     "GroupedCommand",
     "GrownDepthOption",
-    "HolderOption",
     "HoldoutOption",
     "JsonOption",
     "LedgerArgument",
@@ -247,13 +247,9 @@ AuditOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help=f"Audit it and write the report: {FORMATS}."),
 ]
-HolderOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--holder-report",
-        metavar="FILE",
-        help=f"Of a private model: write what the data add, for their holder only: {FORMATS}.",
-    ),
+AudienceOption: TypeAlias = Annotated[
+    Literal["checker", "public"],
+    typer.Option("--audience", help="For the public, what is for the checker only is left out."),
 ]
 SeedOption: TypeAlias = Annotated[
     int,

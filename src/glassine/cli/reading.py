@@ -170,7 +170,7 @@ def with_inputs(
 ) -> Findings:
     """Return findings with the files that were read, advice in commands.
 
-    What records a private model has is told to their holder only.
+    Which records a private model has is for the checker only.
     """
     given, found = input_files(**files, **records), in_commands(found)
     if found.holder is None:
