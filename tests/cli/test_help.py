@@ -247,7 +247,7 @@ def test_an_option_of_one_name_has_one_default() -> None:
 
 
 TOP = ["audit", "scrub", "edit", "fit", "compare", "rebuild", "export", "domain", "ledger"]
-TOP += ["certificate", "explain", "demo"]
+TOP += ["evidence", "certificate", "explain", "demo"]
 
 
 def test_the_commands_stand_in_the_order_of_their_use(tmp_path: Path, run: Run) -> None:

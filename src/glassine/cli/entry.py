@@ -22,6 +22,7 @@ from glassine.cli.certificate import sign_certificate_command, tie_command, veri
 from glassine.cli.compare import compare_command
 from glassine.cli.domains import check_command, infer_command
 from glassine.cli.edit import edit_command
+from glassine.cli.evidence import evidence_command
 from glassine.cli.explain import make_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
@@ -109,6 +110,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("ledger budget", "Set the total budget of a data set.", budget_command),
     ("ledger charge", "Charge a release of other software.", charge_command),
     ("ledger verify", "Check a ledger, and certificates against it.", verify_ledger_command),
+    ("evidence", "Answer what authorities and checkers ask.", evidence_command),
     ("certificate verify", "Verify that a certificate is of a model and its file.", verify_certificate_command),
     ("certificate keys", "Make a pair of keys for signing.", keys_command),
     ("certificate sign", "Sign a certificate.", sign_certificate_command),
