@@ -421,6 +421,9 @@ def _write(estimator: Any, files: FileOptions) -> None:
 
     try:
         write_model(estimator.model_, files.output)
+        if (certificate := estimator.certificate_).model is not None:
+            # A model that claims nothing has no certificate to tie to its file.
+            estimator.certificate_ = replace(certificate, file=read_once(files.output).sha256)
         write_text(estimator.certificate_.to_json() + "\n", files.certified)
     except BaseException as error:
         saved = {"model": to_dict(estimator.model_), "certificate": estimator.certificate_.to_dict()}
