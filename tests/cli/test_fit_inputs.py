@@ -109,7 +109,9 @@ BAD: dict[str, Bad] = {
     "data of no bytes": Bad(says="is empty", step=put("people.csv", b"")),
     "data without records": Bad(says="minimum of 1", step=put("people.csv", b"id,age,smoker,ill\n")),
     "data rubbish": Bad(says="people.csv", step=put("people.csv", b"PAR1" + bytes(99))),
-    "data separated by semicolons": Bad(says="not separated by commas", step=put("people.csv", b"age;ill\n1;no\n")),
+    "data separated by either of two marks": Bad(
+        says="commas and semicolons", step=put("people.csv", b"aged;ill, or not\n1;no\n")
+    ),
     "two columns of one name": Bad(says="two columns", step=put("people.csv", b"age,smoker,ill,age\n1,1,no,2\n")),
     "a column is absent": Bad(says="lack the column 'age'", step=records(lambda frame: frame.drop("age"))),
     # The target and its classes.

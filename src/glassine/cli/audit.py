@@ -25,6 +25,7 @@ from glassine.cli.options import (
     NoiseOption,
     PersonColumnOption,
     PolicyOption,
+    RecordsFileOptions,
     ReportOption,
     RequiredDomainOption,
     SeedOption,
@@ -45,6 +46,7 @@ from glassine.cli.reading import (
     opened,
     policy_of,
     read_domain,
+    read_records,
     stored_estimator,
     with_inputs,
     written_values,
@@ -255,6 +257,7 @@ class AuditOptions(Group):
     disclosure: DisclosureOptions
     report: ReportOptions
     reading: ModelFileOptions
+    written: RecordsFileOptions
 
     @property
     def alone(self) -> str:
@@ -316,7 +319,6 @@ def _check_holdout(options: AuditOptions) -> None:
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
     from glassine.auditing.inputs import MembershipSettings
-    from glassine.data.sources import read_table
     from glassine.models import AdditiveModel
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
@@ -328,7 +330,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
         table, others = (
-            None if path is None else read_table(path, known, attributes=texts)
+            None if path is None else read_records(path, options.written, known, attributes=texts)
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
@@ -375,8 +377,8 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
-        people, y = _sides(release, records.data, records.target, records.person)
-        others, others_y = _sides(release, records.holdout, records.target, records.person)
+        people, y = _sides(release, records.data, options)
+        others, others_y = _sides(release, records.holdout, options)
         progress("auditing the release")
         return audit(
             release,
@@ -393,19 +395,20 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sides(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> tuple[Any, Any]:
+def _sides(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> tuple[Any, Any]:
     """Return records as the release names them, and their true labels."""
     if path is None:
         return None, None
-    from glassine.data.sources import read_frame
-
-    frame, labels = read_frame(path, release.domain, attributes=identifiers(person)), None
+    target, person = options.records.target, options.records.person
+    # An explainer that was given an array numbers the columns.
+    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
+    known = None if numbered else release.domain
+    frame: Any = read_records(path, options.written, known, attributes=identifiers(person)).frame.to_native()
+    labels = None
     check_person(person, {path: frame})
     if target is not None:
         _check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)
-    # An explainer that was given an array numbers the columns.
-    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     absent = any(name not in frame.columns for name in release.domain)
     if numbered and absent and len(frame.columns) == len(release.domain):
         return frame.to_numpy(), labels
@@ -449,6 +452,7 @@ def scrub_command(
     copy: CopyOptions,
     audited: CopyReportOptions,
     reading: ModelFileOptions,
+    written: RecordsFileOptions,
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
@@ -460,7 +464,6 @@ def scrub_command(
     """
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
-    from glassine.data.sources import read_table
     from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
@@ -491,7 +494,7 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         person = audited.person
-        table = None if data is None else read_table(data, known, attributes=identifiers(person))
+        table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
         check_person(person, {data: table})
         _check_target(target, data, None if table is None else table.names)
         progress("scrubbing")

@@ -23,10 +23,11 @@ from glassine.cli.options import (
     JsonOption,
     LedgerOption,
     PersonColumnOption,
+    RecordsFileOptions,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import check_person, identifiers, read_domain
+from glassine.cli.reading import check_person, identifiers, read_domain, read_records
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (
@@ -41,7 +42,7 @@ from glassine.cli.writing import (
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.domain import Domain
+    from glassine.domain import Attribute, Domain
     from glassine.surrogates import SurrogateExplainer
 
 __all__ = ["make_command"]
@@ -79,6 +80,7 @@ class RecordOptions(Group):
     ] = None
     classes: ClassesOption = None
     person: PersonColumnOption = None
+    written: RecordsFileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +304,6 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Any, k: int, source: RecordOptions, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
-    from glassine.data.sources import read_frame
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
@@ -313,8 +314,9 @@ def _from_records(
     words = names is not None and all(isinstance(name, str) for name in names)
     private = settings["epsilon"] is not None and domain is not None and names is not None
     # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
-    meant = {target: Category(names)} if target is not None and (words or private) else {}
-    records = read_frame(data, domain, attributes={**meant, **identifiers(person)}, lenient=private)
+    meant: dict[str, Attribute] = {target: Category(names)} if target is not None and (words or private) else {}
+    meant |= identifiers(person)
+    records: Any = read_records(data, source.written, domain, attributes=meant, lenient=private).frame.to_native()
     check_person(person, {data: records})
     persons, truth = None, None
     if person is not None:

@@ -28,13 +28,14 @@ from glassine.cli.options import (
     PolicyOption,
     PublicOptions,
     RecordsArgument,
+    RecordsFileOptions,
     RecordsPerPersonOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, policy_of, read_domain
-from glassine.cli.training import check_public, predicts_number, read_training
+from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
 from glassine.files import FileContent, read_once, write_text
@@ -129,6 +130,7 @@ class FitOptions(Group):
     public: PublicOptions
     budget: BudgetOptions
     files: FileOptions
+    written: RecordsFileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,14 +284,13 @@ def run(order: Order, display: Display) -> Outcome:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        shared.data,
+        TrainingFile(path=shared.data, written=shared.written, person=budget.person),
         shared.target,
         domain,
         public.classes,
         number=number,
         ranged=ranged,
         lenient=order.private,
-        person=budget.person,
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}

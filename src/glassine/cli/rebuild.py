@@ -17,6 +17,7 @@ from glassine.cli.options import (
     JsonOption,
     NoiseOption,
     PolicyOption,
+    RecordsFileOptions,
     RequiredDomainOption,
     SeedOption,
     TrustOption,
@@ -25,7 +26,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_trees, policy_of
+from glassine.cli.reading import load_trees, policy_of, read_records
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
@@ -137,6 +138,7 @@ def rebuild_command(
     counting: CountOptions,
     together: TogetherOptions,
     solver: RowOptions,
+    written: RecordsFileOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
@@ -155,7 +157,6 @@ def rebuild_command(
     """
     from glassine.attacks import Search, reconstruct_records
     from glassine.auditing.several import SeveralModels
-    from glassine.data.sources import read_table
     from glassine.domain import Domain
 
     models, output, rows = published.models, solver.output, solver.rows
@@ -176,7 +177,7 @@ def rebuild_command(
         )
     limits = policy_of(published.policy)
     known = Domain.from_json(published.domain)
-    original = None if published.data is None else read_table(published.data, known)
+    original = None if published.data is None else read_records(published.data, written, known)
     trees = [load_trees(model, known, published.trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not counting.count_from_data:
         blurred = _blurred(trees[0], known, stated)
