@@ -154,11 +154,11 @@ class GroupedCommand(TyperCommand):
         """Write the arguments and the options without a heading of their own, then the groups."""
         params = sorted(self.get_params(ctx), key=lambda param: param.param_type_name != "argument")
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-        folded = []
+        folded = False
         for param in params:
             heading = getattr(param, "rich_help_panel", None) or "Options"
             if heading == RecordsFileOptions.heading and "glassine domain" not in ctx.command_path:
-                folded += param.opts
+                folded = True
                 continue
             if (record := param.get_help_record(ctx)) is not None:
                 name, text = record[0].split(" <")[0] if param.param_type_name == "argument" else record[0], record[1]
@@ -166,7 +166,8 @@ class GroupedCommand(TyperCommand):
                 sections.setdefault(heading, []).append((name, default))
         if folded:
             # The same in every command that reads records: in full, they would fill a third of a screen.
-            sections["Options"].append(("CSV files", f"{', '.join(folded)}: see glassine domain infer --help."))
+            shown = "Show this message and exit; --separator and --missing: glassine domain infer --help."
+            sections["Options"] = [(names, shown if "--help" in names else text) for names, text in sections["Options"]]
         formatter.write_paragraph()
         for heading, records in sections.items():
             formatter.write_heading(heading)
