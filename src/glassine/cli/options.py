@@ -166,7 +166,7 @@ class GroupedCommand(TyperCommand):
                 sections.setdefault(heading, []).append((name, default))
         if folded:
             # The same in every command that reads records: in full, they would fill a third of a screen.
-            shown = "Show this message and exit; --separator and --missing: glassine domain infer --help."
+            shown = "Show this message and exit; --separator and more: glassine domain infer -h."
             sections["Options"] = [(names, shown if "--help" in names else text) for names, text in sections["Options"]]
         formatter.write_paragraph()
         for heading, records in sections.items():
