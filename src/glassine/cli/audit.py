@@ -23,6 +23,7 @@ from glassine.cli.options import (
     ModelArgument,
     ModelFileOptions,
     NoiseOption,
+    OverwriteOption,
     PersonColumnOption,
     PolicyOption,
     RecordsFileOptions,
@@ -228,6 +229,7 @@ class ReportOptions(Group):
 
     output: ReportOption = None
     holder_report: HolderOption = None
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
     show_small_counts: SmallOption = False
 
@@ -278,7 +280,7 @@ def audit_command(options: AuditOptions) -> None:
 
     records, report = options.records, options.report
     read = [options.model, options.domain, records.data, records.holdout, options.policy]
-    check_outputs([report.output, report.holder_report], read)
+    check_outputs([report.output, report.holder_report], read, overwrite=report.overwrite)
     check_report(report.output)
     check_holder_report(report.holder_report, [records.data, records.holdout])
     _check_holdout(options)
@@ -443,6 +445,7 @@ class CopyReportOptions(Group):
     policy: PolicyOption = None
     report: AuditOption = None
     holder_report: HolderOption = None
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
 
@@ -471,7 +474,8 @@ def scrub_command(
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
     report, holder_report = audited.report, audited.holder_report
-    check_outputs([output, report, holder_report], [model, domain, data, audited.policy])
+    read = [model, domain, data, audited.policy]
+    check_outputs([output, report, holder_report], read, overwrite=audited.overwrite)
     check_report(report)
     check_holder_report(holder_report, [data])
     model_file, domain_file, policy_file = read_once(model), read_once(domain), opened(audited.policy)

@@ -15,6 +15,7 @@ from glassine.cli.options import (
     Group,
     GrownDepthOption,
     JsonOption,
+    OverwriteOption,
     PersonColumnOption,
     PublicOptions,
     RecordsArgument,
@@ -145,6 +146,7 @@ def compare_command(
     comparison: MeasureOptions,
     written: RecordsFileOptions,
     output: ReportOption = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
@@ -155,7 +157,7 @@ def compare_command(
     """
     from glassine.comparison import CANDIDATES, Task, compare, recommend
 
-    check_outputs([output], [data, public.domain])
+    check_outputs([output], [data, public.domain], overwrite=overwrite)
     check_report(output)
     with in_options(OPTIONS):
         task = Task(

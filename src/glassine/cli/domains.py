@@ -12,7 +12,7 @@ from glassine.cli.naming import listed
 from glassine.cli.options import DataOption, JsonOption, OverwriteOption, RecordsArgument, RecordsFileOptions
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_records
-from glassine.cli.writing import check_new, check_outputs, print_value, say, tell
+from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import InvalidDataError, UnreadableFileError, worded
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def infer_command(
     from glassine.data.inference import draft, header_values, remarks, repeats
     from glassine.domain.domain import to_dict
 
-    check_outputs([output], [data])
-    check_new(output, overwrite=overwrite)
+    check_outputs([output], [data], overwrite=overwrite)
     with stages() as progress:
         progress("reading the records")
         table = read_records(data, written)

@@ -26,12 +26,12 @@ from glassine.cli.export import export_command
 from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
 from glassine.cli.ledger import budget_command, charge_command, show_command
 from glassine.cli.ledger import verify_command as verify_ledger_command
-from glassine.cli.options import GroupedCommand, JsonOption, command
+from glassine.cli.options import GroupedCommand, JsonOption, OverwriteOption, command
 from glassine.cli.progress import stages
 from glassine.cli.rebuild import rebuild_command
 from glassine.cli.releases import answer_command, keys_command, serve_command, sign_command, verify_command
 from glassine.cli.usage import ParserError, refusal
-from glassine.cli.writing import drop_output, print_value, refuse_dash, say, tell
+from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
 __all__ = ["main"]
@@ -77,15 +77,18 @@ def demo_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write models, domain and reports into it.")
     ] = Path("glassine-demo"),
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write reports.
 
     Exit status: 0 when all was written, 2 if not.
     """
-    from glassine.cli.demo import run_demo
+    from glassine.cli.demo import FILES, run_demo
 
     refuse_dash(output)
+    if output.is_dir():
+        check_outputs([output / name for name in FILES], [], overwrite=overwrite)
     with stages() as progress:
         result = run_demo(output, progress=progress)
     print_value(result.to_dict() if as_json else result.to_text(), as_json)

@@ -22,6 +22,7 @@ from glassine.cli.options import (
     HolderOption,
     JsonOption,
     LedgerOption,
+    OverwriteOption,
     PersonColumnOption,
     RecordsFileOptions,
     UnprotectedSeedOption,
@@ -152,6 +153,7 @@ class FileOptions(Group):
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")]
     report: AuditOption = None
     holder_report: HolderOption = None
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
 
@@ -171,7 +173,8 @@ def make_command(
     if (data is None) == (records.queries is None):
         raise GlassineError("give either a file of records, or --queries and --domain.")
     charge = Charge(privacy.ledger, privacy.dataset)
-    check_outputs([output, report, files.holder_report], [data, records.domain, *ledger_files(privacy.ledger)])
+    read = [data, records.domain, *ledger_files(privacy.ledger)]
+    check_outputs([output, report, files.holder_report], read, overwrite=files.overwrite)
     check_report(report)
     check_holder_report(files.holder_report, [data])
     if files.holder_report is not None and privacy.epsilon is None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions
+from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions, OverwriteOption
 from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, tell
 from glassine.errors import GlassineError
@@ -62,6 +62,7 @@ def export_command(
         ),
     ] = None,
     domain: DomainOption = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
@@ -79,7 +80,7 @@ def export_command(
         )
     if to == "sql" and sql.table is None and query:
         raise GlassineError("--prediction and --probabilities name columns of a query.", remedy="Give its --table.")
-    check_outputs([output], [model, domain])
+    check_outputs([output], [model, domain], overwrite=overwrite)
     options = {"table": sql.table, "prediction": sql.prediction, "probabilities": sql.probabilities or None}
     if to == "sklearn" and output is not None:
         options = {"extension": output.suffix}

@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import json
 import math
-import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -108,15 +107,8 @@ class FileOptions(Group):
     def check(self, inputs: list[Path | None]) -> None:
         """Raise if one of them cannot be written, or exists and must not be replaced."""
         outputs = [path for path in (self.output, self.certified, self.report) if path is not None]
-        check_outputs(outputs, inputs)
+        check_outputs(outputs, inputs, overwrite=self.overwrite)
         check_report(self.report)
-        for path in outputs:
-            if os.path.lexists(path) and not self.overwrite:
-                raise UnreadableFileError(
-                    f"cannot write {path}: it exists, and a private model cannot be had again for nothing.",
-                    remedy="Name another file, or give --overwrite.",
-                    path=path,
-                )
         for path in outputs:
             check_room(path)
 

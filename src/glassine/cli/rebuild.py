@@ -16,6 +16,7 @@ from glassine.cli.options import (
     Group,
     JsonOption,
     NoiseOption,
+    OverwriteOption,
     PolicyOption,
     RecordsFileOptions,
     RequiredDomainOption,
@@ -131,6 +132,7 @@ class RowOptions(Group):
         ),
     ] = 60.0
     seed: SeedOption = 0
+    overwrite: OverwriteOption = False
 
 
 def rebuild_command(
@@ -161,7 +163,8 @@ def rebuild_command(
 
     models, output, rows = published.models, solver.output, solver.rows
     have_data = published.data is not None
-    check_outputs([output], [*models, published.domain, published.data, published.policy])
+    read = [*models, published.domain, published.data, published.policy]
+    check_outputs([output], read, overwrite=solver.overwrite)
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
         raise GlassineError("--output needs the rows that --no-rows leaves out.", remedy="Drop one of the two.")

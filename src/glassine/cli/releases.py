@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from glassine.cli.black_box import black_box_of, given_as, takes_of
-from glassine.cli.options import BlackBoxOptions, Group, JsonOption, ReleaseArgument, at_least
+from glassine.cli.options import BlackBoxOptions, Group, JsonOption, OverwriteOption, ReleaseArgument, at_least
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError, InvalidParameterError
 
@@ -144,7 +144,8 @@ def keys_command(
     """
     from glassine.server import make_keys
 
-    check_outputs([private, public], [])
+    # Whatever exists is refused where it is made: no option replaces a key.
+    check_outputs([private, public], [], overwrite=True)
     key = make_keys(private, public)
     plain = {"private": str(private), "public": str(public), "public_key": key}
     print_value(plain if as_json else f"Private key: {private}\nPublic key: {public}\n{key}", as_json)
@@ -154,6 +155,7 @@ def sign_command(
     release: ReleaseArgument,
     key: Annotated[Path, typer.Option("--key", metavar="FILE", help="The private key, PEM.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed release, JSON.")],
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Sign a release, so that others can verify whose it is and that it is whole.
@@ -164,7 +166,7 @@ def sign_command(
     """
     from glassine.server import sign_release
 
-    check_outputs([output], [key] if output == release else [release, key])
+    check_outputs([output], [key] if output == release else [release, key], overwrite=overwrite)
     public = sign_release(release, key, output)
     print_value({"file": str(output), "public_key": public} if as_json else f"Signed: {output}\n{public}", as_json)
 
