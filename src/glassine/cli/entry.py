@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import os
-import signal
 import sys
 import traceback
 import warnings
@@ -24,6 +21,7 @@ from glassine.cli.edit import edit_command
 from glassine.cli.explain import make_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
+from glassine.cli.interrupts import install
 from glassine.cli.ledger import budget_command, charge_command, show_command
 from glassine.cli.ledger import verify_command as verify_ledger_command
 from glassine.cli.options import GroupedCommand, JsonOption, OverwriteOption, command
@@ -55,7 +53,7 @@ app = typer.Typer(
     "training data, and how to train one that reveals less. Begin with glassine demo, or with glassine domain infer "
     "RECORDS and glassine audit MODEL.",
     epilog=f"{STATUS}0 done, or within policy; 1 outside policy, or over a limit; 2 bad input or not done; "
-    "3 inconclusive; 130 interrupted. Each command's --help has its own.",
+    "3 inconclusive; 130 interrupted; 143 terminated. Each command's --help has its own.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -150,7 +148,7 @@ for name, group in groups.items():
 def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
-    signal.signal(signal.SIGINT, _interrupt)
+    install()
     sys.exit(_run(sys.argv[1:]))
 
 
@@ -190,13 +188,6 @@ def _refuse(error: Exception, given: list[str]) -> int:
     else:
         tell(f"glassine: {refusal(error, given)}")
     return 2
-
-
-def _interrupt(*_: Any) -> None:
-    # The stream may be in use where the signal arrives: its file is not.
-    with contextlib.suppress(OSError):
-        os.write(2, b"glassine: interrupted.\n")
-    sys.exit(130)
 
 
 def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.fitting import Charge, ledger_files
+from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
     AuditOption,
@@ -174,7 +175,10 @@ def make_command(
         raise GlassineError("give either a file of records, or --queries and --domain.")
     charge = Charge(privacy.ledger, privacy.dataset)
     read = [data, records.domain, *ledger_files(privacy.ledger)]
-    check_outputs([output, report, files.holder_report], read, overwrite=files.overwrite)
+    spent = output.with_name(f"{output.stem}.certificate.json")
+    check_outputs(
+        [output, report, files.holder_report, None if charge.book is None else spent], read, overwrite=files.overwrite
+    )
     check_report(report)
     check_holder_report(files.holder_report, [data])
     if files.holder_report is not None and privacy.epsilon is None:
@@ -198,14 +202,16 @@ def make_command(
         **({} if groups.max_depth is None else {"max_depth": groups.max_depth}),
         **({} if groups.min_samples_leaf is None else {"min_samples_leaf": groups.min_samples_leaf}),
     }
-    with stages() as progress, given_as(box.takes), charge.admitted():
+    with stages() as progress, given_as(box.takes), charge.admitted(spent):
         progress("explaining")
         if data is None:
             explainer = _from_queries(decides, known, groups.k, records.queries, takes_of(box.takes), settings)
             measured, truth = None, None
         else:
             explainer, measured, truth = _from_records(decides, known, groups.k, records, box.takes, settings)
-        explainer.release().to_json(output)
+        with uninterrupted():
+            explainer.release().to_json(output)
+            charge.settled = True
         progress("auditing the release")
         verdict = None if report is None else _report(explainer, truth, report, private=privacy.epsilon is not None)
         if files.holder_report is not None:

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import json
 import math
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from glassine.cli.interrupts import uninterrupted
 from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.naming import in_commands
 from glassine.cli.options import (
@@ -198,13 +200,22 @@ class Outcome:
 
 
 class Charge:
-    """The charge of a fit, known as soon as the ledger holds it."""
+    """The charge of a fit, known as soon as the ledger holds it.
+
+    Attributes
+    ----------
+    entry : Entry or None
+        The charge.
+    settled : bool
+        Whether what was paid for was released: written, or printed where it could not be written.
+    """
 
     def __init__(self, path: Path | None, dataset: str | None) -> None:
         if (path is None) != (dataset is None):
             raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
         self.path, self.dataset = path, dataset
         self.entry: Entry | None = None
+        self.settled = False
         self.book = None if path is None else self._open(path)
         if self.book is not None and dataset is not None:
             with suggesting(self.book, dataset):
@@ -217,7 +228,9 @@ class Charge:
 
         class Remembering(Ledger):
             def charge(self, *args: Any, **kwargs: Any) -> Entry:
-                known.entry = super().charge(*args, **kwargs)
+                # A signal between the two would leave a charge that nobody knows of.
+                with uninterrupted():
+                    known.entry = super().charge(*args, **kwargs)
                 return known.entry
 
         return Remembering(path)
@@ -232,8 +245,14 @@ class Charge:
         return {**charged, "dataset": self.entry.dataset}
 
     @contextlib.contextmanager
-    def admitted(self) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small."""
+    def admitted(self, certificate: Path) -> Iterator[None]:
+        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small.
+
+        Parameters
+        ----------
+        certificate : Path
+            Where to certify what was spent for nothing.
+        """
         fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
         try:
             with fits:
@@ -244,7 +263,35 @@ class Charge:
                     f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
                     f"{float(self.entry.epsilon):g} is spent."
                 )
+                if not self.settled:
+                    self._certify(self.entry, certificate)
             raise
+
+    @staticmethod
+    def _certify(entry: Entry, path: Path) -> None:
+        """Write the certificate of a charge for which nothing was released."""
+        from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
+        from glassine.privacy.exact import decimal_above
+
+        certificate = Certificate(
+            epsilon=decimal_above(entry.epsilon),
+            delta=decimal_above(entry.delta),
+            events=(),
+            unit=entry.unit,
+            neighboring=ONE_PERSON if entry.unit.is_person else ONE_RECORD,
+            public={"released": "nothing: the run ended between the charge and its output"},
+            receipt=entry.receipt,
+        )
+        if os.path.lexists(path):
+            # With --overwrite, an older model's: that model still stands.
+            path = path.with_name(f"{path.stem}.entry-{entry.number}.json")
+        with uninterrupted():
+            try:
+                write_text(certificate.to_json() + "\n", path)
+            except GlassineError as error:
+                tell(f"glassine: {error}")
+            else:
+                tell(f"glassine: {path} certifies what is spent. Nothing was released.")
 
 
 def run(order: Order, display: Display) -> Outcome:
@@ -286,7 +333,7 @@ def run(order: Order, display: Display) -> Outcome:
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
-    with charge.admitted():
+    with charge.admitted(shared.files.certified):
         display.stage(
             "preparing (the first fit compiles, once)",
             *_stages(order, learner, _attributes(order, domain), training.classes, options),
@@ -296,7 +343,9 @@ def run(order: Order, display: Display) -> Outcome:
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             estimator.fit(training.frame, shared.target, **whose)
-        _write(estimator, shared.files)
+        with uninterrupted():
+            charge.settled = True
+            _write(estimator, shared.files)
         verdict = None
         if shared.files.report is not None:
             display.stage("auditing the model")
