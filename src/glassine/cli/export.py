@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from glassine.cli.naming import in_options
 from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions, OverwriteOption
 from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, tell
@@ -39,6 +40,15 @@ class SqlOptions(Group):
     prediction: Annotated[
         str | None,
         typer.Option("--prediction", metavar="NAME", help="SQL: name of the predicted column of the query."),
+    ] = None
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="ENGINE",
+            help="SQL: the engine, such as duckdb, sqlite or spark; another word lists them all.",
+            show_default="standard SQL without backslashes",
+        ),
     ] = None
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="SQL: add a column with the share of each class to the query.")
@@ -74,14 +84,20 @@ def export_command(
     from glassine.formats.registry import writer
 
     query = sql.prediction is not None or sql.probabilities
-    if to != "sql" and (sql.table is not None or query):
+    if to != "sql" and (sql.table is not None or query or sql.dialect is not None):
         raise GlassineError(
-            f"--table, --prediction and --probabilities are for SQL, not for {to}.", remedy="Leave them out."
+            f"--table, --prediction, --dialect and --probabilities are for SQL, not for {to}.",
+            remedy="Leave them out.",
         )
     if to == "sql" and sql.table is None and query:
         raise GlassineError("--prediction and --probabilities name columns of a query.", remedy="Give its --table.")
     check_outputs([output], [model, domain], overwrite=overwrite)
-    options = {"table": sql.table, "prediction": sql.prediction, "probabilities": sql.probabilities or None}
+    options = {
+        "table": sql.table,
+        "prediction": sql.prediction,
+        "probabilities": sql.probabilities or None,
+        "dialect": sql.dialect,
+    }
     if to == "sklearn" and output is not None:
         options = {"extension": output.suffix}
     known = read_domain(domain)
@@ -92,7 +108,8 @@ def export_command(
             f"{form.name} is written to a file.", remedy=f"Give -o with a name in {' or '.join(form.extensions)}."
         )
     assert form.write is not None  # noqa: S101 - what has a name to be written under has a writer
-    written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
+    with in_options({"dialect": "--dialect"}):
+        written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
     told: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
     if form.leaves_out:
         told["leaves_out"] = form.leaves_out
