@@ -239,7 +239,9 @@ def check_classes(classes: tuple[Scalar, ...] | None, evidence: Sequence[Evidenc
             raise InvalidModelError(f"the classes of a {what} must differ, got {list(classes)}.")
     for i, entry in enumerate(evidence):
         if classes is None and not (entry.counts is entry.label is entry.probabilities is None):
-            raise InvalidModelError(f"{what} part {i} has class counts, probabilities or a label, but the model names no classes.")
+            raise InvalidModelError(
+                f"{what} part {i} has class counts, probabilities or a label, but the model names no classes."
+            )
         if classes is not None and entry.counts is not None and len(entry.counts) != len(classes):
             raise InvalidModelError(
                 f"{what} part {i} has {len(entry.counts)} class counts, but the model has {len(classes)} classes."

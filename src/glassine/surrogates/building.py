@@ -16,8 +16,8 @@ from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
-from glassine.microaggregation import SemanticDistance
 from glassine.learners.publishing import evidence_of
+from glassine.microaggregation import SemanticDistance
 from glassine.models import DecisionTree, Evidence, Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal

@@ -92,9 +92,7 @@ class Loss:
         return cls(costs=np.zeros((n_values, n_classes), dtype=np.int64), labels=(0,) * n_values)
 
     @classmethod
-    def ranking(
-        cls, rates: Floats, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS
-    ) -> Loss:
+    def ranking(cls, rates: Floats, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> Loss:
         """Return log loss with a share of errors, over values about the base rates.
 
         Parameters
@@ -136,7 +134,7 @@ def log_odds_grid(rates: Floats, strength: float, steps: int = MOST_STEPS) -> Fl
     Examples
     --------
     >>> log_odds_grid(np.array([0.75, 0.25]), 100.0)[:, 1].round(2).tolist()
-    [0.25, 0.17, 0.11, 0.35, 0.48, 0.61, 0.73]
+    [0.27, 0.18, 0.12, 0.38, 0.5, 0.62, 0.73]
     """
     width = next(width for most, width in WIDTHS if strength < most or most == float("inf"))
     n_classes = len(rates)
@@ -201,9 +199,7 @@ def released_probabilities(
     )
 
 
-def _mean(
-    counts: Floats, drawn: Floats, log_loss_range: float, rates: Floats, epsilons: tuple[float, float]
-) -> Floats:
+def _mean(counts: Floats, drawn: Floats, log_loss_range: float, rates: Floats, epsilons: tuple[float, float]) -> Floats:
     """Return the mean by inverse variances of the shares of counts, the drawn values and the base rates."""
     n = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(n, 1)
