@@ -347,10 +347,11 @@ def carried_by(obj: object, domain: Domain | None = None) -> tuple[OtherContent,
     domain : Domain, optional
         The public domain.
     """
-    if isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest):
+    form = None if isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest) else recognized(obj, "object")
+    if form is None:
         return ()
     try:
-        parts = list(_beside(recognized(obj, "object"), obj, "object", domain, None))
+        parts = list(_beside(form, obj, "object", domain, None))
     except Exception:
         return ()
     return merged(part for part in parts if isinstance(part, OtherContent))

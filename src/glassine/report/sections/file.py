@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from glassine.auditing.findings import Findings
 from glassine.report import wording
-from glassine.report.section import Block, Column, Paragraph, Row, Section, Table
+from glassine.report.blocks import Block, Column, Paragraph, Row, Table
+from glassine.report.section import Section
 
 __all__ = ["file_sections"]
 
