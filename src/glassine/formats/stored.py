@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from glassine.files import MAX_BYTES
 from glassine.formats.contents import OtherContent, padding, shown_name, size_of
 
-__all__ = ["beside_archive", "beside_pickle"]
+__all__ = ["beside_archive", "beside_pickle", "expanded"]
 
 LOCAL, LOCAL_SIZE = b"PK\x03\x04", 30
 DESCRIPTORS = (0, 12, 16, 20, 24)
@@ -157,21 +158,30 @@ def _array_excess(mine: bytes, due: bytes) -> int:
 # Pickles.
 
 
-def _expanded(data: bytes) -> tuple[bytes, int]:
-    """Return what a pickle is once it is unpacked, and the bytes behind the packed stream."""
+def expanded(data: bytes) -> tuple[bytes, int]:
+    """Return what a pickle is once it is unpacked, and the bytes around the packed stream.
+
+    joblib reads on behind the end of a stream until the memory is full; so streams are unpacked here.
+
+    Raises
+    ------
+    ValueError
+        If the stream is cut short, or unpacks to more than 200 MB.
+    """
     openers: tuple[tuple[bytes, Any], ...] = (
         (b"\x1f\x8b", lambda: zlib.decompressobj(31)),
         (b"BZh", bz2.BZ2Decompressor),
         (b"\xfd7zXZ\x00", lzma.LZMADecompressor),
         (b"\x5d\x00\x00", lzma.LZMADecompressor),
+        (b"\x78", zlib.decompressobj),
     )
     for start, make in openers:
         if data.startswith(start):
             stream = make()
-            return stream.decompress(data), len(stream.unused_data) + _gzip_head(data)
-    if data[:1] == b"\x78":
-        stream = zlib.decompressobj()
-        return stream.decompress(data), len(stream.unused_data)
+            plain = stream.decompress(data, MAX_BYTES + 1)
+            if len(plain) > MAX_BYTES or not stream.eof:
+                raise ValueError(f"it unpacks to more than {MAX_BYTES:,} bytes, or is cut short")
+            return plain, len(stream.unused_data) + _gzip_head(data)
     return data, 0
 
 
@@ -195,7 +205,7 @@ def beside_pickle(data: bytes, stored: Any) -> Iterator[OtherContent]:
 
     The object is written again, and whatever text, bytes or number the second pickle lacks is not needed.
     """
-    plain, behind = _expanded(data)
+    plain, behind = expanded(data)
     yield OtherContent(where="around the packed stream", kind="bytes", n_bytes=behind)
     try:
         again = _written(plain, stored)
