@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -71,17 +71,15 @@ def _beside_members(data: bytes) -> Iterator[OtherContent]:
             continue
         n_name, n_extra = struct.unpack("<HH", head[26:30])
         yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=_unusual(data, entry, n_name))
-        spans.append(
-            (entry.header_offset, entry.header_offset + LOCAL_SIZE + n_name + n_extra + entry.compress_size, entry)
-        )
+        start = entry.header_offset
+        spans.append((start, start + LOCAL_SIZE + n_name + n_extra + entry.compress_size))
     at = 0
-    for start, stop, entry in [*sorted(spans, key=lambda span: span[0]), (directory, directory, None)]:
+    for start, stop in [*sorted(spans), (directory, directory)]:
         gap = start - at
         allowed = DESCRIPTORS if at else (0,)
         if gap > 0 and gap not in allowed:
             yield OtherContent(where="between the members of the archive", kind="bytes", n_bytes=gap)
         at = max(at, stop)
-        del entry
     size = 22 + len(comment) + sum(46 + len(e.filename.encode()) + len(e.extra) + len(e.comment) for e in entries)
     behind = len(data) - directory - size
     if behind > 0 and behind != 76:  # records of the 64-bit form
@@ -152,7 +150,7 @@ def _array_excess(mine: bytes, due: bytes) -> int:
     if first.dtype.names is None:
         return sum(a != b for a, b in zip(mine, due, strict=True))
     odd = sum(int((first[name] != second[name]).sum()) * first[name].dtype.itemsize for name in first.dtype.names)
-    return odd + padding(np.frombuffer(mine[len(heads[0]) :], dtype=first.dtype))
+    return int(odd) + padding(np.frombuffer(mine[len(heads[0]) :], dtype=first.dtype))
 
 
 # Pickles.
@@ -247,13 +245,12 @@ def _pushed(plain: bytes) -> tuple[set[Any], int, int]:
 
         return loaded
 
-    class Recorder(unpickler):
-        dispatch: ClassVar[dict[int, Any]] = {code: recording(load) for code, load in unpickler.dispatch.items()}
-
+    dispatch = {code: recording(load) for code, load in unpickler.dispatch.items()}
+    recorder: Any = type("Recorder", (unpickler,), {"dispatch": dispatch})
     source = io.BytesIO(plain)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        Recorder("", source, True).load()
+        recorder("", source, True).load()
     return pushed, source.tell(), sum(map(padding, arrays.values()))
 
 

@@ -283,7 +283,7 @@ def _is_bookkeeping(where: str, value: Any, owner: Mapping[str, Any]) -> bool:
     if key in USUAL:
         return value in USUAL[key]
     if key == "num_nodes":
-        return value == len(owner.get("nodes", ()))
+        return bool(value == len(owner.get("nodes", ())))
     if not isinstance(value, list) or not all(type(entry) is int and -1 <= entry < 64 for entry in value):
         return False
     return (key == "leaf_vector_shape" and len(value) == 2) or (
