@@ -43,11 +43,11 @@ from glassine.cli.reading import (
     load_kind,
     load_published,
     load_release,
+    load_whole,
     opened,
     read_domain,
     read_policy,
     read_records,
-    stored_estimator,
     with_inputs,
     written_values,
 )
@@ -327,8 +327,12 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
-    load = load_published if options.alone == "membership" else load_kind
-    read = load(file, known, reading.trust_pickle, reading.tree)
+    whole = None
+    if options.alone == "membership":
+        read = load_published(file, known, reading.trust_pickle, reading.tree)
+    else:
+        whole = load_whole(file, known, reading.trust_pickle, reading.tree)
+        read = whole.model
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
@@ -347,11 +351,8 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
             _check_names("--sensitive", sensitive, names, advice)
         _check_names("--quasi", asked.quasi or (), names)
-        # An estimator states how its splits were selected, which the plain model does not.
-        plain = isinstance(read, AdditiveModel) or asked.sensitive is None or reading.tree is not None
-        stated = None if plain else stored_estimator(file, reading.trust_pickle)
         return audit(
-            read if stated is None else stated,
+            read if whole is None else whole,
             table,
             records.target,
             domain=known,
