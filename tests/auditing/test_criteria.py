@@ -143,7 +143,7 @@ def test_every_field_of_a_policy_but_two_is_a_criterion() -> None:
 def test_findings_with_remedies_keep_their_schema() -> None:
     import jsonschema
 
-    findings = audit(parse_rules(RULES, domain := Domain({"age": Integer(0, 99)})), domain)
+    findings = audit(parse_rules(RULES, domain := Domain({"age": Integer(0, 99)})), domain=domain)
     assert findings.advice
     jsonschema.validate(findings.to_dict(), schema())
 
@@ -185,10 +185,10 @@ def test_one_small_leaf_fails_the_model_though_other_sizes_are_not_known() -> No
         Node(evidence=Counts(label=1)),
     )
     tree = DecisionTree(nodes, ("age",), ("no", "yes"))
-    check = the(audit(tree, domain).checks, "smallest_leaf")
+    check = the(audit(tree, domain=domain).checks, "smallest_leaf")
     assert (check.status, check.measured) == ("fail", Below(10))
     large = replace(tree, nodes=(*nodes[:1], Node(evidence=Counts(counts=(20, 10))), nodes[2]))
-    assert the(audit(large, domain).checks, "smallest_leaf").status == "unknown"
+    assert the(audit(large, domain=domain).checks, "smallest_leaf").status == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_no_sentence_of_the_criteria_names_an_option() -> None:
 
 def test_advice_is_a_step_with_its_parameters() -> None:
     domain = Domain({"age": Integer(0, 99, thresholds=(40,))})
-    findings = audit(parse_rules(RULES, domain), domain, policy=bits_policy(purest_leaf=0.7))
+    findings = audit(parse_rules(RULES, domain), domain=domain, policy=bits_policy(purest_leaf=0.7))
     (remedy,) = findings.advice
     assert (remedy.action, dict(remedy.parameters)) == ("scrub", {"counts": "remove"})
     assert remedy.text == "Publish labels without counts: `scrub(counts='remove')`. Or merge the pure leaves."

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
+from glassine import AuditSettings, Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
 from glassine.attacks import NotApplicable
 from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings
@@ -52,8 +52,8 @@ GIVEN: list[dict[str, Any]] = [
     {"data": MANY, "target": "ill"},
     {"data": MANY[:200], "target": "ill", "holdout": MANY[200:]},
     {"data": FEW, "target": "ill", "holdout": MANY},
-    {"data": FEW, "sensitive": "ill"},
-    {"data": MANY, "sensitive": "ill", "quasi": ["age", "town"]},
+    {"data": FEW, "settings": AuditSettings(sensitive="ill")},
+    {"data": MANY, "settings": AuditSettings(sensitive="ill", quasi=["age", "town"])},
 ]
 
 
@@ -65,16 +65,16 @@ def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain 
     for given in GIVEN:
         if domain is None and given:
             with pytest.warns(PrivacyLeakWarning):
-                findings = audit(model, domain, policy=ACCEPTING, **given)
+                findings = audit(model, domain=domain, policy=ACCEPTING, **given)
         else:
-            findings = audit(model, domain, policy=ACCEPTING, **given)
-        public.setdefault(given.get("sensitive"), set()).add(shown(findings))
+            findings = audit(model, domain=domain, policy=ACCEPTING, **given)
+        public.setdefault("settings" in given, set()).add(shown(findings))
         assert (findings.holder is None) == (not given)
     assert [len(same) for same in public.values()] == [1, 1]
 
 
 def test_the_holder_gets_what_the_data_add_and_it_is_marked() -> None:
-    few, many = (audit(tree(), DOMAIN, data=data, policy=ACCEPTING).holder for data in (FEW, MANY))
+    few, many = (audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING).holder for data in (FEW, MANY))
     assert few is not None
     assert many is not None
     assert few != many
@@ -87,14 +87,14 @@ def test_the_holder_gets_what_the_data_add_and_it_is_marked() -> None:
         assert plain["holder_only"] is True
         jsonschema.validate(plain, schema())
     assert "150 records of the data lie outside the domain" in render_text(many)
-    public = audit(tree(), DOMAIN, data=MANY, policy=ACCEPTING)
+    public = audit(tree(), domain=DOMAIN, data=MANY, policy=ACCEPTING)
     assert HOLDER_ONLY not in render_text(public) + render_html(public)
     assert public.to_dict()["holder_only"] is False
     assert isinstance(public.measured["exposed_rows"], NotApplicable)
 
 
 def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:
-    findings = audit(tree(), DOMAIN, data=FEW)
+    findings = audit(tree(), domain=DOMAIN, data=FEW)
     assert findings.holder is None
     assert any("covers the model, not these findings" in note for note in findings.notes)
     assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == [Below(10)]
@@ -104,7 +104,7 @@ def test_a_sensitive_attribute_that_nothing_has_is_refused() -> None:
     ways: list[dict[str, Any]] = [{}, {"data": FEW}]
     for given in ways:
         with pytest.raises(InvalidDataError, match="neither in the domain nor a column"):
-            audit(tree(), DOMAIN, policy=ACCEPTING, sensitive="town", **given)
+            audit(tree(), domain=DOMAIN, policy=ACCEPTING, settings=AuditSettings(sensitive="town"), **given)
 
 
 def test_additive_models_are_no_exception() -> None:
@@ -112,7 +112,7 @@ def test_additive_models_are_no_exception() -> None:
     claim = Guarantee(epsilon=1.0)
     model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity", guarantee=claim)
     ways: list[dict[str, Any]] = [{}, {"data": FEW}, {"data": MANY}, {"data": FEW, "holdout": MANY}]
-    found = [audit(model, DOMAIN, policy=ACCEPTING, **given) for given in ways]
+    found = [audit(model, domain=DOMAIN, policy=ACCEPTING, **given) for given in ways]
     assert found[0].guarantee is not None
     assert found[0].guarantee.standing == "accepted"
     assert len({shown(findings) for findings in found}) == 1
@@ -129,8 +129,8 @@ def test_additive_models_are_no_exception() -> None:
     ids=["a column is absent", "a text among numbers", "a gap"],
 )
 def test_that_records_cannot_be_measured_is_told_to_their_holder_alone(data: pd.DataFrame) -> None:
-    alone = audit(tree(), DOMAIN, policy=ACCEPTING)
-    found = audit(tree(), DOMAIN, data=data, policy=ACCEPTING)
+    alone = audit(tree(), domain=DOMAIN, policy=ACCEPTING)
+    found = audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING)
     assert shown(replace(found, holder=None)) == shown(alone)
     assert found.holder is not None
     assert found.holder.holder_only
@@ -140,4 +140,4 @@ def test_that_records_cannot_be_measured_is_told_to_their_holder_alone(data: pd.
     assert "old" not in note
     # Where the policy does not accept the claim, it is an error as for any other model.
     with pytest.raises(InvalidDataError):
-        audit(tree(), DOMAIN, data=data)
+        audit(tree(), domain=DOMAIN, data=data)

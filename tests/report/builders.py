@@ -389,4 +389,4 @@ NEAR = stump(40.5, (40, 10), (30, 20)), stump(41.5, (40, 11), (30, 19))
 
 def several_findings(names: tuple[str, str] = ("this year", "last year"), **given: Any) -> Findings:
     """Audit two trees of the same records, between whose leaves one record lies."""
-    return audit(SeveralModels(models=NEAR, names=names), AGES, **given)
+    return audit(SeveralModels(models=NEAR, names=names), domain=AGES, **given)

@@ -56,7 +56,7 @@ class Subject(ABC):
     @property
     def suppression(self) -> Suppression:
         """What may be shown of counts."""
-        return Suppression(0 if self.inputs.show_small_counts else self.policy.suppress_below)
+        return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
 
     @property
     @abstractmethod
@@ -128,7 +128,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         version=__version__,
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,
-        sensitive=subject.inputs.sensitive,
+        sensitive=subject.inputs.settings.sensitive,
         counted="people" if evidence.people else "records",
     )
 

@@ -201,7 +201,7 @@ class TreeSubject(Subject):
         """How the training records that were given differ from what the model and the domain say."""
         if self.counted is not None:
             return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
-        sampled = self.inputs.disclosure is not None and self.inputs.disclosure.training == "sample"
+        sampled = self.inputs.settings.disclosure is not None and self.inputs.settings.disclosure.training == "sample"
         if self.columns is None or sampled:
             return Comparison()
         return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
@@ -238,7 +238,7 @@ class TreeSubject(Subject):
         covered = guarantee is not None and guarantee.standing == "accepted"
         counts = outcome_counts(
             self.model,
-            self.inputs.statements,
+            self.inputs.settings.statements,
             occupants=None if covered else self.occupants,
             counted=None if covered else self.class_counts,
             sizes=self.records_of(guarantee),
@@ -265,7 +265,9 @@ class TreeSubject(Subject):
         attacks = raw.get("membership")
         made = isinstance(attacks, Measured)
         outcome = (
-            attacks.value.midpoint if made else flag_by_midpoints(self.model, self.table, self.inputs.random_state)
+            attacks.value.midpoint
+            if made
+            else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
         )
         if isinstance(outcome, Measured):
             return Measured(replace(named, number=outcome.value.n_named, flagged=True))
@@ -311,7 +313,7 @@ class TreeSubject(Subject):
         if self.domain is None:
             return None
         model = counted_model(self.model, self.has_data, self.record_sizes)
-        return reconstruct(model, self.domain, max_steps=self.inputs.max_steps)
+        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
 
     @cached_property
     def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
@@ -347,8 +349,8 @@ class TreeSubject(Subject):
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
-        if inputs.sensitive is not None and not inputs.lacks_labels:
-            check_sensitive(inputs.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
+        if inputs.settings.sensitive is not None and not inputs.lacks_labels:
+            check_sensitive(inputs.settings.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
 
     def beside(self, inputs: AuditInputs) -> TreeSubject:
         """Return the model with what else is given; it is read again where a domain is yet to be inferred."""
@@ -381,7 +383,9 @@ class TreeSubject(Subject):
         return Evidence(
             kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
             guarantee=guarantee,
-            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.statements) if "parts" in raw else None,
+            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.settings.statements)
+            if "parts" in raw
+            else None,
             cells=self.cells_of(guarantee, mismatch) if "parts" in raw else None,
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
@@ -399,7 +403,7 @@ class TreeSubject(Subject):
             mismatch=mismatch,
             has_domain=self.domain is not None,
             domain_inferred=self.domain is not None and self.domain.inferred,
-            people=self.inputs.counts_people or self.inputs.statements.one_record_per_person,
+            people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
         )
 
     @property
@@ -423,7 +427,7 @@ class TreeSubject(Subject):
         notes += self._beside_guarantee(guarantee, suppression)
         outcome = raw.get("reconstruction")
         for entry in outcome.value[0].attributes if isinstance(outcome, Measured) else ():
-            if entry.attribute == self.inputs.sensitive:
+            if entry.attribute == self.inputs.settings.sensitive:
                 notes.append(
                     f"{entry.attribute}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
                     f"{entry.bits_largest:.1f} bits about the most exposed record."
@@ -530,7 +534,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     # Its learners take a second to import.
     from glassine.attacks.membership.lira import shadow_learner
 
-    learner = shadow_learner(subject.model, members) if inputs.membership.n_shadows else None
+    learner = shadow_learner(subject.model, members) if inputs.settings.membership.n_shadows else None
     return attacked(subject.model, members, others, inputs, learner)
 
 
@@ -547,9 +551,9 @@ def attacked(model: Any, members: Any, others: Any, inputs: AuditInputs, learner
             others,
             inputs.target,
             learner=learner,
-            n_shadows=inputs.membership.n_shadows or LEAST_SHADOWS,
-            confidence=inputs.membership.confidence,
-            random_state=inputs.random_state,
+            n_shadows=inputs.settings.membership.n_shadows or LEAST_SHADOWS,
+            confidence=inputs.settings.membership.confidence,
+            random_state=inputs.settings.random_state,
         )
     )
 
@@ -602,16 +606,12 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     question = Question(
         artefact=subject.artefact,
         model=subject.model,
-        sensitive=inputs.sensitive,
         target=inputs.target,
-        quasi=inputs.quasi,
-        criterion=inputs.criterion,
-        splits=inputs.splits,
         domain=subject.declared,
-        settings=inputs.disclosure,
+        settings=inputs.settings,
     )
-    if inputs.disclosure is not None:
-        return assume(question, inputs, inputs.disclosure)
+    if inputs.settings.disclosure is not None:
+        return assume(question, inputs, inputs.settings.disclosure)
     hindrance = MISMATCH.format(parts=subject.nouns[1]) if subject.comparison.mismatch else subject.noise or ""
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
 
@@ -621,7 +621,7 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
         return NotApplicable("no domain was given.")
     if subject.noise is not None:
         return NotApplicable(subject.noise)
-    names = grouping(subject.inputs.sensitive, subject.domain, subject.columns or {})
+    names = grouping(subject.inputs.settings.sensitive, subject.domain, subject.columns or {})
     if subject.people is not None and subject.inputs.target is not None:
         names = [subject.inputs.target, *(name for name in names if name != subject.inputs.target)]
     return subgroups(subject.possible, subject.table, names)
@@ -657,9 +657,12 @@ def _rows(subject: TreeSubject) -> Outcome[Rows]:
         return NotApplicable(NO_DOMAIN)
     inputs = subject.inputs
     rows = reconstruct_records(
-        subject.model, subject.domain, random_state=inputs.random_state, search=Search(progress=inputs.progress)
+        subject.model,
+        subject.domain,
+        random_state=inputs.settings.random_state,
+        search=Search(progress=inputs.progress),
     )
-    return compared(rows, subject.table, inputs.random_state)
+    return compared(rows, subject.table, inputs.settings.random_state)
 
 
 MEMBERSHIP = Measurement[TreeSubject, Any](

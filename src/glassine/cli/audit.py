@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
+    from glassine.data.sample import Sample
     from glassine.data.table import Table
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateRelease
@@ -83,6 +84,8 @@ OPTIONS = {
     "remedies": "--remedies",
     "training": "--training",
     "only": "--only",
+    "smallest_leaf": "--stated-leaf",
+    "rounded_to": "--stated-step",
 }
 """Options by the parameters that they set."""
 
@@ -219,6 +222,25 @@ class DisclosureOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatementOptions(Group):
+    """What the publisher states of the training data; it is believed."""
+
+    heading: ClassVar[str] = "What the publisher states of the training data (without --data)"
+
+    one_record_per_person: Annotated[
+        bool, typer.Option("--one-record-per-person", help="Nobody has several training records.")
+    ] = False
+    stated_leaf: Annotated[
+        int | None,
+        typer.Option("--stated-leaf", metavar="N", help="Fewest training records of any leaf or rule."),
+    ] = None
+    stated_step: Annotated[
+        int | None,
+        typer.Option("--stated-step", metavar="N", help="Step to whose multiples published counts are rounded."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(Group):
     """Where findings go."""
 
@@ -253,6 +275,7 @@ class AuditOptions(Group):
     records: RecordOptions
     membership: MembershipOptions
     disclosure: DisclosureOptions
+    stated: StatementOptions
     report: ReportOptions
     reading: ModelFileOptions
 
@@ -316,7 +339,7 @@ def _check_holdout(options: AuditOptions) -> None:
 
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.auditing.inputs import MembershipSettings
+    from glassine.auditing.inputs import AuditSettings, MembershipSettings, Statements
     from glassine.data.sources import read_table
     from glassine.models import AdditiveModel
 
@@ -347,59 +370,69 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
         stated = None if plain else stored_estimator(file, reading.trust_pickle)
         return audit(
             read if stated is None else stated,
+            table,
+            records.target,
             domain=known,
-            data=table,
-            target=records.target,
             holdout=others,
             persons=records.person,
-            sensitive=asked.sensitive,
-            quasi=asked.quasi or None,
-            criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
-            splits=asked.splits,
-            extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
-            membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
-            disclosure=settings,
-            only=options.only,
             policy=limits,
-            show_small_counts=options.report.show_small_counts,
-            max_steps=options.max_steps,
-            random_state=options.seed,
-            progress=progress,
+            settings=AuditSettings(
+                sensitive=asked.sensitive,
+                quasi=asked.quasi or None,
+                criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
+                splits=asked.splits,
+                extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
+                membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
+                disclosure=settings,
+                statements=Statements(
+                    one_record_per_person=options.stated.one_record_per_person,
+                    smallest_leaf=options.stated.stated_leaf,
+                    rounded_to=options.stated.stated_step,
+                ),
+                only=options.only,
+                show_small_counts=options.report.show_small_counts,
+                max_steps=options.max_steps,
+                random_state=options.seed,
+                progress=progress,
+            ),
         )
 
 
 def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
+    from glassine.auditing.inputs import AuditSettings
 
     if options.domain is not None:
         raise InvalidParameterError("a release holds its own domain.", remedy="Leave --domain out.")
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
-        people, y = _sides(release, records.data, records.target, records.person)
-        others, others_y = _sides(release, records.holdout, records.target, records.person)
+        people = _sample(release, records.data, records.target, records.person)
+        others = _sample(release, records.holdout, records.target, records.person)
         progress("auditing the release")
         return audit(
             release,
-            data=people,
-            y=y,
+            people.data,
+            people.target,
             holdout=others,
-            holdout_y=others_y,
             persons=records.person,
-            sensitive=options.disclosure.sensitive,
-            only=options.only,
             policy=limits,
-            show_small_counts=options.report.show_small_counts,
-            random_state=options.seed,
+            settings=AuditSettings(
+                sensitive=options.disclosure.sensitive,
+                only=options.only,
+                show_small_counts=options.report.show_small_counts,
+                random_state=options.seed,
+            ),
         )
 
 
-def _sides(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> tuple[Any, Any]:
+def _sample(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> Sample:
     """Return records as the release names them, and their true labels."""
-    if path is None:
-        return None, None
+    from glassine.data.sample import Sample
     from glassine.data.sources import read_frame
 
+    if path is None:
+        return Sample()
     frame, labels = read_frame(path, release.domain, attributes=identifiers(person)), None
     check_person(person, {path: frame})
     if target is not None:
@@ -409,8 +442,8 @@ def _sides(release: SurrogateRelease, path: Path | None, target: str | None, per
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     absent = any(name not in frame.columns for name in release.domain)
     if numbered and absent and len(frame.columns) == len(release.domain):
-        return frame.to_numpy(), labels
-    return frame, labels
+        return Sample(frame.to_numpy(), labels)
+    return Sample(frame, labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -461,6 +494,7 @@ def scrub_command(
     """
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
+    from glassine.auditing.inputs import AuditSettings
     from glassine.data.sources import read_table
     from glassine.domain import Domain
     from glassine.formats import write_model
@@ -510,9 +544,10 @@ def scrub_command(
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
-        beside: dict[str, Any] = {"domain": known, "data": table, "target": target, "persons": person}
-        first = audit(before, **beside, policy=limits, progress=progress)
-        second = audit(result.model, **beside, policy=limits, progress=progress)
+        beside: dict[str, Any] = {"domain": known, "persons": person, "policy": limits}
+        beside["settings"] = AuditSettings(progress=progress)
+        first = audit(before, table, target, **beside)
+        second = audit(result.model, table, target, **beside)
     if private and cost is not None and second.holder is not None:
         told = f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}."
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, told)))

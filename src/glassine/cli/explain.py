@@ -222,7 +222,7 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: b
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
-    found = audit(explainer.release()) if private else audit(explainer, y=truth)
+    found = audit(explainer.release()) if private else audit(explainer, target=truth)
     write_report(in_commands(found), path, title=TITLE)
     return found.verdict
 
@@ -231,7 +231,7 @@ def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> 
     """Write what the records behind private trees add, for their holder only."""
     from glassine.auditing.api import audit
 
-    found = in_commands(audit(explainer, y=truth))
+    found = in_commands(audit(explainer, target=truth))
     write_report(replace(found.holder or found, holder_only=True), path, title=TITLE)
     tell(f"glassine: for the holder of the data only: {path}")
 

@@ -24,10 +24,11 @@ from glassine.cli.options import (
     JsonOption,
     LedgerOption,
     OverwriteOption,
-    PersonOption,
+    PersonColumnOption,
     PolicyOption,
     PublicOptions,
     RecordsArgument,
+    RecordsPerPersonOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
@@ -70,11 +71,8 @@ class BudgetOptions(Group):
     ] = None
     ledger: LedgerOption = None
     dataset: DatasetOption = None
-    person: Annotated[
-        str | None,
-        typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
-    ] = None
-    records_per_person: PersonOption = None
+    person: PersonColumnOption = None
+    records_per_person: RecordsPerPersonOption = None
     seed: UnprotectedSeedOption = None
 
 

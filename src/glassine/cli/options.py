@@ -46,10 +46,10 @@ __all__ = [
     "NoiseOption",
     "OverwriteOption",
     "PersonColumnOption",
-    "PersonOption",
     "PolicyOption",
     "PublicOptions",
     "RecordsArgument",
+    "RecordsPerPersonOption",
     "ReleaseArgument",
     "ReportOption",
     "RequiredDomainOption",
@@ -186,12 +186,7 @@ DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
 PersonColumnOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--person",
-        metavar="COLUMN",
-        help="Column that says whose record each is: people are counted, not records.",
-        show_default="records are counted",
-    ),
+    typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
 ]
 TargetOption: TypeAlias = Annotated[str | None, _TARGET]
 RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
@@ -226,7 +221,7 @@ DatasetOption: TypeAlias = Annotated[
 LedgerDeltaOption: TypeAlias = Annotated[
     float, typer.Option("--delta", metavar="NUMBER", help="Delta, 0 for pure differential privacy.")
 ]
-PersonOption: TypeAlias = Annotated[
+RecordsPerPersonOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--records-per-person",

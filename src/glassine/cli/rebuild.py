@@ -269,11 +269,13 @@ def _together(
     several: SeveralModels, known: Domain, data: Any, policy: Policy, progress: Callable[[str], None]
 ) -> tuple[JointReconstruction, Findings]:
     """Return what the models reveal together, no count suppressed, and the audit of that."""
-    from glassine.auditing.inputs import AuditInputs
+    from glassine.auditing.inputs import AuditInputs, AuditSettings
     from glassine.auditing.several import several_subject
     from glassine.auditing.subject import examine
+    from glassine.data.sample import Sample
 
-    inputs = AuditInputs(domain=known, data=data, show_small_counts=True, progress=progress)
+    settings = AuditSettings(show_small_counts=True, progress=progress)
+    inputs = AuditInputs(domain=known, members=Sample(data), settings=settings)
     subject = several_subject(several, inputs, policy)
     with in_options(NAMES):
         joint = subject.joint
