@@ -84,6 +84,8 @@ OPTIONS = {
     "remedies": "--remedies",
     "training": "--training",
     "only": "--only",
+    "smallest_leaf": "--stated-leaf",
+    "rounded_to": "--stated-step",
 }
 """Options by the parameters that they set."""
 
@@ -220,6 +222,25 @@ class DisclosureOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatementOptions(Group):
+    """What the publisher states of the training data; it is believed."""
+
+    heading: ClassVar[str] = "What the publisher states of the training data (without --data)"
+
+    one_record_per_person: Annotated[
+        bool, typer.Option("--one-record-per-person", help="Nobody has several training records.")
+    ] = False
+    stated_leaf: Annotated[
+        int | None,
+        typer.Option("--stated-leaf", metavar="N", help="Fewest training records of any leaf or rule."),
+    ] = None
+    stated_step: Annotated[
+        int | None,
+        typer.Option("--stated-step", metavar="N", help="Step to whose multiples published counts are rounded."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(Group):
     """Where findings go."""
 
@@ -255,6 +276,7 @@ class AuditOptions(Group):
     records: RecordOptions
     membership: MembershipOptions
     disclosure: DisclosureOptions
+    stated: StatementOptions
     report: ReportOptions
     reading: ModelFileOptions
     written: RecordsFileOptions
@@ -322,7 +344,7 @@ def _check_holdout(options: AuditOptions) -> None:
 
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.auditing.inputs import AuditSettings, MembershipSettings
+    from glassine.auditing.inputs import AuditSettings, MembershipSettings, Statements
     from glassine.models import AdditiveModel
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
@@ -367,6 +389,11 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
                 extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
                 membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
                 disclosure=settings,
+                statements=Statements(
+                    one_record_per_person=options.stated.one_record_per_person,
+                    smallest_leaf=options.stated.stated_leaf,
+                    rounded_to=options.stated.stated_step,
+                ),
                 only=options.only,
                 show_small_counts=options.report.show_small_counts,
                 max_steps=options.max_steps,
