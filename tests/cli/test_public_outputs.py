@@ -232,7 +232,19 @@ def test_the_report_of_a_private_fit_is_that_of_its_model(house: Path, run: Run)
         done = run(*fit, cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["error_rate"] is None
-        run("audit", "own.json", "--domain", "bare.json", "--policy", "policy.toml", "-o", "again.json", cwd=house)
+        run(
+            "audit",
+            "own.json",
+            "--domain",
+            "bare.json",
+            "--policy",
+            "policy.toml",
+            "-o",
+            "again.json",
+            "--overwrite",
+            cwd=house,
+        )
+
         own, again = (json.loads((house / file).read_text()) for file in ("fit.json", "again.json"))
         assert {entry["role"] for entry in own["inputs"]} == {"model", "domain", "policy"}
         for plain in (own, again):
@@ -254,13 +266,13 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
     monkeypatch.syspath_prepend(str(house))
     said, fixed = [], ["--black-box", "decider:decide", "--domain", "bare.json", "--epsilon", "0.5"]
     fixed += ["--classes", "no,yes"]
-    fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
+    fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt", "--overwrite"]
     for name in NAMES[:2]:
         make = ["explain", "make", name, *fixed]
         done = run(*make, "--json", cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["measures"] is None
-        run("audit", "own.json", "-o", "again.txt", cwd=house)
+        run("audit", "own.json", "-o", "again.txt", "--overwrite", cwd=house)
         own, again = ((house / file).read_text() for file in ("own.txt", "again.txt"))
         assert own == again
         said.append(run(*make, cwd=house).out)
@@ -277,7 +289,7 @@ def marked(house: Path, run: Run, *arguments: str, report: bool = True, status: 
     assert text.out.startswith(HOLDER_ONLY)
     assert json.loads(run(*arguments, "--json", cwd=house).out)["holder_only"] is True
     for ending in ("html", "txt", "json") if report else ():
-        run(*arguments, "-o", f"out.{ending}", cwd=house)
+        run(*arguments, "-o", f"out.{ending}", "--overwrite", cwd=house)
         page = (house / f"out.{ending}").read_text()
         assert HOLDER_ONLY in page if ending != "json" else json.loads(page)["holder_only"] is True
         assert all(name not in page or ending != "txt" for name in NAMES)
@@ -312,7 +324,7 @@ def test_commands_that_measure_on_records_mark_all_that_they_write(published: Pa
     assert pl.read_csv(published / "rows.csv")["holder_only"].all()
     alone = run(*rows[:-2], cwd=published)
     assert HOLDER_ONLY not in alone.out
-    run(*rows[:-2], "-o", "rows.csv", cwd=published)
+    run(*rows[:-2], "-o", "rows.csv", "--overwrite", cwd=published)
     assert "holder_only" not in pl.read_csv(published / "rows.csv").columns
 
 
