@@ -270,7 +270,7 @@ def _write(
         "schema": SCHEMA,
         "inputs": [asdict(file) for file in inputs],
         "private": False,
-        "holder_only": True,
+        "audience": "checker",
         "measure": advice.recommendation.measure,
         "recommendation": {
             "headline": advice.headline,

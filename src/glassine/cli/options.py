@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "AudienceOption",
     "AuditOption",
     "BlackBoxOptions",
     "ClassesOption",
@@ -37,7 +38,6 @@ __all__ = [
     "Group",
     "GroupedCommand",
     "GrownDepthOption",
-    "HolderOption",
     "HoldoutOption",
     "JsonOption",
     "LedgerArgument",
@@ -243,7 +243,12 @@ RecordsPerPersonOption: TypeAlias = Annotated[
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--policy", metavar="FILE", help="Policy, TOML: the limits to judge by.", show_default="built in"),
+    typer.Option(
+        "--policy",
+        metavar="NAME|FILE",
+        help="The limits to judge by: default, sacro, strict, or a TOML file.",
+        show_default="default",
+    ),
 ]
 ReportOption: TypeAlias = Annotated[
     Path | None,
@@ -253,13 +258,9 @@ AuditOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help=f"Audit it and write the report: {FORMATS}."),
 ]
-HolderOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--holder-report",
-        metavar="FILE",
-        help=f"Of a private model: write what the data add, for their holder only: {FORMATS}.",
-    ),
+AudienceOption: TypeAlias = Annotated[
+    Literal["checker", "public"],
+    typer.Option("--audience", help="For the public, what is for the checker only is left out."),
 ]
 SeedOption: TypeAlias = Annotated[
     int,
