@@ -283,7 +283,8 @@ def proxy(start: Start, tmp_path: Path) -> Iterator[int]:
     temporary += "uwsgi_temp_path uwsgi; scgi_temp_path scgi; access_log off;"
     (tmp_path / "nginx.conf").write_text(
         # As root, nginx would give its workers to a user who may not read the folder of a test.
-        f"{'user root; ' if os.geteuid() == 0 else ''}daemon off; pid nginx.pid; error_log error.log; events {{}}\nhttp {{ {temporary}\n{text}\n}}\n"
+        f"{'user root; ' if os.geteuid() == 0 else ''}daemon off; pid nginx.pid; error_log error.log; events {{}}\n"
+        f"http {{ {temporary}\n{text}\n}}\n"
     )
     process = subprocess.Popen([nginx, "-p", str(tmp_path), "-c", "nginx.conf", "-e", "error.log"])
     try:
