@@ -153,7 +153,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         if rates is not None:
             public["share of errors in the loss"] = float(self.accuracy_share)
             # The loss is not errors alone: how many errors more than the best the model makes has no public bound.
-            return fitted(intake, model, certify(budget, events, model, paid=paid, public=public))
+            return fitted(intake, model, certify(budget, events, model, paid=paid, public=public, error_bound=None))
         # A model with t errors more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
         errors = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
