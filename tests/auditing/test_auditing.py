@@ -20,12 +20,10 @@ from glassine import (
     DecisionTree,
     Domain,
     Integer,
-    Policy,
     PrivacyLeakWarning,
     Real,
     RuleList,
     as_model,
-    audit,
     infer_domain,
     parse_rules,
     scrub,
@@ -46,6 +44,8 @@ from glassine.errors import (
 )
 from glassine.models import Branch, Evidence, Node, Rule
 from glassine.report import render_html, render_text
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Category(("f", "m"))})
 
@@ -95,16 +95,16 @@ def test_thresholds_and_bits_are_judged() -> None:
     findings = audit(tree_of((30, 20), (20, 40)), domain=domain)
     assert statuses(findings)["thresholds_off_grid"] == "fail"
     assert statuses(findings)["largest_bits_per_record"] == "fail"
-    loose = Policy(thresholds_off_grid=1, largest_bits_per_record=20.0)
+    loose = bits_policy(thresholds_off_grid=1, largest_bits_per_record=20.0)
     assert statuses(audit(tree_of((30, 20), (20, 40)), domain=domain, policy=loose))["midpoints"] == "unknown"
     looser = replace(loose, midpoints=None)
     assert audit(tree_of((30, 20), (20, 40)), domain=domain, policy=looser).verdict == "within policy"
 
 
 def test_limits_are_inclusive() -> None:
-    limits = Policy(smallest_leaf=50, purest_leaf=2 / 3, largest_bits_per_record=math.log2(200 / 82))
+    limits = bits_policy(smallest_leaf=50, purest_leaf=2 / 3, largest_bits_per_record=math.log2(200 / 82))
     assert audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=limits).verdict == "within policy"
-    tighter = Policy(smallest_leaf=51)
+    tighter = bits_policy(smallest_leaf=51)
     assert statuses(audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=tighter))["smallest_leaf"] == "fail"
 
 
@@ -122,7 +122,7 @@ def test_a_broken_rule_outweighs_an_unknown_one() -> None:
 
 
 def test_no_rule_at_all_cannot_tell() -> None:
-    nothing = Policy(
+    nothing = bits_policy(
         smallest_leaf=None, purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None
     )
     assert audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=nothing).verdict == "inconclusive"
@@ -144,7 +144,7 @@ def test_unpublished_counts_are_unknown_until_data_are_given() -> None:
 
 def test_a_contradicted_domain_is_never_safe() -> None:
     domain = Domain({"age": Integer(50, 99), "sex": Binary()})
-    findings = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=Policy(thresholds_off_grid=None))
+    findings = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=bits_policy(thresholds_off_grid=None))
     assert findings.verdict == "inconclusive"
     assert any("contradicts the model" in note for note in findings.notes)
     assert findings.to_dict()["measured"]["reconstruction"]["dist_g"] is None
@@ -205,7 +205,7 @@ def test_an_inferred_domain_is_a_lower_bound() -> None:
     assert statuses(findings)["largest_bits_per_record"] == "unknown"
     assert statuses(findings)["thresholds_off_grid"] == "unknown"
     assert findings.verdict == "inconclusive"
-    strict = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=Policy(largest_bits_per_record=0.1))
+    strict = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=bits_policy(largest_bits_per_record=0.1))
     assert strict.verdict == "outside policy"
     untested = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary(inferred=True)})
     assert audit(tree_of((30, 20), (20, 40)), domain=untested).verdict == "within policy"
@@ -556,7 +556,7 @@ def test_without_a_domain_one_half_is_a_threshold() -> None:
         Node(evidence=Evidence(counts=(30, 20))),
         Node(evidence=Evidence(counts=(20, 30))),
     )
-    policy = Policy(largest_bits_per_record=None)
+    policy = bits_policy(largest_bits_per_record=None)
     assert audit(DecisionTree(nodes, ("x",), (0, 1)), policy=policy).verdict == "inconclusive"
 
 
@@ -610,7 +610,7 @@ def test_many_notes_are_cut() -> None:
 
 def test_an_inferred_grid_does_not_decide_about_midpoints() -> None:
     domain = Domain({"age": Integer(0, 99, thresholds=(40.0,), inferred=True), "sex": Binary()})
-    policy = Policy(thresholds_off_grid=None, largest_bits_per_record=None)
+    policy = bits_policy(thresholds_off_grid=None, largest_bits_per_record=None)
     assert statuses(audit(tree_of((30, 20), (20, 40)), domain=domain, policy=policy))["midpoints"] == "unknown"
     frame = pd.DataFrame({"age": [39] * 50 + [41] * 60, "sex": [0, 1] * 55})
     found = audit(tree_of((30, 20), (20, 40)), domain=domain, data=frame, policy=policy)

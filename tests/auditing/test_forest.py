@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from glassine import AuditSettings, Policy, audit
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.inputs import MembershipSettings
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from tests.auditing.test_membership import frames
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 
 def forest(kind: Any = RandomForestClassifier) -> Any:
@@ -25,34 +26,28 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
     findings = audit(
         forest(),
         data=members,
-        target="y",
         holdout=others,
-        policy=Policy(largest_advantage=0.01),
-        settings=AuditSettings(only={"membership"}),
+        target="y",
+        only={"membership"},
+        policy=bits_policy(largest_attack_advantage=0.01),
     )
     found = findings.value("membership")
     assert found.best.advantage > 0.1
     assert findings.model.kind == "forest"
     assert findings.model.n_parts == 10
-    assert [check.rule for check in findings.checks] == ["largest_advantage"]
+    assert [check.rule for check in findings.checks] == ["largest_attack_advantage"]
     assert findings.verdict == "outside policy"
-    assert findings.holder_only
+    assert findings.audience == "checker"
     assert any("membership alone" in note for note in findings.notes)
 
 
 def test_shadow_forests_are_of_its_own_kind() -> None:
     members, others = frames(200)
-    settings_of = [MembershipSettings(), MembershipSettings(n_shadows=4)]
+    given: dict[str, Any] = {"data": members, "holdout": others, "target": "y", "only": {"membership"}}
+    settings_of: list[dict[str, Any]] = [{}, {"membership": MembershipSettings(n_shadows=4)}]
     n_measured = [
-        [
-            attack.status
-            for attack in audit(
-                forest(), members, "y", holdout=others, settings=AuditSettings(only={"membership"}, membership=asked)
-            )
-            .value("membership")
-            .attacks
-        ].count("measured")
-        for asked in settings_of
+        [attack.status for attack in audit(forest(), **given, **more).value("membership").attacks].count("measured")
+        for more in settings_of
     ]
     # One attack with shadows of both sides, one with shadows of other records alone.
     assert n_measured[1] == n_measured[0] + 2
@@ -62,16 +57,10 @@ def test_everything_else_is_not_audited_of_a_forest() -> None:
     members, others = frames()
     for only in (None, {"membership", "parts"}):
         with pytest.raises(UnsupportedModelError):
-            audit(forest(), data=members, target="y", holdout=others, settings=AuditSettings(only=only))
+            audit(forest(), data=members, holdout=others, target="y", only=only)
     with pytest.raises(InvalidDataError, match="is an attribute"):
-        audit(forest(), data=members, target="a", holdout=others, settings=AuditSettings(only={"membership"}))
-    number = audit(
-        forest(RandomForestRegressor),
-        data=members,
-        target="y",
-        holdout=others,
-        settings=AuditSettings(only={"membership"}),
-    )
+        audit(forest(), data=members, holdout=others, target="a", only={"membership"})
+    number = audit(forest(RandomForestRegressor), data=members, holdout=others, target="y", only={"membership"})
     outcome = number.measured["membership"]
     assert isinstance(outcome, NotApplicable)
     assert "predicts a number" in outcome.reason

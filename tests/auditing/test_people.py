@@ -12,12 +12,14 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import AuditSettings, Category, Domain, Integer, Policy, as_model, audit
+from glassine import AuditSettings, Category, Domain, Integer, as_model
 from glassine.auditing.schema import schema
 from glassine.auditing.several import SeveralModels
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.report import render_html, render_text
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 DOMAIN = Domain({"age": Integer(0, 99), "visits": Integer(0, 9)})
 SHOWN = AuditSettings(show_small_counts=True)
@@ -57,7 +59,7 @@ def test_a_leaf_of_enough_records_but_of_too_few_people_fails() -> None:
         {"patient": [*range(9), 0, 1, *range(20, 40)], "age": [30] * 11 + [60] * 20, "visits": [1] * 31}
     ).with_columns(ill=pl.Series(["yes", "no"] * 15 + ["yes"]))
     tree = grown(frame, max_depth=1)
-    policy = Policy(purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None)
+    policy = bits_policy(purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None)
     by_record = audit(tree, domain=DOMAIN, data=frame, target="ill", policy=policy)
     by_person = audit(tree, domain=DOMAIN, data=frame, target="ill", persons="patient", policy=policy, settings=SHOWN)
     assert [(check.rule, check.status) for check in by_record.checks] == [("smallest_leaf", "pass")]
@@ -114,6 +116,7 @@ def test_one_record_a_person_gives_the_same_findings_as_records() -> None:
             for found in (plain, counted)
         ]
         assert groups[0] == groups[1]
+    assert (plain["measured"]["parts"].pop("counted"), counted["measured"]["parts"].pop("counted")) == (False, True)
     assert counted["measured"] == plain["measured"]
     assert counted["checks"] == plain["checks"]
 
@@ -121,7 +124,7 @@ def test_one_record_a_person_gives_the_same_findings_as_records() -> None:
 def test_certain_outcomes_and_exposed_records_are_of_people() -> None:
     frame = visits(people=40)
     tree = grown(frame, max_leaf_nodes=8)
-    policy = Policy(most_certain=5)
+    policy = bits_policy(most_certain=5)
     given: dict[str, Any] = {
         "data": frame,
         "target": "ill",

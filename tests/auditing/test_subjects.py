@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import AuditSettings, Domain, Policy, audit
+from glassine import AuditSettings, Domain
 from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.additive import AdditiveSubject
@@ -25,6 +25,8 @@ from glassine.domain import Between, Integer
 from glassine.errors import InvalidDomainError, InvalidParameterError
 from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.surrogates import SurrogateExplainer
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 from tests.surrogates.scenes import numbers, ring
 
 DOMAIN = Domain({"age": Integer(0, 99), "height": Integer(100, 199)})
@@ -159,7 +161,7 @@ def test_an_explainer_and_its_release_with_the_records_have_the_same_findings() 
 
 
 def test_a_policy_of_no_bits_leaves_their_measurement_in_the_findings() -> None:
-    findings = audit(FIRST, domain=DOMAIN, policy=Policy(largest_bits_per_record=None))
+    findings = audit(FIRST, domain=DOMAIN, policy=bits_policy(largest_bits_per_record=None))
     assert findings.value("reconstruction") is not None
 
 
@@ -168,8 +170,8 @@ def test_records_that_cannot_be_measured_change_nothing_public_about_a_private_a
     data: pl.DataFrame,
 ) -> None:
     model = replace(additive(), guarantee=Guarantee(epsilon=0.5, count_scale=2.0))
-    accepting = Policy(accept_guarantee=True)
+    accepting = bits_policy(accept_guarantee=True)
     alone, beside = (audit(model, domain=DOMAIN, data=records, policy=accepting) for records in (None, data))
-    assert beside.to_dict() == alone.to_dict()
+    assert beside.public().to_dict() == alone.public().to_dict()
     assert beside.holder is not None
     assert any("could not be measured" in note for note in beside.holder.notes)

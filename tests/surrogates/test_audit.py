@@ -15,10 +15,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Policy
 from glassine.attacks import Measured, NotApplicable, reconstruct
 from glassine.attacks.outcome import Below
-from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
 from glassine.auditing.forms import compare_forms
 from glassine.auditing.inputs import AuditInputs, AuditSettings
@@ -31,6 +29,8 @@ from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
 Array = npt.NDArray[Any]
@@ -177,7 +177,7 @@ def test_exact_thresholds_in_the_safe_form_are_caught(safe: SurrogateExplainer) 
 def test_a_group_that_is_too_small_breaks_the_release_s_own_word(safe: SurrogateExplainer) -> None:
     release = replace(safe.release_, k=51)
     known = replace(inputs_of_fit(safe), release=release)
-    found = examine(ReleaseSubject(inputs=AuditInputs(), policy=Policy(), published=release, records=known))
+    found = examine(ReleaseSubject(inputs=AuditInputs(), policy=bits_policy(), published=release, records=known))
     assert status(found)["declared_k"] == "fail"
     assert found.verdict == "outside policy"
     assert status(audit(safe))["declared_k"] == "pass"
@@ -189,21 +189,24 @@ def test_rules_are_judged(paper: SurrogateExplainer, audited: Findings) -> None:
     }  # fmt: skip
     assert audited.exit_status == 1
     assert len(audited.advice) == 5
-    unknown = audit(paper, policy=Policy(largest_advantage=0.01))
-    assert status(unknown)["largest_advantage"] == "unknown"
+    unknown = audit(paper, policy=bits_policy(largest_attack_advantage=0.01))
+    assert status(unknown)["largest_attack_advantage"] == "unknown"
 
 
 @pytest.mark.slow
 def test_membership_is_judged_by_every_attack_on_the_whole_release(paper: SurrogateExplainer) -> None:
     found = audit(
-        paper, holdout=Sample(Z, YZ), policy=Policy(largest_advantage=0.01), settings=AuditSettings(random_state=0)
+        paper,
+        holdout=Sample(Z, YZ),
+        policy=bits_policy(largest_attack_advantage=0.01),
+        settings=AuditSettings(random_state=0),
     )
     attacks = {attack.attack: attack for attack in value(found.measured["membership"]).attacks}
     assert attacks["gap attack"].advantage == pytest.approx(found.value("gaps")[0].advantage, abs=1e-3)
     assert attacks["best-loss threshold"].status == "measured"
     assert attacks["midpoint attack"].detected
     assert value(found.measured["membership"]).accused_wrongly == 0
-    assert status(found)["largest_advantage"] == "fail"
+    assert status(found)["largest_attack_advantage"] == "fail"
 
 
 def test_a_safe_release_with_a_public_domain_is_within_policy() -> None:
@@ -225,7 +228,7 @@ def test_what_everybody_of_a_group_shares_is_told() -> None:
     frame = pd.DataFrame(people(400)).assign(job="a")
     explainer = SurrogateExplainer(lender, 40, domain=PEOPLE, distance="gower").fit(frame)
     found = audit(
-        explainer, policy=Policy(most_certain=0), settings=AuditSettings(sensitive="job", show_small_counts=True)
+        explainer, policy=bits_policy(most_certain=0), settings=AuditSettings(sensitive="job", show_small_counts=True)
     )
     release, groups = explainer.release_, explainer.training_.groups
     n = release.n_groups
@@ -301,10 +304,10 @@ def test_a_release_of_queries_has_nobody_behind_it() -> None:
     explainer = SurrogateExplainer.from_queries(
         lender, PEOPLE, 50, n_queries=300, takes="pandas", distance="gower", random_state=0
     )
-    found = audit(explainer, policy=Policy(largest_advantage=0.1))
+    found = audit(explainer, policy=bits_policy(largest_attack_advantage=0.1))
     assert isinstance(found.measured["leaves"], NotApplicable)
     assert status(found)["smallest_leaf"] == "not applicable"
-    assert status(found)["largest_advantage"] == "unknown"
+    assert status(found)["largest_attack_advantage"] == "unknown"
     assert "was not measured" in found.notes[0]
     with pytest.raises(InvalidParameterError, match="a third party has none"):
         compare_forms(explainer, pd.DataFrame(people(100)))
@@ -319,7 +322,7 @@ def test_a_guarantee_answers_only_where_it_is_accepted_and_covers_the_release() 
         "epsilon": 1.0,
     }
     cells = SurrogateExplainer(lender, partition="public", n_cells=4, fixed_black_box=True, **settings).fit(frame)
-    trusting = Policy(accept_guarantee=True)
+    trusting = bits_policy(accept_guarantee=True)
     assert audit(cells, policy=trusting).verdict == "within policy"
     assert status(audit(cells))["max_epsilon"] == "unknown"
     groups = SurrogateExplainer(lender, 40, **settings).fit(frame)
@@ -337,7 +340,7 @@ def test_small_counts_are_hidden() -> None:
     assert leaves.n_alone == Below(10)
     assert leaves.rows_alone == ()
     assert {check.rule: check.measured for check in found.checks}["smallest_group"] == Below(10)
-    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.findings/7"
+    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.findings/8"
     assert value(audit(tiny, settings=AuditSettings(show_small_counts=True)).measured["groups"]).smallest == 3
 
 

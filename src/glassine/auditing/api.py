@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from glassine.attacks.audience import RecordNote
 from glassine.auditing.additive import additive_subject
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
@@ -105,7 +106,7 @@ def audit(
     >>> rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     >>> findings = audit(rules, domain=Domain.binary(["a", "b"]))
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "fail"]
-    ('outside policy', ['purest_leaf'])
+    ('outside policy', ['largest_advantage', 'certain_by_membership'])
     """
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
@@ -120,18 +121,17 @@ def audit(
     alone = (forest_subject if forest else subject_of)(model, inputs.alone(), limits)
     alone.check(inputs)
     if not relied_on(alone.guarantee):
-        # What attacks find beyond the usual audit is for the holder of the data only.
-        holder_only = attack or settings.disclosure is not None
-        return replace(examine(alone.beside(inputs), only), holder_only=holder_only)
+        return examine(alone.beside(inputs), only)
     public = examine(replace(alone, public=True), only)
     if not alone.has_records(inputs):
         return public
     try:
         measured = examine(alone.beside(inputs), only)
     except GlassineError as error:
-        # That records cannot be measured is for their holder, too: the public part is the same.
-        measured = replace(public, notes=(*public.notes, f"The records could not be measured: {error}"))
-    return replace(public, holder=replace(measured, holder_only=True))
+        # That records cannot be measured is for the checker, too: the public part is the same.
+        note = RecordNote(f"The records could not be measured: {error}")
+        measured = replace(public, notes=(*public.notes, note))
+    return replace(public, holder=measured)
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:

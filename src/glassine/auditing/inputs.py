@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.audience import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
@@ -18,6 +19,7 @@ from glassine.data.lazy import is_lazy
 from glassine.data.sample import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
+from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.models import DecisionTree, RuleList
@@ -32,6 +34,7 @@ __all__ = [
     "Comparison",
     "DisclosureSettings",
     "MembershipSettings",
+    "Statements",
     "check_sensitive",
     "compare",
     "inferred_domain",
@@ -102,6 +105,38 @@ NOTHING = Sample()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """What the publisher of a model states of its training data, for an auditor who has the model alone.
+
+    Attributes
+    ----------
+    one_record_per_person : bool
+        Whether nobody has several training records, so that records are people.
+    smallest_leaf : int or None
+        At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
+    rounded_to : int or None
+        The step to whose multiples published counts are rounded: each true count is within half a step.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a number is not whole, or not at least 1.
+    """
+
+    one_record_per_person: bool = False
+    smallest_leaf: int | None = None
+    rounded_to: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("smallest_leaf", "rounded_to"):
+            value = getattr(self, name)
+            if value is not None and (not is_whole(value) or value < 1):
+                raise InvalidParameterError(
+                    f"{parameter(name, value)} must be a whole number of at least 1.", remedy="Ask the publisher."
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditSettings:
     """What an audit looks at, what its attackers are assumed to know, and how much work it may be.
 
@@ -123,6 +158,9 @@ class AuditSettings:
         How membership is attacked.
     disclosure : DisclosureSettings, optional
         What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
+    statements : Statements
+        What the publisher states of the training data, where they are not at hand: that nobody has several records, the
+        smallest leaf, the step of rounded counts. It is believed.
     only : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
         minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
@@ -157,6 +195,7 @@ class AuditSettings:
     extras: EbmExtras | None = None
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
+    statements: Statements = Statements()
     only: Collection[str] | None = None
     show_small_counts: bool = False
     max_steps: int = MAX_STEPS
@@ -178,6 +217,7 @@ class AuditSettings:
         # What is misplaced would else be ignored, or fail where nobody sees which parameter it was.
         _check_kind("sensitive", self.sensitive, str | None, "a string")
         _check_kind("membership", self.membership, MembershipSettings, "MembershipSettings")
+        _check_kind("statements", self.statements, Statements, "Statements")
         _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
         _check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
         _check_kind("progress", self.progress, Callable | None, "callable or None")
@@ -296,7 +336,7 @@ def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.
         )
 
 
-def people_hint(inputs: AuditInputs) -> list[str]:
+def people_hint(inputs: AuditInputs) -> list[RecordNote]:
     """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
     if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
         return []
@@ -305,8 +345,10 @@ def people_hint(inputs: AuditInputs) -> list[str]:
     names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
     names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
     return [
-        f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
-        f"counted here. Pass `persons={name!r}` to count people."
+        RecordNote(
+            f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
+            f"counted here. Pass `persons={name!r}` to count people."
+        )
         for name in names[:MOST_HINTS]
     ]
 
@@ -338,9 +380,9 @@ class Comparison:
         """Whether the records are not the training records, or the domain is not theirs."""
         return self.outside_tested or self.n_differing > 0
 
-    def notes(self, suppression: Suppression) -> list[str]:
+    def notes(self, suppression: Suppression) -> list[RecordNote]:
         """Return the differences in sentences, small counts suppressed."""
-        notes = []
+        notes = list[str]()
         if self.counted:
             notes.append(
                 "The data are a lazy frame: they were counted where they lie, not read record by record. Single "
@@ -355,7 +397,7 @@ class Comparison:
                 f"The data are not the training records: {self.n_differing} of {self.n_parts} parts capture another "
                 "number of them than the model says."
             )
-        return notes
+        return [RecordNote(note) for note in notes]
 
 
 def outside_domain(domain: Domain | None, frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
