@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from glassine.cli.interrupts import uninterrupted
 from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.naming import in_commands
 from glassine.cli.options import (
@@ -24,16 +25,18 @@ from glassine.cli.options import (
     JsonOption,
     LedgerOption,
     OverwriteOption,
-    PersonOption,
+    PersonColumnOption,
     PolicyOption,
     PublicOptions,
     RecordsArgument,
+    RecordsFileOptions,
+    RecordsPerPersonOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
-from glassine.cli.reading import input_files, opened, policy_of, read_domain
-from glassine.cli.training import check_public, predicts_number, read_training
+from glassine.cli.reading import input_files, opened, read_domain, read_policy
+from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
 from glassine.files import FileContent, read_once, write_text
@@ -70,11 +73,8 @@ class BudgetOptions(Group):
     ] = None
     ledger: LedgerOption = None
     dataset: DatasetOption = None
-    person: Annotated[
-        str | None,
-        typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
-    ] = None
-    records_per_person: PersonOption = None
+    person: PersonColumnOption = None
+    records_per_person: RecordsPerPersonOption = None
     seed: UnprotectedSeedOption = None
 
 
@@ -109,15 +109,8 @@ class FileOptions(Group):
     def check(self, inputs: list[Path | None]) -> None:
         """Raise if one of them cannot be written, or exists and must not be replaced."""
         outputs = [path for path in (self.output, self.certified, self.report) if path is not None]
-        check_outputs(outputs, inputs)
+        check_outputs(outputs, inputs, overwrite=self.overwrite)
         check_report(self.report)
-        for path in outputs:
-            if os.path.lexists(path) and not self.overwrite:
-                raise UnreadableFileError(
-                    f"cannot write {path}: it exists, and a private model cannot be had again for nothing.",
-                    remedy="Name another file, or give --overwrite.",
-                    path=path,
-                )
         for path in outputs:
             check_room(path)
 
@@ -131,6 +124,7 @@ class FitOptions(Group):
     public: PublicOptions
     budget: BudgetOptions
     files: FileOptions
+    written: RecordsFileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,13 +200,22 @@ class Outcome:
 
 
 class Charge:
-    """The charge of a fit, known as soon as the ledger holds it."""
+    """The charge of a fit, known as soon as the ledger holds it.
+
+    Attributes
+    ----------
+    entry : Entry or None
+        The charge.
+    settled : bool
+        Whether what was paid for was released: written, or printed where it could not be written.
+    """
 
     def __init__(self, path: Path | None, dataset: str | None) -> None:
         if (path is None) != (dataset is None):
             raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
         self.path, self.dataset = path, dataset
         self.entry: Entry | None = None
+        self.settled = False
         self.book = None if path is None else self._open(path)
         if self.book is not None and dataset is not None:
             with suggesting(self.book, dataset):
@@ -225,7 +228,9 @@ class Charge:
 
         class Remembering(Ledger):
             def charge(self, *args: Any, **kwargs: Any) -> Entry:
-                known.entry = super().charge(*args, **kwargs)
+                # A signal between the two would leave a charge that nobody knows of.
+                with uninterrupted():
+                    known.entry = super().charge(*args, **kwargs)
                 return known.entry
 
         return Remembering(path)
@@ -240,8 +245,14 @@ class Charge:
         return {**charged, "dataset": self.entry.dataset}
 
     @contextlib.contextmanager
-    def admitted(self) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small."""
+    def admitted(self, certificate: Path) -> Iterator[None]:
+        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small.
+
+        Parameters
+        ----------
+        certificate : Path
+            Where to certify what was spent for nothing.
+        """
         fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
         try:
             with fits:
@@ -252,7 +263,35 @@ class Charge:
                     f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
                     f"{float(self.entry.epsilon):g} is spent."
                 )
+                if not self.settled:
+                    self._certify(self.entry, certificate)
             raise
+
+    @staticmethod
+    def _certify(entry: Entry, path: Path) -> None:
+        """Write the certificate of a charge for which nothing was released."""
+        from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
+        from glassine.privacy.exact import decimal_above
+
+        certificate = Certificate(
+            epsilon=decimal_above(entry.epsilon),
+            delta=decimal_above(entry.delta),
+            events=(),
+            unit=entry.unit,
+            neighboring=ONE_PERSON if entry.unit.is_person else ONE_RECORD,
+            public={"released": "nothing: the run ended between the charge and its output"},
+            receipt=entry.receipt,
+        )
+        if os.path.lexists(path):
+            # With --overwrite, an older model's: that model still stands.
+            path = path.with_name(f"{path.stem}.entry-{entry.number}.json")
+        with uninterrupted():
+            try:
+                write_text(certificate.to_json() + "\n", path)
+            except GlassineError as error:
+                tell(f"glassine: {error}")
+            else:
+                tell(f"glassine: {path} certifies what is spent. Nothing was released.")
 
 
 def run(order: Order, display: Display) -> Outcome:
@@ -266,7 +305,8 @@ def run(order: Order, display: Display) -> Outcome:
     """
     shared = order.shared
     public, budget = shared.public, shared.budget
-    files = {"domain": opened(public.domain), "policy": opened(shared.files.policy)}
+    limits, policy_file = read_policy(shared.files.policy)
+    files = {"domain": opened(public.domain), "policy": policy_file}
     domain = read_domain(files["domain"])
     ranged = order.options.get("target_range") is not None
     number = order.model == ADDITIVE and predicts_number(
@@ -278,24 +318,23 @@ def run(order: Order, display: Display) -> Outcome:
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
         check_public(domain, shared.target, public, private=order.private)
-    policy = None if shared.files.policy is None else policy_of(files["policy"])
+    policy = None if shared.files.policy is None else limits
     charge = Charge(budget.ledger, budget.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        shared.data,
+        TrainingFile(path=shared.data, written=shared.written, person=budget.person),
         shared.target,
         domain,
         public.classes,
         number=number,
         ranged=ranged,
         lenient=order.private,
-        person=budget.person,
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
-    with charge.admitted():
+    with charge.admitted(shared.files.certified):
         display.stage(
             "preparing (the first fit compiles, once)",
             *_stages(order, learner, _attributes(order, domain), training.classes, options),
@@ -305,7 +344,9 @@ def run(order: Order, display: Display) -> Outcome:
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             estimator.fit(training.frame, shared.target, **whose)
-        _write(estimator, shared.files)
+        with uninterrupted():
+            charge.settled = True
+            _write(estimator, shared.files)
         verdict = None
         if shared.files.report is not None:
             display.stage("auditing the model")
@@ -422,6 +463,9 @@ def _write(estimator: Any, files: FileOptions) -> None:
 
     try:
         write_model(estimator.model_, files.output)
+        if (certificate := estimator.certificate_).model is not None:
+            # A model that claims nothing has no certificate to tie to its file.
+            estimator.certificate_ = replace(certificate, file=read_once(files.output).sha256)
         write_text(estimator.certificate_.to_json() + "\n", files.certified)
     except BaseException as error:
         saved = {"model": to_dict(estimator.model_), "certificate": estimator.certificate_.to_dict()}

@@ -185,6 +185,9 @@ class PrivateLearner(ABC):
     released: ClassVar[frozenset[str]]
     """The fitted attributes; nothing else is kept or pickled."""
 
+    keeps_undeclared: ClassVar[bool] = False
+    """Whether categories that the domain does not declare are told from missing ones."""
+
     ledger: Any
     dataset: Any
     progress: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
@@ -151,7 +152,13 @@ class _Exponential(PrivateLearner, ClassLearner):
         public = self._public(intake, conditions, len(members.antecedents))
         if rates is not None:
             public["share of errors in the loss"] = float(self.accuracy_share)
-        return fitted(intake, model, certify(budget, events, model, paid=paid, public=public))
+            # The loss is not errors alone: how many errors more than the best the model makes has no public bound.
+            return fitted(intake, model, certify(budget, events, model, paid=paid, public=public))
+        # A model with t errors more than the best is drawn with a probability below W exp(-epsilon t), where W is the
+        # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
+        errors = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
+        certificate = certify(budget, events, model, paid=paid, public=public, error_bound=math.floor(errors))
+        return fitted(intake, model, certificate)
 
     def _base_rates(self, bitsets: BitSets, budget: Budget, paid: Paid) -> tuple[_Rates, DiscreteLaplaceNoise]:
         """Release the share of each class among all records, about which the values of leaves lie."""
