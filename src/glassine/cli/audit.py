@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from glassine.cli.exchange import ExchangeOptions
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
     AuditOption,
@@ -254,6 +255,7 @@ class AuditOptions(Group):
     membership: MembershipOptions
     disclosure: DisclosureOptions
     report: ReportOptions
+    exchange: ExchangeOptions
     reading: ModelFileOptions
 
     @property
@@ -277,6 +279,7 @@ def audit_command(options: AuditOptions) -> None:
     read = [options.model, options.domain, records.data, records.holdout, options.policy]
     check_outputs([report.output, report.holder_report], read)
     check_report(report.output)
+    options.exchange.check(read, small=report.show_small_counts)
     check_holder_report(report.holder_report, [records.data, records.holdout])
     _check_holdout(options)
     file, domain_file, policy_file = read_once(options.model), opened(options.domain), opened(options.policy)
@@ -298,6 +301,7 @@ def audit_command(options: AuditOptions) -> None:
     if report.output is not None:
         write(findings, report.output)
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    options.exchange.write(findings, options.model)
     # What was asked for was measured, and nothing was to be judged.
     raise typer.Exit(0 if options.only and not findings.checks else findings.exit_status)
 
