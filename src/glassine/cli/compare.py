@@ -18,6 +18,7 @@ from glassine.cli.options import (
     PersonColumnOption,
     PublicOptions,
     RecordsArgument,
+    RecordsPerPersonOption,
     ReportOption,
     RequiredTargetOption,
     SeedOption,
@@ -123,15 +124,7 @@ class MeasureOptions(Group):
         ),
     ] = None
     person: PersonColumnOption = None
-    records_per_person: Annotated[
-        int | None,
-        typer.Option(
-            "--records-per-person",
-            metavar="N",
-            help="Fit private models for people, with at most so many records of each.",
-            show_default="private models cover one record",
-        ),
-    ] = None
+    records_per_person: RecordsPerPersonOption = None
     seed: SeedOption = 0
     resume: Annotated[
         Path | None,
@@ -274,7 +267,7 @@ def _write(
         "schema": SCHEMA,
         "inputs": [asdict(file) for file in inputs],
         "private": False,
-        "holder_only": True,
+        "audience": "checker",
         "measure": advice.recommendation.measure,
         "recommendation": {
             "headline": advice.headline,

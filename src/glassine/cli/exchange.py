@@ -75,10 +75,10 @@ class ExchangeOptions(Group):
             command = shlex.join(["glassine", *sys.argv[1:]])
             write_acro(findings, self.to[1], model.name, command, datetime.now(UTC).replace(tzinfo=None))
         elif self.to is not None:
-            _write_to(*self.to, _public(findings), path)
+            _write_to(*self.to, findings.public(), path)
         if self.ci is None:
             return
-        public = _public(findings)
+        public = findings.public()
         if self.ci == "github":
             # GitHub reads both streams; standard output stays what was asked for.
             if lines := as_annotations(public, path):
@@ -100,12 +100,3 @@ def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
         write_json(as_sarif(public, path), output)
     else:
         write_text(as_junit(public, path) if form == "junit" else as_summary(public, path), output)
-
-
-def _public(findings: Findings) -> Findings:
-    if findings.holder_only:
-        raise InvalidParameterError(
-            "what was measured is for the holder of the data only, and what is written for pipelines is public.",
-            remedy="Leave --only out.",
-        )
-    return findings

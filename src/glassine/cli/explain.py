@@ -13,13 +13,13 @@ from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.fitting import Charge, ledger_files
 from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
+    AudienceOption,
     AuditOption,
     BlackBoxOptions,
     ClassesOption,
     DatasetOption,
     DomainOption,
     Group,
-    HolderOption,
     JsonOption,
     LedgerOption,
     PersonColumnOption,
@@ -30,12 +30,10 @@ from glassine.cli.reading import check_person, identifiers, read_domain
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (
-    check_holder_report,
     check_outputs,
     check_report,
     check_room,
     print_value,
-    tell,
     write_report,
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
@@ -149,7 +147,7 @@ class FileOptions(Group):
 
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")]
     report: AuditOption = None
-    holder_report: HolderOption = None
+    audience: AudienceOption = "checker"
     as_json: JsonOption = False
 
 
@@ -159,7 +157,7 @@ def make_command(
     """Make a release of the small trees of microaggregated groups, which explain a black box.
 
     It is made from RECORDS, or from --queries of the domain. With --epsilon nothing that is measured on the records
-    is printed; --holder-report has it, for their holder only.
+    is printed; the report has it, for the checker only.
 
     Exit status: 0 when it was done, whatever the verdict of --report, 2 if not.
     """
@@ -169,11 +167,8 @@ def make_command(
     if (data is None) == (records.queries is None):
         raise GlassineError("give either a file of records, or --queries and --domain.")
     charge = Charge(privacy.ledger, privacy.dataset)
-    check_outputs([output, report, files.holder_report], [data, records.domain, *ledger_files(privacy.ledger)])
+    check_outputs([output, report], [data, records.domain, *ledger_files(privacy.ledger)])
     check_report(report)
-    check_holder_report(files.holder_report, [data])
-    if files.holder_report is not None and privacy.epsilon is None:
-        raise GlassineError("--holder-report is for private trees.", remedy="Add --epsilon, or give --report.")
     check_room(output)
     known, declared = _without_target(read_domain(records.domain), records.target, records.classes)
     decides = black_box_of(box.black_box)
@@ -202,9 +197,7 @@ def make_command(
             explainer, measured, truth = _from_records(decides, known, groups.k, records, box.takes, settings)
         explainer.release().to_json(output)
         progress("auditing the release")
-        verdict = None if report is None else _report(explainer, truth, report, private=privacy.epsilon is not None)
-        if files.holder_report is not None:
-            _report_to_holder(explainer, truth, files.holder_report)
+        verdict = None if report is None else _report(explainer, truth, report, files.audience)
     plain = {
         "file": str(output),
         "n_groups": explainer.release().n_groups,
@@ -218,22 +211,17 @@ def make_command(
     print_value(plain if files.as_json else text, files.as_json)
 
 
-def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: bool) -> str:
+def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
-    found = audit(explainer.release()) if private else audit(explainer, y=truth)
-    write_report(in_commands(found), path, title=TITLE)
+    found = audit(explainer, target=truth) if audience == "checker" or explainer.epsilon is None else None
+    if explainer.epsilon is not None:
+        # The policy need not accept the guarantee: all that the records add is for the checker.
+        found = replace(audit(explainer.release()), holder=None if found is None else found.holder or found)
+    found = in_commands(found)
+    write_report(found.public() if audience == "public" else found, path, title=TITLE)
     return found.verdict
-
-
-def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> None:
-    """Write what the records behind private trees add, for their holder only."""
-    from glassine.auditing.api import audit
-
-    found = in_commands(audit(explainer, y=truth))
-    write_report(replace(found.holder or found, holder_only=True), path, title=TITLE)
-    tell(f"glassine: for the holder of the data only: {path}")
 
 
 def _without_target(

@@ -24,15 +24,16 @@ from glassine.cli.options import (
     JsonOption,
     LedgerOption,
     OverwriteOption,
-    PersonOption,
+    PersonColumnOption,
     PolicyOption,
     PublicOptions,
     RecordsArgument,
+    RecordsPerPersonOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
-from glassine.cli.reading import input_files, opened, policy_of, read_domain
+from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.training import check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
@@ -70,11 +71,8 @@ class BudgetOptions(Group):
     ] = None
     ledger: LedgerOption = None
     dataset: DatasetOption = None
-    person: Annotated[
-        str | None,
-        typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
-    ] = None
-    records_per_person: PersonOption = None
+    person: PersonColumnOption = None
+    records_per_person: RecordsPerPersonOption = None
     seed: UnprotectedSeedOption = None
 
 
@@ -266,7 +264,8 @@ def run(order: Order, display: Display) -> Outcome:
     """
     shared = order.shared
     public, budget = shared.public, shared.budget
-    files = {"domain": opened(public.domain), "policy": opened(shared.files.policy)}
+    limits, policy_file = read_policy(shared.files.policy)
+    files = {"domain": opened(public.domain), "policy": policy_file}
     domain = read_domain(files["domain"])
     ranged = order.options.get("target_range") is not None
     number = order.model == ADDITIVE and predicts_number(
@@ -278,7 +277,7 @@ def run(order: Order, display: Display) -> Outcome:
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
         check_public(domain, shared.target, public, private=order.private)
-    policy = None if shared.files.policy is None else policy_of(files["policy"])
+    policy = None if shared.files.policy is None else limits
     charge = Charge(budget.ledger, budget.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "AudienceOption",
     "AuditOption",
     "BlackBoxOptions",
     "ClassesOption",
@@ -35,7 +36,6 @@ __all__ = [
     "Group",
     "GroupedCommand",
     "GrownDepthOption",
-    "HolderOption",
     "HoldoutOption",
     "JsonOption",
     "LedgerArgument",
@@ -46,10 +46,10 @@ __all__ = [
     "NoiseOption",
     "OverwriteOption",
     "PersonColumnOption",
-    "PersonOption",
     "PolicyOption",
     "PublicOptions",
     "RecordsArgument",
+    "RecordsPerPersonOption",
     "ReleaseArgument",
     "ReportOption",
     "RequiredDomainOption",
@@ -186,12 +186,7 @@ DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
 PersonColumnOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--person",
-        metavar="COLUMN",
-        help="Column that says whose record each is: people are counted, not records.",
-        show_default="records are counted",
-    ),
+    typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
 ]
 TargetOption: TypeAlias = Annotated[str | None, _TARGET]
 RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
@@ -226,7 +221,7 @@ DatasetOption: TypeAlias = Annotated[
 LedgerDeltaOption: TypeAlias = Annotated[
     float, typer.Option("--delta", metavar="NUMBER", help="Delta, 0 for pure differential privacy.")
 ]
-PersonOption: TypeAlias = Annotated[
+RecordsPerPersonOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--records-per-person",
@@ -237,7 +232,12 @@ PersonOption: TypeAlias = Annotated[
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--policy", metavar="FILE", help="Policy, TOML: the limits to judge by.", show_default="built in"),
+    typer.Option(
+        "--policy",
+        metavar="NAME|FILE",
+        help="The limits to judge by: default, sacro, strict, or a TOML file.",
+        show_default="default",
+    ),
 ]
 ReportOption: TypeAlias = Annotated[
     Path | None,
@@ -247,13 +247,9 @@ AuditOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help=f"Audit it and write the report: {FORMATS}."),
 ]
-HolderOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--holder-report",
-        metavar="FILE",
-        help=f"Of a private model: write what the data add, for their holder only: {FORMATS}.",
-    ),
+AudienceOption: TypeAlias = Annotated[
+    Literal["checker", "public"],
+    typer.Option("--audience", help="For the public, what is for the checker only is left out."),
 ]
 SeedOption: TypeAlias = Annotated[
     int,

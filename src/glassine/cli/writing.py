@@ -7,13 +7,13 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from glassine.errors import GlassineError, UnreadableFileError
+from glassine.errors import UnreadableFileError
 from glassine.files import write_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_ending",
-    "check_holder_report",
     "check_new",
     "check_outputs",
     "check_report",
@@ -32,7 +31,6 @@ __all__ = [
     "say",
     "tell",
     "text_of",
-    "write_holder_report",
     "write_report",
 ]
 
@@ -126,39 +124,6 @@ def write_report(findings: Findings, output: Path, *, title: str) -> None:
         write_text(text_of(findings), output)
     else:
         write_text(render_html(findings, title=title), output)
-
-
-def check_holder_report(path: Path | None, records: Sequence[Path | None]) -> None:
-    """Raise if a report for the holder of the data is asked for and there are no data, or its ending is unknown."""
-    check_report(path)
-    if path is not None and all(given is None for given in records):
-        raise GlassineError(
-            "--holder-report says what the data add, and none are given.", remedy="Give --data, or leave it out."
-        )
-
-
-def write_holder_report(holder: Findings | None, path: Path | None, *, write: Callable[[Findings, Path], None]) -> None:
-    """Write what the data of a private model add, and say on standard error that it is for their holder only.
-
-    Nothing that is printed follows from the data.
-
-    Raises
-    ------
-    GlassineError
-        If a report is asked for and there is nothing to keep apart.
-    """
-    if holder is None:
-        if path is not None:
-            raise GlassineError(
-                "--holder-report is for a private model whose guarantee the policy accepts. What is found of this one "
-                "follows from the data anyway.",
-                remedy="Leave it out.",
-            )
-    elif path is None:
-        tell("glassine: the report follows from the model alone. Add --holder-report FILE for what the data add.")
-    else:
-        write(holder, path)
-        tell(f"glassine: for the holder of the data only: {path}")
 
 
 def text_of(findings: Findings, output: Path | None = None) -> str:

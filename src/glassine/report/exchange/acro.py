@@ -26,8 +26,8 @@ VERSION = "1.0.2"
 """Version whose reader the entry is written for, where ACRO is not installed: it reads its own version alone."""
 
 FORMULA = ("=", "+", "-", "@")
-COLUMNS = {"smallest_leaf": ("small", 1), "purest_leaf": ("pure", 2), "largest_bits_per_record": ("exposed", 3)}
-"""Rules by the flag that they raise and the column that they are about, from 0 after the first one."""
+COLUMNS = {"small": 1, "pure": 2, "exposed": 3}
+"""Flags by the column that they are about, from 0 after the first one; others are about the condition."""
 
 
 def write_acro(findings: Findings, folder: str | os.PathLike[str], name: str, command: str, at: datetime) -> None:
@@ -65,7 +65,7 @@ def write_acro(findings: Findings, folder: str | os.PathLike[str], name: str, co
     parts: tuple[Part, ...] = getattr(findings.value("parts"), "parts", ())
     if parts:
         write_text(_table(parts), target / f"{uid}_leaves.csv")
-        files.append({"name": f"{uid}_leaves.csv", "sdc": {"summary": _counts(findings), "cells": _cells(parts)}})
+        files.append({"name": f"{uid}_leaves.csv", "sdc": _marks(findings, parts)})
     write_text(as_summary(findings, name), target / f"{uid}.md")
     files.append({"name": f"{uid}.md", "sdc": {}})
     write_json(
@@ -104,17 +104,16 @@ def _entry(findings: Findings, uid: str, files: list[dict[str, Any]], command: s
     }
 
 
-def _counts(findings: Findings) -> dict[str, int]:
-    parts: tuple[Part, ...] = getattr(findings.value("parts"), "parts", ())
-    return {rule: sum(flag in part.flags for part in parts) for rule, (flag, _) in COLUMNS.items()}
-
-
-def _cells(parts: tuple[Part, ...]) -> dict[str, list[list[int]]]:
-    """Return the marked cells of the table: row and column from 0 after the header and the first column."""
-    return {
-        rule: [[row, column] for row, part in enumerate(parts) if flag in part.flags]
-        for rule, (flag, column) in COLUMNS.items()
+def _marks(findings: Findings, parts: tuple[Part, ...]) -> dict[str, Any]:
+    """Return the marked cells of the table, by rule: row and column from 0 after the header and the first column."""
+    flags = {rule.name: rule.flag.name for rule in findings.policy.criteria if rule.flag is not None}
+    judged = {check.rule for check in findings.checks}
+    cells = {
+        rule: [[row, COLUMNS.get(flag, 0)] for row, part in enumerate(parts) if flag in part.flags]
+        for rule, flag in flags.items()
+        if rule in judged
     }
+    return {"summary": {rule: len(marked) for rule, marked in cells.items()}, "cells": cells}
 
 
 def _table(parts: tuple[Part, ...]) -> str:

@@ -92,12 +92,11 @@ def _properties(findings: Findings) -> list[dict[str, str]]:
 
 
 def _standard(findings: Findings, judged: list[Checked]) -> dict[str, Any]:
-    policy = next((file.name for file in findings.inputs if file.role == "policy"), "built in")
     return {
         "bom-ref": "policy",
         "name": "Disclosure policy of Glassine",
         "version": findings.version,
-        "description": f"Policy: {wording.clean(policy)}.",
+        "description": wording.clean(findings.policy_source),
         "requirements": [
             {"bom-ref": f"rule:{one.rule}", "identifier": one.rule, "title": one.label, "text": one.limit}
             for one in judged

@@ -36,7 +36,7 @@ def as_summary(findings: Findings, path: str) -> str:
         f"| {escaped(one.label)} | {escaped(one.figure)} | {escaped(one.limit)} | {STATES[one.status]} |"
         for one in checked(findings)
     ]
-    out = [f"## {escaped(path)}: {findings.verdict}", ""]
+    out = [f"## {escaped(path)}: {findings.verdict}", "", escaped(findings.decision), ""]
     if rows:
         out += ["| Rule | Measured | Limit | |", "| --- | --- | --- | --- |", *rows, ""]
     open_ = [one for one in checked(findings) if one.status in LEVELS]
