@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from glassine.cli.exchange import ExchangeOptions
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
     AudienceOption,
@@ -278,6 +279,7 @@ class AuditOptions(Group):
     disclosure: DisclosureOptions
     stated: StatementOptions
     report: ReportOptions
+    exchange: ExchangeOptions
     reading: ModelFileOptions
     written: RecordsFileOptions
 
@@ -302,6 +304,7 @@ def audit_command(options: AuditOptions) -> None:
     read = [options.model, options.domain, records.data, records.holdout, options.policy]
     check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
+    options.exchange.check(read, small=report.show_small_counts)
     _check_holdout(options)
     file, domain_file = read_once(options.model), opened(options.domain)
     limits, policy_file = read_policy(options.policy)
@@ -327,6 +330,7 @@ def audit_command(options: AuditOptions) -> None:
     if report.output is not None:
         write_report(findings, report.output, title=options.model.name)
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    options.exchange.write(findings, options.model)
     # What was asked for was measured, and nothing was to be judged.
     raise typer.Exit(0 if options.only and not findings.checks else findings.exit_status)
 
