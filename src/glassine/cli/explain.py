@@ -215,10 +215,10 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
-    found = audit(explainer, y=truth) if audience == "checker" or explainer.epsilon is None else None
+    found = audit(explainer, y=truth)
     if explainer.epsilon is not None:
         # The policy need not accept the guarantee: all that the records add is for the checker.
-        found = replace(audit(explainer.release()), holder=None if found is None else found.holder or found)
+        found = replace(audit(explainer.release()), holder=found.holder or found)
     found = in_commands(found)
     write_report(found.public() if audience == "public" else found, path, title=TITLE)
     return found.verdict
