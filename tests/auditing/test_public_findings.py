@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
+from glassine import AuditSettings, Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
 from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.findings import Findings, InputFile
 from glassine.auditing.schema import schema
@@ -66,16 +66,16 @@ def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain 
     for given in GIVEN:
         if domain is None and given:
             with pytest.warns(PrivacyLeakWarning):
-                findings = audit(model, domain, policy=ACCEPTING, **given)
+                findings = audit(model, domain=domain, policy=ACCEPTING, **given)
         else:
-            findings = audit(model, domain, policy=ACCEPTING, **given)
+            findings = audit(model, domain=domain, policy=ACCEPTING, **given)
         public.setdefault(given.get("sensitive"), set()).add(shown(findings))
         assert (findings.holder is None) == (not given)
     assert [len(same) for same in public.values()] == [1, 1]
 
 
 def test_the_checker_gets_what_the_data_add_and_it_is_marked() -> None:
-    few, many = (audit(tree(), DOMAIN, data=data, policy=ACCEPTING) for data in (FEW, MANY))
+    few, many = (audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING) for data in (FEW, MANY))
     for findings, smallest in ((few, "<10"), (many, "40")):
         text, page = render_text(findings), render_html(findings)
         assert text.startswith(NOTICES["checker"])
@@ -105,7 +105,7 @@ def test_what_is_for_the_checker_is_left_out_of_the_public_report_of_any_model()
     exact = replace(tree(), guarantee=None)
     bare = replace(exact, nodes=(exact.nodes[0], *(replace(n, evidence=Evidence(label=0)) for n in exact.nodes[1:])))
     given: dict[str, Any] = {"target": "ill", "holdout": MANY[200:], "sensitive": "ill"}
-    whole = audit(bare, DOMAIN, data=MANY[:200], **given)
+    whole = audit(bare, domain=DOMAIN, data=MANY[:200], **given)
     whole = replace(whole, inputs=(InputFile(role="model", name="m", sha256="0"), InputFile(role="data", name="d")))
     public = whole.public()
     assert (public.verdict, public.checks) == (whole.verdict, whole.checks)
@@ -127,7 +127,7 @@ def test_what_is_for_the_checker_is_left_out_of_the_public_report_of_any_model()
 
 
 def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:
-    findings = audit(tree(), DOMAIN, data=FEW)
+    findings = audit(tree(), domain=DOMAIN, data=FEW)
     assert findings.holder is None
     assert any("covers what is published, not these" in note for note in findings.notes)
     assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == [Below(10)]
@@ -137,7 +137,7 @@ def test_a_sensitive_attribute_that_nothing_has_is_refused() -> None:
     ways: list[dict[str, Any]] = [{}, {"data": FEW}]
     for given in ways:
         with pytest.raises(InvalidDataError, match="neither in the domain nor a column"):
-            audit(tree(), DOMAIN, policy=ACCEPTING, sensitive="town", **given)
+            audit(tree(), domain=DOMAIN, policy=ACCEPTING, settings=AuditSettings(sensitive="town"), **given)
 
 
 def test_additive_models_are_no_exception() -> None:
@@ -145,7 +145,7 @@ def test_additive_models_are_no_exception() -> None:
     claim = Guarantee(epsilon=1.0)
     model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity", guarantee=claim)
     ways: list[dict[str, Any]] = [{}, {"data": FEW}, {"data": MANY}, {"data": FEW, "holdout": MANY}]
-    found = [audit(model, DOMAIN, policy=ACCEPTING, **given) for given in ways]
+    found = [audit(model, domain=DOMAIN, policy=ACCEPTING, **given) for given in ways]
     assert found[0].guarantee is not None
     assert found[0].guarantee.standing == "accepted"
     assert len({shown(findings) for findings in found}) == 1
@@ -161,8 +161,8 @@ def test_additive_models_are_no_exception() -> None:
     ids=["a column is absent", "a text among numbers", "a gap"],
 )
 def test_that_records_cannot_be_measured_is_for_the_checker_only(data: pd.DataFrame) -> None:
-    alone = audit(tree(), DOMAIN, policy=ACCEPTING)
-    found = audit(tree(), DOMAIN, data=data, policy=ACCEPTING)
+    alone = audit(tree(), domain=DOMAIN, policy=ACCEPTING)
+    found = audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING)
     assert shown(found) == shown(alone)
     assert found.holder is not None
     (note,) = (note for note in found.holder.notes if note.startswith("The records could not be measured: "))
@@ -171,4 +171,4 @@ def test_that_records_cannot_be_measured_is_for_the_checker_only(data: pd.DataFr
     assert "old" not in note
     # Where the policy does not accept the claim, it is an error as for any other model.
     with pytest.raises(InvalidDataError):
-        audit(tree(), DOMAIN, data=data)
+        audit(tree(), domain=DOMAIN, data=data)

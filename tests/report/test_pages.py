@@ -16,6 +16,7 @@ from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, InputFile
+from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.models.svg import ticks
 from glassine.report import (
@@ -56,7 +57,7 @@ def disclosure() -> Report:
 
 def surrogates() -> Report:
     explainer = SurrogateExplainer(ring, 40, form="paper", random_state=0).fit(numbers(300), ring(numbers(300)))
-    return release_page(replace(audit(explainer, sensitive="x0"), inputs=FILES))
+    return release_page(replace(audit(explainer, settings=AuditSettings(sensitive="x0")), inputs=FILES))
 
 
 @pytest.fixture(scope="module")

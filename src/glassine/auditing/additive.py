@@ -29,7 +29,14 @@ from glassine.auditing.findings import (
     TermFinding,
 )
 from glassine.auditing.inputs import AuditInputs, Comparison, people_hint
-from glassine.auditing.model_facts import MISMATCH, bits_of_bins, shares_of_bins, sizes_of_bins, thresholds_of_bins
+from glassine.auditing.model_facts import (
+    MISMATCH,
+    bits_of_bins,
+    named_of_bins,
+    shares_of_bins,
+    sizes_of_bins,
+    thresholds_of_bins,
+)
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
@@ -109,7 +116,7 @@ class AdditiveSubject(Subject):
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
-        name = inputs.sensitive
+        name = inputs.settings.sensitive
         if name is None or name in (*(inputs.domain or ()), *self.model.attributes):
             return
         if inputs.data is None or name not in eager(inputs.data).columns:
@@ -143,6 +150,8 @@ class AdditiveSubject(Subject):
             thresholds=thresholds_of_bins(self.leakage, self.inferred, n_targets, self.guarantee)
             if "values" in raw
             else None,
+            named=named_of_bins(self.leakage, self.inferred, n_targets, self.guarantee) if "values" in raw else None,
+            has_data=self.frame is not None,
             membership=NO_ATTACK if "membership" in raw else None,
             certain=NO_TREE if "disclosure" in raw else None,
             mismatch=mismatch,
@@ -179,7 +188,7 @@ class AdditiveSubject(Subject):
                 f"The log of {len(self.model.edits)} edits is a part of the model: it holds the scores from before "
                 "them."
             )
-        sensitive = self.inputs.sensitive
+        sensitive = self.inputs.settings.sensitive
         if sensitive is not None:
             terms = ", ".join(term.name for term in self.model.terms if sensitive in term.attributes)
             notes.append(f"{sensitive}: {f'read by {terms}' if terms else 'no term reads it'}.")
@@ -212,7 +221,7 @@ def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> A
     InvalidModelError
         If the model reads an attribute that the domain lacks.
     """
-    extras = inputs.extras
+    extras = inputs.settings.extras
     if extras is None:
         extras = extras_of_interpret(artefact) if is_interpret_ebm(artefact) else EbmExtras()
     model = as_model(artefact, inputs.domain)

@@ -91,7 +91,7 @@ class ReleaseSubject(Subject):
     @property
     def codes(self) -> npt.NDArray[np.int64] | None:
         """The sensitive attribute of each person, as classes; None where none is named, or the people are unknown."""
-        name, people = self.inputs.sensitive, self.records.people
+        name, people = self.inputs.settings.sensitive, self.records.people
         return None if name is None or people is None else coded(people.columns, name)
 
     @property
@@ -105,20 +105,19 @@ class ReleaseSubject(Subject):
         names = self.records.release.domain.names
         if inputs.domain is not None:
             raise InvalidParameterError("a release holds its own domain.", remedy=f"Leave {parameter('domain=')} out.")
-        if inputs.sensitive is not None and inputs.sensitive not in names:
+        name = inputs.settings.sensitive
+        if name is not None and name not in names:
             raise InvalidParameterError(
-                f"{parameter('sensitive')} must name an attribute of the release, got {inputs.sensitive!r}. They are: "
+                f"{parameter('sensitive')} must name an attribute of the release, got {name!r}. They are: "
                 f"{', '.join(names[:20])}."
             )
 
     def beside(self, inputs: AuditInputs) -> ReleaseSubject:
         """Return the release with the records behind it, those of the explainer among them."""
         if isinstance(self.published, SurrogateRelease):
-            records = inputs_of_data(
-                self.published, inputs.data, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y
-            )
+            records = inputs_of_data(self.published, inputs.members, inputs.others)
         else:
-            records = inputs_of_fit(self.published, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y)
+            records = inputs_of_fit(self.published, inputs.members.target, inputs.others)
         people, others = records.people, records.others
         if people is not None and others is not None:
             if (people.persons is None) != (others.persons is None):
@@ -213,13 +212,13 @@ def thresholds_finding(values: ValueLeakage) -> ThresholdsFinding:
 
 def _membership(subject: ReleaseSubject) -> Outcome[MembershipAttacks]:
     """Run the attacks; the midpoint attack on all trees draws first."""
-    rng = generator(subject.inputs.random_state)
+    rng = generator(subject.inputs.settings.random_state)
     midpoints = midpoints_of(subject.records, random_state=rng)
     return membership_of(subject.records, midpoints, random_state=rng)
 
 
 def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]:
-    records, sensitive, codes = subject.records, subject.inputs.sensitive, subject.codes
+    records, sensitive, codes = subject.records, subject.inputs.settings.sensitive, subject.codes
     if records.people is None or records.groups is None:
         return NotApplicable(records.lacking)
     out = []
@@ -278,7 +277,7 @@ ReleaseSubject.measurements = (
         title="Disclosure",
         question="How often does an attacker guess labels and sensitive values correctly?",
         finding=tuple[GuessFinding, ...],
-        run=lambda subject: guesses_of(subject.records, subject.inputs.sensitive, subject.suppression),
+        run=lambda subject: guesses_of(subject.records, subject.inputs.settings.sensitive, subject.suppression),
         audience="checker",
     ),
     Measurement[ReleaseSubject, MembershipAttacks](

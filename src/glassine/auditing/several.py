@@ -98,7 +98,9 @@ class SeveralSubject(Subject):
             names=published.names,
             same_labels=published.same_labels,
             smallest_group=size,
-            search=Search(max_steps=inputs.max_steps, time_limit=published.time_limit, progress=inputs.progress),
+            search=Search(
+                max_steps=inputs.settings.max_steps, time_limit=published.time_limit, progress=inputs.progress
+            ),
         )
 
     def check(self, inputs: AuditInputs) -> None:
@@ -192,10 +194,10 @@ def _rows(subject: SeveralSubject) -> Outcome[Rows]:
         data=inputs.data,
         counts=published.counts,
         same_labels=published.same_labels,
-        random_state=inputs.random_state,
+        random_state=inputs.settings.random_state,
         search=Search(progress=inputs.progress),
     )
-    return compared(rebuild(), inputs.data, inputs.random_state)
+    return compared(rebuild(), inputs.data, inputs.settings.random_state)
 
 
 SeveralSubject.measurements = (

@@ -20,7 +20,7 @@ from glassine.auditing.findings import (
     SubjectSummary,
 )
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, decide, judge
+from glassine.auditing.judging import advise, decide, judge, request
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidParameterError, parameter
@@ -56,7 +56,7 @@ class Subject(ABC):
     @property
     def suppression(self) -> Suppression:
         """What may be shown of counts."""
-        return Suppression(0 if self.inputs.show_small_counts else self.policy.suppress_below)
+        return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
 
     @property
     @abstractmethod
@@ -127,10 +127,12 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         policy=replace(subject.policy, suppress_below=suppression.below),
         notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
         advice=advise(subject.policy, evidence, checks),
+        requests=request(subject.policy, evidence, checks),
+        policy_source=subject.policy.source,
         version=__version__,
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,
-        sensitive=subject.inputs.sensitive,
+        sensitive=subject.inputs.settings.sensitive,
         counted="people" if evidence.people else "records",
     )
 

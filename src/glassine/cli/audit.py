@@ -42,8 +42,8 @@ from glassine.cli.reading import (
     load_published,
     load_release,
     opened,
-    policy_of,
     read_domain,
+    read_policy,
     stored_estimator,
     with_inputs,
     written_values,
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
+    from glassine.data.sample import Sample
     from glassine.data.table import Table
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateRelease
@@ -74,7 +75,7 @@ OPTIONS = {
     "n_shadows": "--shadows",
     "random_state": "--seed",
     "confidence": "--confidence",
-    "largest_advantage": "--max-advantage",
+    "largest_attack_advantage": "--max-advantage",
     "min_samples_leaf": "--min-samples-leaf",
     "sampling_fraction": "--sampling-fraction",
     "remedies": "--remedies",
@@ -275,10 +276,11 @@ def audit_command(options: AuditOptions) -> None:
     check_outputs([report.output], read)
     check_report(report.output)
     _check_holdout(options)
-    file, domain_file, policy_file = read_once(options.model), opened(options.domain), opened(options.policy)
+    file, domain_file = read_once(options.model), opened(options.domain)
+    limits, policy_file = read_policy(options.policy)
     with in_options(OPTIONS):
-        limits, largest = policy_of(policy_file), options.membership.max_advantage
-        limits = limits if largest is None else replace(limits, largest_advantage=largest)
+        largest = options.membership.max_advantage
+        limits = limits if largest is None else replace(limits, largest_attack_advantage=largest)
         if is_release(file):
             findings = _of_release(file, options, limits)
             files = {"release": file, "policy": policy_file}
@@ -315,7 +317,7 @@ def _check_holdout(options: AuditOptions) -> None:
 
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.auditing.inputs import MembershipSettings
+    from glassine.auditing.inputs import AuditSettings, MembershipSettings
     from glassine.data.sources import read_table
     from glassine.models import AdditiveModel
 
@@ -346,59 +348,64 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
         stated = None if plain else stored_estimator(file, reading.trust_pickle)
         return audit(
             read if stated is None else stated,
+            table,
+            records.target,
             domain=known,
-            data=table,
-            target=records.target,
             holdout=others,
             persons=records.person,
-            sensitive=asked.sensitive,
-            quasi=asked.quasi or None,
-            criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
-            splits=asked.splits,
-            extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
-            membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
-            disclosure=settings,
-            only=options.only,
             policy=limits,
-            show_small_counts=options.report.show_small_counts,
-            max_steps=options.max_steps,
-            random_state=options.seed,
-            progress=progress,
+            settings=AuditSettings(
+                sensitive=asked.sensitive,
+                quasi=asked.quasi or None,
+                criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
+                splits=asked.splits,
+                extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
+                membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
+                disclosure=settings,
+                only=options.only,
+                show_small_counts=options.report.show_small_counts,
+                max_steps=options.max_steps,
+                random_state=options.seed,
+                progress=progress,
+            ),
         )
 
 
 def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
+    from glassine.auditing.inputs import AuditSettings
 
     if options.domain is not None:
         raise InvalidParameterError("a release holds its own domain.", remedy="Leave --domain out.")
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
-        people, y = _sides(release, records.data, records.target, records.person)
-        others, others_y = _sides(release, records.holdout, records.target, records.person)
+        people = _sample(release, records.data, records.target, records.person)
+        others = _sample(release, records.holdout, records.target, records.person)
         progress("auditing the release")
         return audit(
             release,
-            data=people,
-            y=y,
+            people.data,
+            people.target,
             holdout=others,
-            holdout_y=others_y,
             persons=records.person,
-            sensitive=options.disclosure.sensitive,
-            only=options.only,
             policy=limits,
-            show_small_counts=options.report.show_small_counts,
-            random_state=options.seed,
+            settings=AuditSettings(
+                sensitive=options.disclosure.sensitive,
+                only=options.only,
+                show_small_counts=options.report.show_small_counts,
+                random_state=options.seed,
+            ),
         )
 
 
-def _sides(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> tuple[Any, Any]:
+def _sample(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> Sample:
     """Return records as the release names them, and their true labels."""
-    if path is None:
-        return None, None
+    from glassine.data.sample import Sample
     from glassine.data.sources import read_frame
 
+    if path is None:
+        return Sample()
     frame, labels = read_frame(path, release.domain, attributes=identifiers(person)), None
     check_person(person, {path: frame})
     if target is not None:
@@ -408,8 +415,8 @@ def _sides(release: SurrogateRelease, path: Path | None, target: str | None, per
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     absent = any(name not in frame.columns for name in release.domain)
     if numbered and absent and len(frame.columns) == len(release.domain):
-        return frame.to_numpy(), labels
-    return frame, labels
+        return Sample(frame.to_numpy(), labels)
+    return Sample(frame, labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -461,6 +468,7 @@ def scrub_command(
     from glassine.attacks.audience import RecordNote
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
+    from glassine.auditing.inputs import AuditSettings
     from glassine.data.sources import read_table
     from glassine.domain import Domain
     from glassine.formats import write_model
@@ -471,8 +479,8 @@ def scrub_command(
     report = audited.report
     check_outputs([output, report], [model, domain, data, audited.policy])
     check_report(report)
-    model_file, domain_file, policy_file = read_once(model), read_once(domain), opened(audited.policy)
-    limits, known = policy_of(policy_file), Domain.from_json(domain_file)
+    model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
+    known = Domain.from_json(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
@@ -509,9 +517,10 @@ def scrub_command(
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
-        beside: dict[str, Any] = {"domain": known, "data": table, "target": target, "persons": person}
-        first = audit(before, **beside, policy=limits, progress=progress)
-        second = audit(result.model, **beside, policy=limits, progress=progress)
+        beside: dict[str, Any] = {"domain": known, "persons": person, "policy": limits}
+        beside["settings"] = AuditSettings(progress=progress)
+        first = audit(before, table, target, **beside)
+        second = audit(result.model, table, target, **beside)
     if private and cost is not None and second.holder is not None:
         accurate = RecordNote(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, accurate)))

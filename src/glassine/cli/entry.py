@@ -18,9 +18,11 @@ from typer.core import TyperGroup
 
 from glassine import __version__
 from glassine.cli.audit import audit_command, scrub_command
+from glassine.cli.certificate import sign_certificate_command, tie_command, verify_certificate_command
 from glassine.cli.compare import compare_command
 from glassine.cli.domains import check_command, infer_command
 from glassine.cli.edit import edit_command
+from glassine.cli.evidence import evidence_command
 from glassine.cli.explain import make_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
@@ -108,6 +110,11 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("ledger budget", "Set the total budget of a data set.", budget_command),
     ("ledger charge", "Charge a release of other software.", charge_command),
     ("ledger verify", "Check a ledger, and certificates against it.", verify_ledger_command),
+    ("evidence", "Answer what authorities and checkers ask.", evidence_command),
+    ("certificate verify", "Verify that a certificate is of a model and its file.", verify_certificate_command),
+    ("certificate keys", "Make a pair of keys for signing.", keys_command),
+    ("certificate sign", "Sign a certificate.", sign_certificate_command),
+    ("certificate tie", "Tie a model to its records, for their holder alone.", tie_command),
     ("explain make", "Make a release of small trees that explain a black box.", make_command),
     ("explain answer", "Explain one decision from a release.", answer_command),
     ("explain keys", "Make a pair of keys for signing.", keys_command),
@@ -122,6 +129,7 @@ GROUPS = {
     "fit": "Train a differentially private model, and write it with its certificate.",
     "domain": "Draft and check domains: what is publicly known about the attributes.",
     "ledger": "Keep the privacy budgets of data sets.",
+    "certificate": "Verify and sign certificates of private models, and tie models to their records.",
     "explain": "Explain a black box by small trees: make, sign, verify and serve releases.",
 }
 """What the commands of two words have in common."""

@@ -215,7 +215,7 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
-    found = audit(explainer, y=truth)
+    found = audit(explainer, target=truth)
     if explainer.epsilon is not None:
         # The policy need not accept the guarantee: all that the records add is for the checker.
         found = replace(audit(explainer.release()), holder=found.holder or found)

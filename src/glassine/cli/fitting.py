@@ -33,7 +33,7 @@ from glassine.cli.options import (
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
-from glassine.cli.reading import input_files, opened, policy_of, read_domain
+from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.training import check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
@@ -264,7 +264,8 @@ def run(order: Order, display: Display) -> Outcome:
     """
     shared = order.shared
     public, budget = shared.public, shared.budget
-    files = {"domain": opened(public.domain), "policy": opened(shared.files.policy)}
+    limits, policy_file = read_policy(shared.files.policy)
+    files = {"domain": opened(public.domain), "policy": policy_file}
     domain = read_domain(files["domain"])
     ranged = order.options.get("target_range") is not None
     number = order.model == ADDITIVE and predicts_number(
@@ -276,7 +277,7 @@ def run(order: Order, display: Display) -> Outcome:
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
         check_public(domain, shared.target, public, private=order.private)
-    policy = None if shared.files.policy is None else policy_of(files["policy"])
+    policy = None if shared.files.policy is None else limits
     charge = Charge(budget.ledger, budget.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book
@@ -420,6 +421,9 @@ def _write(estimator: Any, files: FileOptions) -> None:
 
     try:
         write_model(estimator.model_, files.output)
+        if (certificate := estimator.certificate_).model is not None:
+            # A model that claims nothing has no certificate to tie to its file.
+            estimator.certificate_ = replace(certificate, file=read_once(files.output).sha256)
         write_text(estimator.certificate_.to_json() + "\n", files.certified)
     except BaseException as error:
         saved = {"model": to_dict(estimator.model_), "certificate": estimator.certificate_.to_dict()}

@@ -232,7 +232,12 @@ RecordsPerPersonOption: TypeAlias = Annotated[
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--policy", metavar="FILE", help="Policy, TOML: the limits to judge by.", show_default="built in"),
+    typer.Option(
+        "--policy",
+        metavar="NAME|FILE",
+        help="The limits to judge by: default, sacro, strict, or a TOML file.",
+        show_default="default",
+    ),
 ]
 ReportOption: TypeAlias = Annotated[
     Path | None,

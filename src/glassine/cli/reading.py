@@ -39,8 +39,8 @@ __all__ = [
     "load_release",
     "load_trees",
     "opened",
-    "policy_of",
     "read_domain",
+    "read_policy",
     "stored_estimator",
     "with_inputs",
     "written_values",
@@ -64,11 +64,16 @@ def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
     return None if path is None else Domain.from_json(path)
 
 
-def policy_of(path: str | os.PathLike[str] | None) -> Policy:
-    """Return the policy of a file, or the default one."""
-    from glassine.auditing.policy import Policy
+def read_policy(option: Path | None) -> tuple[Policy, FileContent | None]:
+    """Return the policy of a name or of a file, and that file; the default one where none is given."""
+    from glassine.auditing.policy import NAMED, Policy
 
-    return Policy() if path is None else Policy.from_toml(path)
+    if option is None:
+        return Policy(), None
+    if str(option) in NAMED:
+        return Policy.named(str(option)), None
+    content = read_once(option)
+    return Policy.from_toml(content), content
 
 
 def load(

@@ -25,7 +25,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_trees, policy_of
+from glassine.cli.reading import load_trees, read_policy
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
@@ -174,7 +174,7 @@ def rebuild_command(
             "--noise gives intervals of what one model tells.",
             remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
-    limits = policy_of(published.policy)
+    limits, _ = read_policy(published.policy)
     known = Domain.from_json(published.domain)
     original = None if published.data is None else read_table(published.data, known)
     trees = [load_trees(model, known, published.trust_pickle) for model in models]
@@ -269,11 +269,13 @@ def _together(
     several: SeveralModels, known: Domain, data: Any, policy: Policy, progress: Callable[[str], None]
 ) -> tuple[JointReconstruction, Findings]:
     """Return what the models reveal together, no count suppressed, and the audit of that."""
-    from glassine.auditing.inputs import AuditInputs
+    from glassine.auditing.inputs import AuditInputs, AuditSettings
     from glassine.auditing.several import several_subject
     from glassine.auditing.subject import examine
+    from glassine.data.sample import Sample
 
-    inputs = AuditInputs(domain=known, data=data, show_small_counts=True, progress=progress)
+    settings = AuditSettings(show_small_counts=True, progress=progress)
+    inputs = AuditInputs(domain=known, members=Sample(data), settings=settings)
     subject = several_subject(several, inputs, policy)
     with in_options(NAMES):
         joint = subject.joint

@@ -18,14 +18,23 @@ from glassine.errors import GlassineError, InvalidParameterError
 if TYPE_CHECKING:
     from glassine.server import ReleaseFile
 
-__all__ = ["answer_command", "keys_command", "serve_command", "sign_command", "verify_command"]
+__all__ = [
+    "KeyOption",
+    "PrivateKeyOption",
+    "answer_command",
+    "keys_command",
+    "serve_command",
+    "sign_command",
+    "verify_command",
+]
 
 KeyOption = Annotated[
     Path | None,
     typer.Option(
-        "--public-key", metavar="FILE", help="The publisher's public key, PEM: it must have signed the release."
+        "--public-key", metavar="FILE", help="The publisher's public key, PEM: the file must be signed by it."
     ),
 ]
+PrivateKeyOption = Annotated[Path, typer.Option("--key", metavar="FILE", help="The private key, PEM.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +147,11 @@ def keys_command(
     public: Annotated[Path, typer.Argument(metavar="PUBLIC", help="File of the public key to write, PEM.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Make a pair of keys for signing releases. Keys need pip install 'glassine[server]'.
+    """Make a pair of keys for signing releases and certificates. Keys need pip install 'glassine[server]'.
 
     Exit status: 0 when both were written, 2 if not.
     """
-    from glassine.server import make_keys
+    from glassine.privacy.signing import make_keys
 
     check_outputs([private, public], [])
     key = make_keys(private, public)
@@ -152,7 +161,7 @@ def keys_command(
 
 def sign_command(
     release: ReleaseArgument,
-    key: Annotated[Path, typer.Option("--key", metavar="FILE", help="The private key, PEM.")],
+    key: PrivateKeyOption,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed release, JSON.")],
     as_json: JsonOption = False,
 ) -> None:

@@ -14,7 +14,7 @@ from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
-from glassine.privacy.release import Paid
+from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
 __all__ = [
@@ -189,9 +189,18 @@ def certify(
     *,
     paid: Paid,
     public: Mapping[str, Any],
+    error_bound: int | None,
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    return certificate_of(events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public)
+    return certificate_of(
+        events,
+        model,
+        epsilon=budget.total,
+        unit=budget.unit,
+        paid=paid,
+        public=public,
+        error_bound=error_bound,
+    )
 
 
 def certificate_of(
@@ -204,6 +213,7 @@ def certificate_of(
     paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
+    error_bound: int | None = None,
 ) -> Certificate:
     """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events.
 
@@ -219,6 +229,9 @@ def certificate_of(
         assumptions=(*of_unit, REFUSALS, TIMING, ONE_FIT, *assumptions, *paid.assumptions),
         caveats=paid.caveats,
         public=public,
+        randomness=paid.origin,
+        arithmetic=EXACT_DRAWS,
+        error_bound=error_bound,
         model=fingerprint(model),
         receipt=paid.receipt,
     )

@@ -23,7 +23,7 @@ from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import Paid
+from glassine.privacy.release import EXACT_DRAWS, Paid
 
 __all__ = [
     "LABELS_ONLY",
@@ -151,6 +151,8 @@ def certify_partition(
         assumptions=(*assumptions, *paid.assumptions),
         caveats=paid.caveats,
         public=public,
+        randomness=paid.origin,
+        arithmetic=EXACT_DRAWS,
         receipt=paid.receipt,
     )
 
@@ -174,5 +176,7 @@ def certify_labels(epsilon: float, paid: Paid, public: dict[str, Any]) -> Certif
         # With attributes public, so are the bounds that were taken from them.
         caveats=tuple(caveat for caveat in paid.caveats if caveat != DOMAIN_FROM_DATA),
         public=public,
+        randomness=paid.origin,
+        arithmetic=EXACT_DRAWS,
         receipt=paid.receipt,
     )

@@ -134,6 +134,10 @@ class Findings:
         What is odd.
     advice : tuple of Remedy
         What to do next.
+    requests : tuple of str
+        What to ask the publisher for, where the model alone leaves checks open: sentences to paste into a message.
+    policy_source : str
+        Which policy it is, and where its limits come from.
     version : str
         Version of Glassine.
     domain : DomainSummary or None
@@ -161,6 +165,8 @@ class Findings:
     notes: tuple[str, ...]
     advice: tuple[Remedy, ...]
     version: str
+    requests: tuple[str, ...] = ()
+    policy_source: str = ""
     domain: DomainSummary | None = None
     guarantee: GuaranteeFinding | None = None
     sensitive: str | None = None

@@ -75,6 +75,12 @@ class ModelClass(ABC, Generic[M]):
     def log_range(self, part_weight: float) -> float:
         """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
 
+    def log_weight(self, part_weight: float) -> float:
+        """Return the logarithm of the prior weight of the class over that of any member, or a bound above it."""
+        if part_weight == 1 and self.log_range(1.0) <= LOG_RANGE:
+            return self.log_count()
+        return self.log_range(part_weight)
+
     @abstractmethod
     def rounding(self) -> float:
         """Return a bound on the log-ratio that rounding adds to a draw, for two data sets; see ``gibbs.md``."""

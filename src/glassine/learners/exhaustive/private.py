@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
@@ -120,7 +121,11 @@ class _Exponential(PrivateLearner, ClassLearner):
             guarantee=claim(budget, paid.caveats),
         )
         public = self._public(intake, conditions, len(members.antecedents))
-        return fitted(intake, model, certify(budget, events, model, paid=paid, public=public))
+        # A model with t errors more than the best is drawn with a probability below W exp(-epsilon t), where W is the
+        # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
+        errors = (members.log_weight(prior) + math.log(20) + slack) / float(weighting.exact_epsilon)
+        certificate = certify(budget, events, model, paid=paid, public=public, error_bound=math.floor(errors))
+        return fitted(intake, model, certificate)
 
 
 class PrivateRuleListClassifier(Lists, _Exponential):

@@ -180,7 +180,8 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
-            policy_section(checks, policy, kind, claim=claim),
+            policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
+            *([requests_section(findings.requests)] if findings.requests else []),
             measured_section(measures),
         ),
         terms=(),
@@ -191,8 +192,9 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     )
 
 
-def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "") -> Section:
+def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "", source: str = "") -> Section:
     """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
+    before = tuple(text for text in (f"Policy {source}" if source else "", claim) if text)
     rows = [worded(check, policy, kind) for check in checks]
     table = Table(
         caption="Each check, its limit, what was measured, and its status",
@@ -210,8 +212,8 @@ def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim:
         id="policy",
         title="The policy, check by check",
         link="Policy",
-        blocks=(*((Paragraph(text=claim),) if claim else ()), table if rows else Paragraph(text=nothing)),
-        text=(*((claim,) if claim else ()), *(text or (() if rows else (nothing,)))),
+        blocks=(*(Paragraph(text=line) for line in before), table if rows else Paragraph(text=nothing)),
+        text=(*before, *(text or (() if rows else (nothing,)))),
         text_title="Policy" if len(others) == len(rows) else "The other checks",
     )
 
@@ -234,6 +236,18 @@ def released(findings: Findings) -> tuple[Released, ...]:
         Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=holds)
         for file in findings.inputs
         if file.role in PUBLISHED and file.sha256 is not None
+    )
+
+
+def requests_section(requests: Sequence[str]) -> Section:
+    """Return what to ask the publisher for, as sentences to paste into a message."""
+    opening = "To decide on the release of this model, please state of its training data:"
+    return Section(
+        id="requests",
+        title="What to ask the publisher for",
+        link="Requests",
+        blocks=(Paragraph(text=opening), Points(items=tuple(map(wording.clean, requests)), style="advice")),
+        text=(opening, *(f"{number}. {wording.clean(text)}" for number, text in enumerate(requests, start=1))),
     )
 
 
