@@ -22,8 +22,10 @@ from glassine.cli.options import (
     ModelArgument,
     ModelFileOptions,
     NoiseOption,
+    OverwriteOption,
     PersonColumnOption,
     PolicyOption,
+    RecordsFileOptions,
     ReportOption,
     RequiredDomainOption,
     SeedOption,
@@ -44,6 +46,7 @@ from glassine.cli.reading import (
     opened,
     read_domain,
     read_policy,
+    read_records,
     stored_estimator,
     with_inputs,
     written_values,
@@ -224,6 +227,7 @@ class ReportOptions(Group):
 
     output: ReportOption = None
     audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
     show_small_counts: SmallOption = False
 
@@ -253,6 +257,7 @@ class AuditOptions(Group):
     disclosure: DisclosureOptions
     report: ReportOptions
     reading: ModelFileOptions
+    written: RecordsFileOptions
 
     @property
     def alone(self) -> str:
@@ -273,7 +278,7 @@ def audit_command(options: AuditOptions) -> None:
 
     records, report = options.records, options.report
     read = [options.model, options.domain, records.data, records.holdout, options.policy]
-    check_outputs([report.output], read)
+    check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
     _check_holdout(options)
     file, domain_file = read_once(options.model), opened(options.domain)
@@ -318,7 +323,6 @@ def _check_holdout(options: AuditOptions) -> None:
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
     from glassine.auditing.inputs import AuditSettings, MembershipSettings
-    from glassine.data.sources import read_table
     from glassine.models import AdditiveModel
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
@@ -330,7 +334,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
         table, others = (
-            None if path is None else read_table(path, known, attributes=texts)
+            None if path is None else read_records(path, options.written, known, attributes=texts)
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
@@ -380,8 +384,8 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
-        people = _sample(release, records.data, records.target, records.person)
-        others = _sample(release, records.holdout, records.target, records.person)
+        people = _sample(release, records.data, options)
+        others = _sample(release, records.holdout, options)
         progress("auditing the release")
         return audit(
             release,
@@ -399,20 +403,22 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sample(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> Sample:
+def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> Sample:
     """Return records as the release names them, and their true labels."""
     from glassine.data.sample import Sample
-    from glassine.data.sources import read_frame
 
+    target, person = options.records.target, options.records.person
+    # An explainer that was given an array numbers the columns.
+    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
+    known = None if numbered else release.domain
     if path is None:
         return Sample()
-    frame, labels = read_frame(path, release.domain, attributes=identifiers(person)), None
+    frame: Any = read_records(path, options.written, known, attributes=identifiers(person)).frame.to_native()
+    labels = None
     check_person(person, {path: frame})
     if target is not None:
         _check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)
-    # An explainer that was given an array numbers the columns.
-    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     absent = any(name not in frame.columns for name in release.domain)
     if numbered and absent and len(frame.columns) == len(release.domain):
         return Sample(frame.to_numpy(), labels)
@@ -447,6 +453,7 @@ class CopyReportOptions(Group):
     policy: PolicyOption = None
     report: AuditOption = None
     audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
 
@@ -456,6 +463,7 @@ def scrub_command(
     copy: CopyOptions,
     audited: CopyReportOptions,
     reading: ModelFileOptions,
+    written: RecordsFileOptions,
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
@@ -469,7 +477,6 @@ def scrub_command(
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
-    from glassine.data.sources import read_table
     from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
@@ -477,7 +484,8 @@ def scrub_command(
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
     report = audited.report
-    check_outputs([output, report], [model, domain, data, audited.policy])
+    read = [model, domain, data, audited.policy]
+    check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
     known = Domain.from_json(domain_file)
@@ -499,7 +507,7 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         person = audited.person
-        table = None if data is None else read_table(data, known, attributes=identifiers(person))
+        table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
         check_person(person, {data: table})
         _check_target(target, data, None if table is None else table.names)
         progress("scrubbing")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from glassine.cli.interrupts import uninterrupted
 from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.naming import in_commands
 from glassine.cli.options import (
@@ -28,13 +29,14 @@ from glassine.cli.options import (
     PolicyOption,
     PublicOptions,
     RecordsArgument,
+    RecordsFileOptions,
     RecordsPerPersonOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, read_domain, read_policy
-from glassine.cli.training import check_public, predicts_number, read_training
+from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
 from glassine.files import FileContent, read_once, write_text
@@ -107,15 +109,8 @@ class FileOptions(Group):
     def check(self, inputs: list[Path | None]) -> None:
         """Raise if one of them cannot be written, or exists and must not be replaced."""
         outputs = [path for path in (self.output, self.certified, self.report) if path is not None]
-        check_outputs(outputs, inputs)
+        check_outputs(outputs, inputs, overwrite=self.overwrite)
         check_report(self.report)
-        for path in outputs:
-            if os.path.lexists(path) and not self.overwrite:
-                raise UnreadableFileError(
-                    f"cannot write {path}: it exists, and a private model cannot be had again for nothing.",
-                    remedy="Name another file, or give --overwrite.",
-                    path=path,
-                )
         for path in outputs:
             check_room(path)
 
@@ -129,6 +124,7 @@ class FitOptions(Group):
     public: PublicOptions
     budget: BudgetOptions
     files: FileOptions
+    written: RecordsFileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,13 +200,22 @@ class Outcome:
 
 
 class Charge:
-    """The charge of a fit, known as soon as the ledger holds it."""
+    """The charge of a fit, known as soon as the ledger holds it.
+
+    Attributes
+    ----------
+    entry : Entry or None
+        The charge.
+    settled : bool
+        Whether what was paid for was released: written, or printed where it could not be written.
+    """
 
     def __init__(self, path: Path | None, dataset: str | None) -> None:
         if (path is None) != (dataset is None):
             raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
         self.path, self.dataset = path, dataset
         self.entry: Entry | None = None
+        self.settled = False
         self.book = None if path is None else self._open(path)
         if self.book is not None and dataset is not None:
             with suggesting(self.book, dataset):
@@ -223,7 +228,9 @@ class Charge:
 
         class Remembering(Ledger):
             def charge(self, *args: Any, **kwargs: Any) -> Entry:
-                known.entry = super().charge(*args, **kwargs)
+                # A signal between the two would leave a charge that nobody knows of.
+                with uninterrupted():
+                    known.entry = super().charge(*args, **kwargs)
                 return known.entry
 
         return Remembering(path)
@@ -238,8 +245,14 @@ class Charge:
         return {**charged, "dataset": self.entry.dataset}
 
     @contextlib.contextmanager
-    def admitted(self) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small."""
+    def admitted(self, certificate: Path) -> Iterator[None]:
+        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small.
+
+        Parameters
+        ----------
+        certificate : Path
+            Where to certify what was spent for nothing.
+        """
         fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
         try:
             with fits:
@@ -250,7 +263,35 @@ class Charge:
                     f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
                     f"{float(self.entry.epsilon):g} is spent."
                 )
+                if not self.settled:
+                    self._certify(self.entry, certificate)
             raise
+
+    @staticmethod
+    def _certify(entry: Entry, path: Path) -> None:
+        """Write the certificate of a charge for which nothing was released."""
+        from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
+        from glassine.privacy.exact import decimal_above
+
+        certificate = Certificate(
+            epsilon=decimal_above(entry.epsilon),
+            delta=decimal_above(entry.delta),
+            events=(),
+            unit=entry.unit,
+            neighboring=ONE_PERSON if entry.unit.is_person else ONE_RECORD,
+            public={"released": "nothing: the run ended between the charge and its output"},
+            receipt=entry.receipt,
+        )
+        if os.path.lexists(path):
+            # With --overwrite, an older model's: that model still stands.
+            path = path.with_name(f"{path.stem}.entry-{entry.number}.json")
+        with uninterrupted():
+            try:
+                write_text(certificate.to_json() + "\n", path)
+            except GlassineError as error:
+                tell(f"glassine: {error}")
+            else:
+                tell(f"glassine: {path} certifies what is spent. Nothing was released.")
 
 
 def run(order: Order, display: Display) -> Outcome:
@@ -283,18 +324,17 @@ def run(order: Order, display: Display) -> Outcome:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        shared.data,
+        TrainingFile(path=shared.data, written=shared.written, person=budget.person),
         shared.target,
         domain,
         public.classes,
         number=number,
         ranged=ranged,
         lenient=order.private,
-        person=budget.person,
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
-    with charge.admitted():
+    with charge.admitted(shared.files.certified):
         display.stage(
             "preparing (the first fit compiles, once)",
             *_stages(order, learner, _attributes(order, domain), training.classes, options),
@@ -304,7 +344,9 @@ def run(order: Order, display: Display) -> Outcome:
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             estimator.fit(training.frame, shared.target, **whose)
-        _write(estimator, shared.files)
+        with uninterrupted():
+            charge.settled = True
+            _write(estimator, shared.files)
         verdict = None
         if shared.files.report is not None:
             display.stage("auditing the model")
