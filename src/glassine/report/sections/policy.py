@@ -166,14 +166,12 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
     against = tuple(_failure(worded(c, policy, kind)) for s in ("fail", "unknown") for c in checks if c.status == s)
     steps = steps_of(findings)
-    answer: tuple[Block, ...] = (
-        *((Failures(against),) if against else ()),
-        *((Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),) if steps else ()),
+    more = Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1)
+    todo: tuple[Block, ...] = (
+        Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),
+        *((Fold(wording.plural(len(more.items), "more step"), (more,)),) if more.items else ()),
     )
-    more = Fold(
-        wording.plural(len(steps) - FIRST_STEPS, "more step"),
-        (Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1),),
-    )
+    columns = (*(((Failures(against),),) if against else ()), *((todo,) if steps else ()))
     return Page(
         kind="privacy audit",
         title=wording.clean(title),
@@ -181,11 +179,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         tone=verdict,
         headline=verdict.capitalize(),
         sentence=f"{findings.decision} {unmeasured}".rstrip(),
-        details=(
-            *((Columns(answer),) if answer else ()),
-            *((more,) if len(steps) > FIRST_STEPS else ()),
-            *released(findings),
-        ),
+        details=(*((Columns(columns),) if columns else ()), *released(findings)),
         caveat=CAVEAT,
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
