@@ -147,7 +147,9 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
 
     def audited() -> str:
         small = PrivateTreeClassifier(3, domain=public, **private).fit(frame, "high")
-        return audit(small.model_, public.restrict([name for name in public if name != "high"]), data=frame).verdict
+        return audit(
+            small.model_, domain=public.restrict([name for name in public if name != "high"]), data=frame
+        ).verdict
 
     return {
         "totals": lambda: str(

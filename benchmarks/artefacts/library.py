@@ -43,7 +43,7 @@ def as_json(**values: Any) -> dict[str, str]:
 
 def findings(folder: Path, model: str, **options: Any) -> dict[str, str]:
     """Audit a model from Python, with data frames, and write it in every form."""
-    result = g.audit(g.load_model(folder / model), domain(), **options)
+    result = g.audit(g.load_model(folder / model), domain=domain(), **options)
     return {
         "findings.json": json.dumps(result.to_dict()),
         "findings.txt": g.render_text(result),
@@ -56,16 +56,30 @@ def audited(folder: Path) -> dict[str, str]:
     frame, others = people().drop("cost"), people(200, seed=1).drop("cost")
     policy = g.Policy(smallest_leaf=40, largest_advantage=0.05, most_certain=0)
     return findings(
-        folder, "multiway.json", data=frame, target="ill", holdout=others, sensitive="ill", quasi=NAMES, policy=policy
+        folder,
+        "multiway.json",
+        data=frame,
+        target="ill",
+        holdout=others,
+        policy=policy,
+        settings=g.AuditSettings(sensitive="ill", quasi=NAMES),
     )
 
 
 def audited_arrays(folder: Path) -> dict[str, str]:
-    return findings(folder, "cart.json", data=people().drop("cost").to_pandas(), target="ill", show_small_counts=True)
+    return findings(
+        folder,
+        "cart.json",
+        data=people().drop("cost").to_pandas(),
+        target="ill",
+        settings=g.AuditSettings(show_small_counts=True),
+    )
 
 
 def audited_additive(folder: Path) -> dict[str, str]:
-    result = g.audit(g.load_model(folder / "private_additive.json"), domain(), policy=g.Policy(accept_guarantee=True))
+    result = g.audit(
+        g.load_model(folder / "private_additive.json"), domain=domain(), policy=g.Policy(accept_guarantee=True)
+    )
     return {
         "findings.json": json.dumps(result.to_dict()),
         "findings.txt": g.render_text(result),

@@ -110,10 +110,15 @@ def structural(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
         with stopwatch() as seconds:
             if settings["records"]:
                 findings = glassine.audit(
-                    tree, domain, data=data, target="target", holdout=holdout, show_small_counts=True
+                    tree,
+                    domain=domain,
+                    data=data,
+                    target="target",
+                    holdout=holdout,
+                    settings=glassine.AuditSettings(show_small_counts=True),
                 )
             else:
-                findings = glassine.audit(tree, domain, show_small_counts=True)
+                findings = glassine.audit(tree, domain=domain, settings=glassine.AuditSettings(show_small_counts=True))
         sizes = [part.size for part in findings.value("parts").parts if part.size]
         return seconds, {
             "leaves": findings.model.n_parts,

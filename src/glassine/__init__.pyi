@@ -19,6 +19,7 @@ from glassine.attacks import attack_membership as attack_membership
 from glassine.attacks import infer_sensitive as infer_sensitive
 from glassine.attacks import reconstruct as reconstruct
 from glassine.attacks import reconstruct_records as reconstruct_records
+from glassine.auditing import AuditSettings as AuditSettings
 from glassine.auditing import Findings as Findings
 from glassine.auditing import Policy as Policy
 from glassine.auditing import audit as audit

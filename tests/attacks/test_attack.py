@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from glassine import Domain, audit, parse_rules
+from glassine import AuditSettings, Domain, audit, parse_rules
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
+from glassine.report.blocks import Table
 from glassine.report.measured import measured_sections
-from glassine.report.section import Table
 from tests.repo.code_blocks import ROOT, read_blocks
 
 RULES = """if [a] then [true] ([1 ; 0] examples)
@@ -26,14 +26,15 @@ AUDIT = """
 import json
 import jsonschema
 import numpy as np
-from glassine import Domain, audit, parse_rules
+from glassine import AuditSettings, Domain, audit, parse_rules
 from glassine.auditing.schema import schema
 from glassine.models import AdditiveModel, NumericBins, Term
 from glassine.report import render_html, render_text
 
 domain = Domain.binary(["a", "b"])
 rules = parse_rules(RULES)
-hidden, shown = audit(rules, domain), audit(rules, domain, only={"singling_out"}, show_small_counts=True)
+asked = AuditSettings(only={"singling_out"}, show_small_counts=True)
+hidden, shown = audit(rules, domain=domain), audit(rules, domain=domain, settings=asked)
 jsonschema.validate(hidden.to_dict(), schema())
 term = Term(bins=(NumericBins("age", (30.5,)),), scores=np.array([0.1, 0.2, 0]), weights=np.array([20.0, 20, 0]))
 additive = audit(AdditiveModel(attributes=("age",), terms=(term,), intercept=(0,), link="identity"))
@@ -90,7 +91,7 @@ def test_an_attack_is_added_in_three_files_and_is_in_findings_schema_text_and_pa
 
 
 def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_not() -> None:
-    findings = audit(parse_rules(RULES), Domain.binary(["a", "b"]), only={"labels"})
+    findings = audit(parse_rules(RULES), domain=Domain.binary(["a", "b"]), settings=AuditSettings(only={"labels"}))
     listed = [measurement for measurement in TREE_MEASUREMENTS if measurement.listed]
     assert [asked.title for asked in findings.measured.questions] == [measurement.title for measurement in listed]
     page = audit_page(findings)

@@ -247,13 +247,13 @@ def test_an_audit_of_rounded_counts_measures_by_the_data_or_not_at_all() -> None
     exact = tree((1, 1), (1, 1), (1, 1))
     sizes = np.bincount(exact.apply(columns(data)), minlength=3).tolist()
     rounded = tree((20, 0), (300, 0), (0, 0), approximate=True)
-    alone = audit(rounded, DOMAIN).measured["reconstruction"]
+    alone = audit(rounded, domain=DOMAIN).measured["reconstruction"]
     assert isinstance(alone, Measured)
     assert alone.value.dist_g is None
     assert alone.value.bits_mean is None
     assert not alone.value.exposure_curve
     assert alone.value.undefined == ROUNDED
-    counted = audit(rounded, DOMAIN, data=data).measured["reconstruction"]
+    counted = audit(rounded, domain=DOMAIN, data=data).measured["reconstruction"]
     true = reconstruct(with_sizes(exact, sizes), DOMAIN)
     assert isinstance(counted, Measured)
     assert counted.value.dist_g == pytest.approx(true.dist_g())
@@ -270,7 +270,7 @@ def test_merging_leaves_with_noisy_counts_leaves_no_stated_noise() -> None:
 
 
 def test_a_report_says_where_figures_follow_from_rounded_counts() -> None:
-    findings = audit(tree((20, 0), (300, 10), (10, 50), approximate=True), DOMAIN)
+    findings = audit(tree((20, 0), (300, 10), (10, 50), approximate=True), domain=DOMAIN)
     (purest,) = (check for check in findings.checks if check.rule == "purest_leaf")
     assert purest.meaning.endswith("The published counts are rounded, so these shares are not exact.")
     text = render_text(findings)

@@ -16,18 +16,18 @@ import pytest
 
 from glassine import infer_domain, parse_rules
 from glassine.attacks.outcome import Below
-from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
-from glassine.auditing.policy import Policy
 from glassine.auditing.schema import schema
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
 from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.scrubbing.scrub import scrub
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 DOMAIN = Domain({"age": Integer(0, 100, thresholds=(29.5, 49.5)), "job": Category(("clerk", "baker", "cook"))})
-NO_BITS = Policy(largest_bits_per_record=None)
+NO_BITS = bits_policy(largest_bits_per_record=None)
 
 
 def term_of(**parts: Any) -> Term:
@@ -85,7 +85,7 @@ def test_large_public_bins_are_within_the_default_policy() -> None:
 
 
 def test_bits_are_judged_like_those_of_other_models() -> None:
-    tight = Policy(largest_bits_per_record=2)
+    tight = bits_policy(largest_bits_per_record=2)
     assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "fail"
     unsized = model_of(sizes=None, jobs=None)
     assert bits_check(audit(unsized, DOMAIN, policy=tight)).status == "unknown", "nobody need be in a bin"
@@ -210,7 +210,7 @@ def test_a_guarantee_answers_if_the_policy_accepts_it(
 ) -> None:
     claim = Guarantee(epsilon=epsilon, count_scale=3.0, caveats=caveats)
     model = model_of(cuts=(28.0, 47.0), sizes=(1, 2, 57, 0), guarantee=claim)
-    findings = audit(model, DOMAIN, policy=Policy(accept_guarantee=accept))
+    findings = audit(model, DOMAIN, policy=bits_policy(accept_guarantee=accept))
     assert findings.verdict == verdict
     if verdict == "inconclusive":
         assert status(findings)["thresholds_off_grid"] == "unknown"
@@ -221,22 +221,22 @@ def test_a_guarantee_answers_if_the_policy_accepts_it(
 def test_an_accepted_guarantee_keeps_true_sizes_out_of_the_findings() -> None:
     model = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     frame = pl.DataFrame({"age": [20] * 59 + [60], "job": ["clerk"] * 60})
-    findings = audit(model, DOMAIN, data=frame, policy=Policy(accept_guarantee=True), show_small_counts=True)
+    findings = audit(model, DOMAIN, data=frame, policy=bits_policy(accept_guarantee=True), show_small_counts=True)
     assert findings.value("terms") is not None
     assert all(term.smallest is None and term.origin is None for term in findings.value("terms").terms)
 
 
 def test_sizes_without_noise_contradict_a_guarantee() -> None:
-    findings = audit(model_of(guarantee=Guarantee(epsilon=1.0)), DOMAIN, policy=Policy(accept_guarantee=True))
+    findings = audit(model_of(guarantee=Guarantee(epsilon=1.0)), DOMAIN, policy=bits_policy(accept_guarantee=True))
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "does not hold"
 
 
 def test_membership_is_not_attacked_and_says_so() -> None:
     frame = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20, "t": [0, 1] * 30})
-    policy = Policy(largest_advantage=0.1)
+    policy = bits_policy(largest_attack_advantage=0.1)
     findings = audit(model_of(), DOMAIN, data=frame, holdout=frame, target="t", policy=policy)
-    assert status(findings)["largest_advantage"] == "unknown"
+    assert status(findings)["largest_attack_advantage"] == "unknown"
     assert "none is made" in getattr(findings.measured["membership"], "reason", "")
 
 
@@ -330,7 +330,7 @@ def test_a_private_learner_is_judged_by_its_guarantee() -> None:
     X = pl.DataFrame({"age": rng.integers(0, 101, 600), "job": rng.choice(["clerk", "baker", "cook"], 600)})
     y = (X["age"].to_numpy() > 50).astype(int)
     learner = PrivateEBMClassifier(epsilon=1.0, delta=1e-6, domain=DOMAIN, classes=(0, 1), random_state=0).fit(X, y)
-    policy = Policy(accept_guarantee=True)
+    policy = bits_policy(accept_guarantee=True)
     seeded = audit(learner, DOMAIN, policy=policy)
     assert seeded.guarantee is not None
     assert seeded.guarantee.standing == "does not hold"
@@ -350,7 +350,7 @@ def test_bins_count_people_where_persons_are_stated() -> None:
     """Twenty records of four people fill the first bin."""
     ages = [20] * 20 + [40] * 20 + [60] * 20
     frame = pl.DataFrame({"age": ages, "job": (["clerk"] * 30 + ["baker"] * 30), "who": [*range(4)] * 5 + [*range(40)]})
-    policy = Policy(largest_bits_per_record=None)
+    policy = bits_policy(largest_bits_per_record=None)
     by_record = audit(model_of(), DOMAIN, data=frame, policy=policy)
     by_person = audit(model_of(), DOMAIN, data=frame, policy=policy, persons="who", show_small_counts=True)
     sizes = [next(c for c in found.checks if c.rule == "smallest_leaf") for found in (by_record, by_person)]

@@ -174,8 +174,8 @@ def test_scrub_reaches_additive_models_and_measures_the_cost() -> None:
     assert accuracy(model, frame, "y") == 1
     assert 0.95 < accuracy(result.model, frame, "y") <= 1
     policy = Policy(largest_bits_per_record=None)
-    assert audit(model, DOMAIN, data=frame, policy=policy).exit_status == 1
-    assert audit(result.model, DOMAIN, data=frame, policy=policy).exit_status == 0
+    assert audit(model, domain=DOMAIN, data=frame, policy=policy).exit_status == 1
+    assert audit(result.model, domain=DOMAIN, data=frame, policy=policy).exit_status == 0
 
 
 def test_wrong_options_are_refused() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Adversary, MultiwayTreeClassifier, Policy, audit, infer_sensitive
+from glassine import Adversary, AuditSettings, MultiwayTreeClassifier, Policy, audit, infer_sensitive
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.inputs import DisclosureSettings
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -28,8 +28,10 @@ TREE = MultiwayTreeClassifier(min_samples_split=80).fit(FRAME.drop("level"), FRA
 
 def disclosed(settings: DisclosureSettings | None, data: pl.DataFrame = FRAME, **more: Any) -> DisclosureFinding:
     """Return what an audit finds of the level alone."""
-    given = {"criterion": "gini", "show_small_counts": True, **more}
-    findings = audit(TREE, data=data, sensitive="level", only={"disclosure"}, disclosure=settings, **given)
+    asked = AuditSettings(
+        sensitive="level", only={"disclosure"}, disclosure=settings, criterion="gini", show_small_counts=True
+    )
+    findings = audit(TREE, data=data, settings=asked, **more)
     found = findings.value("disclosure")
     assert isinstance(found, DisclosureFinding), findings.measured["disclosure"]
     return found
@@ -85,7 +87,10 @@ def test_other_people_are_an_error_and_a_sample_is_not() -> None:
 def test_a_weaker_attacker_proves_nothing_about_the_tree(settings: DisclosureSettings, status: str) -> None:
     policy = Policy(most_certain=240)
     findings = audit(
-        TREE, data=FRAME, sensitive="level", criterion="gini", only={"disclosure"}, disclosure=settings, policy=policy
+        TREE,
+        data=FRAME,
+        policy=policy,
+        settings=AuditSettings(sensitive="level", criterion="gini", only={"disclosure"}, disclosure=settings),
     )
     assert [(check.rule, check.status) for check in findings.checks] == [("most_certain", status)]
-    assert findings.holder_only
+    assert findings.audience == "checker"

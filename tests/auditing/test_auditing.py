@@ -14,17 +14,16 @@ import pandas as pd
 import pytest
 
 from glassine import (
+    AuditSettings,
     Binary,
     Category,
     DecisionTree,
     Domain,
     Integer,
-    Policy,
     PrivacyLeakWarning,
     Real,
     RuleList,
     as_model,
-    audit,
     infer_domain,
     parse_rules,
     scrub,
@@ -45,6 +44,8 @@ from glassine.errors import (
 )
 from glassine.models import Branch, Evidence, Node, Rule
 from glassine.report import render_html, render_text
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Category(("f", "m"))})
 
@@ -94,16 +95,16 @@ def test_thresholds_and_bits_are_judged() -> None:
     findings = audit(tree_of((30, 20), (20, 40)), domain=domain)
     assert statuses(findings)["thresholds_off_grid"] == "fail"
     assert statuses(findings)["largest_bits_per_record"] == "fail"
-    loose = Policy(thresholds_off_grid=1, largest_bits_per_record=20.0)
+    loose = bits_policy(thresholds_off_grid=1, largest_bits_per_record=20.0)
     assert statuses(audit(tree_of((30, 20), (20, 40)), domain=domain, policy=loose))["midpoints"] == "unknown"
     looser = replace(loose, midpoints=None)
     assert audit(tree_of((30, 20), (20, 40)), domain=domain, policy=looser).verdict == "within policy"
 
 
 def test_limits_are_inclusive() -> None:
-    limits = Policy(smallest_leaf=50, purest_leaf=2 / 3, largest_bits_per_record=math.log2(200 / 82))
+    limits = bits_policy(smallest_leaf=50, purest_leaf=2 / 3, largest_bits_per_record=math.log2(200 / 82))
     assert audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=limits).verdict == "within policy"
-    tighter = Policy(smallest_leaf=51)
+    tighter = bits_policy(smallest_leaf=51)
     assert statuses(audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=tighter))["smallest_leaf"] == "fail"
 
 
@@ -121,7 +122,7 @@ def test_a_broken_rule_outweighs_an_unknown_one() -> None:
 
 
 def test_no_rule_at_all_cannot_tell() -> None:
-    nothing = Policy(
+    nothing = bits_policy(
         smallest_leaf=None, purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None
     )
     assert audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=nothing).verdict == "inconclusive"
@@ -143,7 +144,7 @@ def test_unpublished_counts_are_unknown_until_data_are_given() -> None:
 
 def test_a_contradicted_domain_is_never_safe() -> None:
     domain = Domain({"age": Integer(50, 99), "sex": Binary()})
-    findings = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=Policy(thresholds_off_grid=None))
+    findings = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=bits_policy(thresholds_off_grid=None))
     assert findings.verdict == "inconclusive"
     assert any("contradicts the model" in note for note in findings.notes)
     assert findings.to_dict()["measured"]["reconstruction"]["dist_g"] is None
@@ -156,7 +157,7 @@ def test_counting_that_is_too_hard_is_a_failure() -> None:
         "else if [b] and [c] then [true] ([10 ; 20] examples)\n"
         "else [false] ([20 ; 10] examples)"
     )
-    findings = audit(parse_rules(text, domain), domain=domain, max_steps=0)
+    findings = audit(parse_rules(text, domain), domain=domain, settings=AuditSettings(max_steps=0))
     assert isinstance(findings.measured["reconstruction"], Failed)
     assert findings.verdict == "inconclusive"
 
@@ -168,7 +169,7 @@ def test_data_sharpen_the_findings() -> None:
 
     fitted = DecisionTreeClassifier(max_depth=3, min_samples_leaf=10, random_state=0)
     fitted.fit(frame[["age"]], (frame["age"] + 30 * rng.normal(size=400) > 50))
-    findings = audit(fitted, domain=DOMAIN, data=frame, sensitive="sex")
+    findings = audit(fitted, domain=DOMAIN, data=frame, settings=AuditSettings(sensitive="sex"))
     plain = findings.to_dict()
     assert plain["measured"]["values"]["n_midpoints"] == plain["measured"]["values"]["n_thresholds"] > 0
     assert plain["measured"]["exposed_rows"]["status"] == "measured"
@@ -194,26 +195,26 @@ def test_other_data_are_noticed() -> None:
 
 def test_records_outside_the_domain_are_noticed() -> None:
     frame = pd.DataFrame({"age": [10] * 50 + [50] * 40 + [150] * 20, "sex": ["f"] * 110})
-    notes = audit(tree_of((30, 20), (20, 40)), DOMAIN, data=frame).notes
+    notes = audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, data=frame).notes
     assert "age: 20 records of the data lie outside the domain." in notes
 
 
 def test_an_inferred_domain_is_a_lower_bound() -> None:
     domain = Domain({"age": Integer(0, 99, thresholds=(40.0,), inferred=True), "sex": Binary()})
-    findings = audit(tree_of((30, 20), (20, 40)), domain)
+    findings = audit(tree_of((30, 20), (20, 40)), domain=domain)
     assert statuses(findings)["largest_bits_per_record"] == "unknown"
     assert statuses(findings)["thresholds_off_grid"] == "unknown"
     assert findings.verdict == "inconclusive"
-    strict = audit(tree_of((30, 20), (20, 40)), domain, policy=Policy(largest_bits_per_record=0.1))
+    strict = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=bits_policy(largest_bits_per_record=0.1))
     assert strict.verdict == "outside policy"
     untested = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary(inferred=True)})
-    assert audit(tree_of((30, 20), (20, 40)), untested).verdict == "within policy"
+    assert audit(tree_of((30, 20), (20, 40)), domain=untested).verdict == "within policy"
 
 
 def test_no_threshold_is_public_in_an_inferred_domain() -> None:
     domain = Domain({"age": Integer(0, 99, thresholds=(40.0,), inferred=True), "sex": Binary()})
     for data in (None, pd.DataFrame({"age": [40] * 50 + [41] * 60, "sex": [0, 1] * 55})):
-        findings = audit(tree_of((30, 20), (20, 40)), domain, data=data)
+        findings = audit(tree_of((30, 20), (20, 40)), domain=domain, data=data)
         assert isinstance(findings.measured["values"], Measured)
         assert (findings.measured["values"].value.n_off_grid, findings.measured["values"].value.n_inferred) == (1, 1)
         check = next(check for check in findings.checks if check.rule == "thresholds_off_grid")
@@ -227,7 +228,7 @@ def test_no_threshold_is_public_in_an_inferred_domain() -> None:
             assert "Anybody could name them" not in text
     # A threshold that not even the inferred domain has is not public in any domain with its bounds.
     other = Domain({"age": Integer(0, 99, thresholds=(50.0,), inferred=True), "sex": Binary()})
-    assert statuses(audit(tree_of((30, 20), (20, 40)), other))["thresholds_off_grid"] == "fail"
+    assert statuses(audit(tree_of((30, 20), (20, 40)), domain=other))["thresholds_off_grid"] == "fail"
 
 
 def test_the_only_cut_between_adjacent_whole_numbers_is_no_midpoint() -> None:
@@ -237,7 +238,7 @@ def test_the_only_cut_between_adjacent_whole_numbers_is_no_midpoint() -> None:
     frame = pd.DataFrame({"visits": [1] * 60 + [2] * 60 + [3] * 30})
     fitted = DecisionTreeClassifier(max_depth=1).fit(frame, [0] * 40 + [1] * 20 + [1] * 70 + [0] * 20)
     for domain in (infer_domain(frame), Domain({"visits": Integer(0, 200)})):
-        findings = audit(fitted, domain, data=frame)
+        findings = audit(fitted, domain=domain, data=frame)
         assert isinstance(findings.measured["values"], Measured)
         assert findings.measured["values"].value.n_midpoints == 0
         assert statuses(findings)["midpoints"] == "pass"
@@ -270,7 +271,11 @@ def test_small_counts_are_suppressed_everywhere(size: int) -> None:
     shares = [share for share, _ in findings.to_dict()["measured"]["reconstruction"]["exposure_curve"]]
     assert all(min(abs(share * (11000 + 2 * size) - k) for k in range(1, 10)) > 1e-6 for share in shares)
     assert not re.search(rf'"(size|n_certain)": {size}\b', text)
-    shown = audit(DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes")), domain=DOMAIN, show_small_counts=True)
+    shown = audit(
+        DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes")),
+        domain=DOMAIN,
+        settings=AuditSettings(show_small_counts=True),
+    )
     assert shown.value("parts").parts[0].size == size
     assert shown.value("parts").parts[0].counts == (size, 0)
 
@@ -342,7 +347,7 @@ def test_an_empty_default_and_a_shadowed_rule_are_notes() -> None:
 def test_bad_input_is_refused() -> None:
     tree = tree_of((30, 20), (20, 40))
     with pytest.raises(InvalidDataError, match="sensitive attribute 'income'"):
-        audit(tree, domain=DOMAIN, sensitive="income")
+        audit(tree, domain=DOMAIN, settings=AuditSettings(sensitive="income"))
     with pytest.raises(InvalidDataError, match="lack the column 'age'"):
         audit(tree, domain=DOMAIN, data=pd.DataFrame({"sex": ["f"]}))
     with pytest.raises(InvalidDataError, match="at least one record"):
@@ -451,7 +456,7 @@ def test_unpublished_counts_are_counted_in_the_data() -> None:
 
 def test_the_stages_are_told() -> None:
     seen: list[str] = []
-    audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, progress=seen.append)
+    audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, settings=AuditSettings(progress=seen.append))
     assert seen == [measurement.title.lower() for measurement in TREE_MEASUREMENTS if measurement.asked]
 
 
@@ -468,7 +473,7 @@ def test_a_rich_representation_escapes_names() -> None:
 
 
 def judged(text: str, domain: Domain, **options: Any) -> dict[str, str]:
-    return statuses(audit(parse_rules(text, domain), domain, **options))
+    return statuses(audit(parse_rules(text, domain), domain=domain, **options))
 
 
 def test_weights_that_make_the_minority_heavy_do_not_hide_purity() -> None:
@@ -480,7 +485,7 @@ def test_weights_that_make_the_minority_heavy_do_not_hide_purity() -> None:
     weights = np.where(y, 25, 1) * rng.uniform(0.8, 1.2, 600)
     fitted = DecisionTreeClassifier(min_samples_leaf=50, random_state=0).fit(x, y, sample_weight=weights)
     domain = Domain({"age": Integer(0, 99, thresholds=(37.5, 62.5))})
-    assert audit(fitted, domain).verdict == "inconclusive"
+    assert audit(fitted, domain=domain).verdict == "inconclusive"
 
 
 def test_an_error_rate_beyond_a_half_is_the_share_of_the_other_class() -> None:
@@ -490,15 +495,15 @@ def test_an_error_rate_beyond_a_half_is_the_share_of_the_other_class() -> None:
         Node(evidence=Evidence(total=100, label=0, error_rate=0.95)),
         Node(evidence=Evidence(total=100, label=1, error_rate=0.4)),
     )
-    assert statuses(audit(DecisionTree(nodes, ("a",), ("x", "y")), domain))["purest_leaf"] == "fail"
-    three = audit(DecisionTree(nodes, ("a",), ("x", "y", "z")), domain)
+    assert statuses(audit(DecisionTree(nodes, ("a",), ("x", "y")), domain=domain))["purest_leaf"] == "fail"
+    three = audit(DecisionTree(nodes, ("a",), ("x", "y", "z")), domain=domain)
     assert statuses(three)["purest_leaf"] == "unknown"
 
 
 def test_counts_that_are_all_zero_tell_nothing() -> None:
     text = "if [a] then [true] ([0 ; 0] examples)\nelse [false] ([0 ; 0] examples)"
     assert judged(text, Domain.binary(["a"]))["smallest_leaf"] == "unknown"
-    assert audit(parse_rules(text), Domain.binary(["a"])).verdict == "inconclusive"
+    assert audit(parse_rules(text), domain=Domain.binary(["a"])).verdict == "inconclusive"
 
 
 def test_comparing_with_one_value_of_a_number_is_two_thresholds() -> None:
@@ -506,7 +511,7 @@ def test_comparing_with_one_value_of_a_number_is_two_thresholds() -> None:
     text = "if [age = 57] then [true] ([20 ; 30] examples)\nelse [false] ([300 ; 200] examples)"
     assert judged(text, domain)["thresholds_off_grid"] == "fail"
     scrubbed = scrub(parse_rules(text, domain), domain, counts="keep").model
-    assert statuses(audit(scrubbed, domain))["thresholds_off_grid"] == "pass"
+    assert statuses(audit(scrubbed, domain=domain))["thresholds_off_grid"] == "pass"
 
 
 def test_pure_inner_nodes_are_seen_where_leaves_publish_labels_only() -> None:
@@ -518,7 +523,7 @@ def test_pure_inner_nodes_are_seen_where_leaves_publish_labels_only() -> None:
         ),
         *(Node(evidence=Evidence(label=label)) for label in (1, 0, 0)),
     )
-    assert statuses(audit(DecisionTree(nodes, ("age", "sex"), ("no", "yes")), DOMAIN))["purest_leaf"] == "fail"
+    assert statuses(audit(DecisionTree(nodes, ("age", "sex"), ("no", "yes")), domain=DOMAIN))["purest_leaf"] == "fail"
 
 
 def test_data_outside_the_domain_do_not_decide() -> None:
@@ -528,7 +533,7 @@ def test_data_outside_the_domain_do_not_decide() -> None:
         Node(evidence=Evidence(label=0)),
         Node(evidence=Evidence(label=1)),
     )
-    findings = audit(DecisionTree(nodes, ("c",), (0, 1)), domain, data=pd.DataFrame({"c": [1] * 3 + [2] * 60}))
+    findings = audit(DecisionTree(nodes, ("c",), (0, 1)), domain=domain, data=pd.DataFrame({"c": [1] * 3 + [2] * 60}))
     assert findings.verdict == "inconclusive"
     assert statuses(findings)["smallest_leaf"] == "unknown"
 
@@ -540,9 +545,9 @@ def test_a_constant_leaf_of_a_regression_is_pure() -> None:
     y = np.where(x[:, 0] == 20, 61234.0, np.linspace(1, 2, 60))
     fitted = DecisionTreeRegressor(max_depth=1).fit(x, y)
     domain = Domain({"age": Integer(0, 99, thresholds=(40.0,))})
-    assert statuses(audit(fitted, domain))["purest_leaf"] == "fail"
+    assert statuses(audit(fitted, domain=domain))["purest_leaf"] == "fail"
     noisy = DecisionTreeRegressor(max_depth=1).fit(x, np.linspace(1, 2, 60))
-    assert statuses(audit(noisy, domain))["purest_leaf"] == "not applicable"
+    assert statuses(audit(noisy, domain=domain))["purest_leaf"] == "not applicable"
 
 
 def test_without_a_domain_one_half_is_a_threshold() -> None:
@@ -551,7 +556,7 @@ def test_without_a_domain_one_half_is_a_threshold() -> None:
         Node(evidence=Evidence(counts=(30, 20))),
         Node(evidence=Evidence(counts=(20, 30))),
     )
-    policy = Policy(largest_bits_per_record=None)
+    policy = bits_policy(largest_bits_per_record=None)
     assert audit(DecisionTree(nodes, ("x",), (0, 1)), policy=policy).verdict == "inconclusive"
 
 
@@ -574,15 +579,20 @@ def test_hidden_sizes_cannot_be_had_by_subtraction(n: int) -> None:
 
 def test_the_guess_rate_is_too_coarse_to_solve_for_a_small_count() -> None:
     shown = {
-        json.dumps(audit(tree_of((30, 10), (50 - small, small)), DOMAIN).to_dict()["measured"]["labels"])
+        json.dumps(audit(tree_of((30, 10), (50 - small, small)), domain=DOMAIN).to_dict()["measured"]["labels"])
         for small in range(1, 6)
     }
     assert len(shown) < 5
 
 
 def test_the_policy_shown_says_what_is_suppressed() -> None:
-    assert audit(tree_of((30, 10), (47, 3)), DOMAIN).policy.suppress_below == 10
-    assert audit(tree_of((30, 10), (47, 3)), DOMAIN, show_small_counts=True).policy.suppress_below == 0
+    assert audit(tree_of((30, 10), (47, 3)), domain=DOMAIN).policy.suppress_below == 10
+    assert (
+        audit(
+            tree_of((30, 10), (47, 3)), domain=DOMAIN, settings=AuditSettings(show_small_counts=True)
+        ).policy.suppress_below
+        == 0
+    )
 
 
 def test_many_notes_are_cut() -> None:
@@ -594,16 +604,16 @@ def test_many_notes_are_cut() -> None:
         flat.append(Node(branches=(Branch(Between("age", hi=cut), left), Branch(Between("age", lo=cut), 2 * i + 1))))
         flat.append(Node(evidence=Evidence(counts=(10, 10))))
     flat.append(Node(evidence=Evidence(counts=(10, 10))))
-    findings = audit(DecisionTree(tuple(flat), ("age",), (0, 1)), domain)
+    findings = audit(DecisionTree(tuple(flat), ("age",), (0, 1)), domain=domain)
     assert len(findings.notes) == 21
 
 
 def test_an_inferred_grid_does_not_decide_about_midpoints() -> None:
     domain = Domain({"age": Integer(0, 99, thresholds=(40.0,), inferred=True), "sex": Binary()})
-    policy = Policy(thresholds_off_grid=None, largest_bits_per_record=None)
-    assert statuses(audit(tree_of((30, 20), (20, 40)), domain, policy=policy))["midpoints"] == "unknown"
+    policy = bits_policy(thresholds_off_grid=None, largest_bits_per_record=None)
+    assert statuses(audit(tree_of((30, 20), (20, 40)), domain=domain, policy=policy))["midpoints"] == "unknown"
     frame = pd.DataFrame({"age": [39] * 50 + [41] * 60, "sex": [0, 1] * 55})
-    found = audit(tree_of((30, 20), (20, 40)), domain, data=frame, policy=policy)
+    found = audit(tree_of((30, 20), (20, 40)), domain=domain, data=frame, policy=policy)
     assert statuses(found)["midpoints"] == "fail"
 
 

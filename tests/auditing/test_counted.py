@@ -24,7 +24,7 @@ def model_of(name: str) -> Any:
 @pytest.mark.parametrize("name", ["optimal tree", "private tree", "optimal rule list"])
 def test_counted_data_are_judged_like_data_in_memory(place: str, name: str) -> None:
     model = model_of(name)
-    read, counted = audit(model, REST, data=sample()), audit(model, REST, data=HERE[place](sample()))
+    read, counted = audit(model, domain=REST, data=sample()), audit(model, domain=REST, data=HERE[place](sample()))
     assert counted.measured["reconstruction"] == read.measured["reconstruction"]
     assert counted.value("parts").parts == read.value("parts").parts
     statuses = {check.rule: check.status for check in read.checks}
@@ -50,12 +50,14 @@ def test_parts_hold_the_records_that_the_model_puts_there() -> None:
 def test_other_data_are_told_from_the_training_records() -> None:
     model = model_of("optimal tree")
     small = Domain({name: REST[name] for name in REST})
-    counted = audit(model, small, data=sample(900).lazy())
+    counted = audit(model, domain=small, data=sample(900).lazy())
     assert any("not the training records" in note for note in counted.notes)
-    assert not any("not the training records" in note for note in audit(model, small, data=sample().lazy()).notes)
+    assert not any(
+        "not the training records" in note for note in audit(model, domain=small, data=sample().lazy()).notes
+    )
 
 
 def test_a_holdout_is_not_matched_with_counted_data() -> None:
-    found = audit(model_of("optimal tree"), REST, data=sample().lazy(), target="sick", holdout=sample(100))
+    found = audit(model_of("optimal tree"), domain=REST, data=sample().lazy(), target="sick", holdout=sample(100))
     assert isinstance(found.measured["membership"], NotApplicable)
     assert "not read record by record" in found.measured["membership"].reason

@@ -23,6 +23,7 @@ from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import About, Failed, NotApplicable
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, DisclosureFinding, Findings
+from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.schema import schema
 from glassine.domain import Category, Domain, Integer, OneOf
@@ -83,7 +84,12 @@ def judged(findings: Findings) -> Check:
 
 
 def test_example_1_stands_in_the_findings() -> None:
-    findings = audit(example(), DOMAIN, data=FRAME, sensitive="salary", criterion="gini", show_small_counts=True)
+    findings = audit(
+        example(),
+        domain=DOMAIN,
+        data=FRAME,
+        settings=AuditSettings(sensitive="salary", criterion="gini", show_small_counts=True),
+    )
     found = found_in(findings)
     assert found.quasi_identifiers == ("education", "age")
     assert (found.number, found.n_quasi_identifiers, found.n_classes) == (6, 4, 2)
@@ -96,7 +102,12 @@ def test_example_1_stands_in_the_findings() -> None:
 
 def test_the_figures_are_those_of_the_attack() -> None:
     frame, tree = crowd()
-    findings = audit(tree, domain_of(frame), data=frame, sensitive="disease", criterion="gini", show_small_counts=True)
+    findings = audit(
+        tree,
+        domain=domain_of(frame),
+        data=frame,
+        settings=AuditSettings(sensitive="disease", criterion="gini", show_small_counts=True),
+    )
     found = found_in(findings)
     reference = infer_sensitive(tree, frame.drop("disease"), adversary=Adversary())
     assert found.n_internal > 0
@@ -107,7 +118,9 @@ def test_the_figures_are_those_of_the_attack() -> None:
 
 def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     frame, tree = crowd(classes=("healthy", "ill"))
-    findings = audit(tree, domain_of(frame), data=frame, sensitive="disease", criterion="gini")
+    findings = audit(
+        tree, domain=domain_of(frame), data=frame, settings=AuditSettings(sensitive="disease", criterion="gini")
+    )
     found = found_in(findings)
     assert found.readers[-1].certain == About(70)
     assert found.readers[-1].d_overall == round(found.readers[-1].d_overall or 0.0, 2)
@@ -124,7 +137,13 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
 def test_findings_fit_their_schema() -> None:
     frame, tree = crowd()
     for sensitive in (None, "disease"):
-        findings = audit(tree, domain_of(frame), data=frame, sensitive=sensitive, policy=Policy(most_certain=0))
+        findings = audit(
+            tree,
+            domain=domain_of(frame),
+            data=frame,
+            policy=Policy(most_certain=0),
+            settings=AuditSettings(sensitive=sensitive),
+        )
         plain = json.loads(json.dumps(findings.to_dict(), allow_nan=False))
         jsonschema.validate(plain, schema())
         assert plain["measured"]["disclosure"]["status"] == ("not applicable" if sensitive is None else "measured")
@@ -135,36 +154,49 @@ RULES = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ;
 
 def test_what_cannot_be_measured_says_why() -> None:
     tree = example()
-    full: dict[str, Any] = {"data": FRAME, "sensitive": "salary"}
-    assert "no sensitive attribute was named" in reason_of(audit(tree, DOMAIN, data=FRAME))
-    assert "the tree tests age" in reason_of(audit(tree, DOMAIN, data=FRAME, sensitive="age"))
+    assert "no sensitive attribute was named" in reason_of(audit(tree, domain=DOMAIN, data=FRAME))
+    assert "the tree tests age" in reason_of(
+        audit(tree, domain=DOMAIN, data=FRAME, settings=AuditSettings(sensitive="age"))
+    )
     known = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "salary": Category(("<=50K", ">50K"))})
-    assert "give the training records" in reason_of(audit(tree, known, sensitive="salary"))
+    assert "give the training records" in reason_of(
+        audit(tree, domain=known, settings=AuditSettings(sensitive="salary"))
+    )
     other = FRAME.with_columns(pl.lit("x").alias("other"))
-    assert "no class of it" in reason_of(audit(tree, DOMAIN, data=other, sensitive="other"))
+    assert "no class of it" in reason_of(
+        audit(tree, domain=DOMAIN, data=other, settings=AuditSettings(sensitive="other"))
+    )
     assert "predicts salary, not other" in reason_of(
-        audit(tree, DOMAIN, data=other, sensitive="other", target="salary")
+        audit(tree, domain=DOMAIN, data=other, target="salary", settings=AuditSettings(sensitive="other"))
     )
     gap = FRAME.with_columns(pl.Series("salary", [None, *SALARY[1:]]))
-    assert "no class of it" in reason_of(audit(tree, DOMAIN, data=gap, sensitive="salary"))
-    assert "tests age, which the reader does not know" in reason_of(audit(tree, DOMAIN, **full, quasi=["education"]))
+    assert "no class of it" in reason_of(
+        audit(tree, domain=DOMAIN, data=gap, settings=AuditSettings(sensitive="salary"))
+    )
+    assert "tests age, which the reader does not know" in reason_of(
+        audit(tree, domain=DOMAIN, data=FRAME, settings=AuditSettings(sensitive="salary", quasi=["education"]))
+    )
     binary = Domain.binary(["a", "b"])
-    assert "a rule list" in reason_of(audit(RULES, binary, sensitive="b"))
+    assert "a rule list" in reason_of(audit(RULES, domain=binary, settings=AuditSettings(sensitive="b")))
     numbers = DecisionTreeRegressor(max_depth=1).fit(np.arange(20).reshape(-1, 1), np.arange(20) * 1.5)
     frame = pl.DataFrame({"x0": np.arange(20), "y": np.arange(20) * 1.5})
     line = Domain({"x0": Integer(0, 19)})
-    assert "predicts a number" in reason_of(audit(numbers, line, data=frame, sensitive="y"))
+    assert "predicts a number" in reason_of(
+        audit(numbers, domain=line, data=frame, settings=AuditSettings(sensitive="y"))
+    )
     rounded = replace(tree, approximate=True)
-    assert "rounded" in reason_of(audit(rounded, DOMAIN, **full))
+    assert "rounded" in reason_of(audit(rounded, domain=DOMAIN, data=FRAME, settings=AuditSettings(sensitive="salary")))
 
 
 def test_records_of_other_people_are_refused_without_telling_counts() -> None:
     for data in (FRAME[:5], FRAME.with_columns(pl.Series("age", ["young", *PEOPLE["age"][:5]]))):
-        reason = reason_of(audit(example(), DOMAIN, data=data, sensitive="salary"))
+        reason = reason_of(audit(example(), domain=DOMAIN, data=data, settings=AuditSettings(sensitive="salary")))
         assert "does not match the model" in reason
         assert not any(letter.isdigit() for letter in reason)
     swapped = FRAME.with_columns(pl.Series("salary", SALARY[::-1]))
-    assert "their classes are not those" in reason_of(audit(example(), DOMAIN, data=swapped, sensitive="salary"))
+    assert "their classes are not those" in reason_of(
+        audit(example(), domain=DOMAIN, data=swapped, settings=AuditSettings(sensitive="salary"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,15 +204,14 @@ def test_records_of_other_people_are_refused_without_telling_counts() -> None:
     [
         ({"quasi": ["salary"]}, InvalidDataError, "names the sensitive attribute"),
         ({"quasi": ["wage"]}, InvalidDataError, "no column of the data"),
-        ({"quasi": "age"}, InvalidParameterError, "a sequence of column names"),
+        ({"quasi": "age"}, InvalidParameterError, "quasi must be several names"),
         ({"criterion": "gain"}, InvalidParameterError, "criterion must be one of"),
         ({"sensitive": "wage"}, InvalidDataError, "neither in the domain"),
     ],
 )
 def test_bad_input_is_an_error(given: dict[str, Any], error: type[Exception], told: str) -> None:
-    options: dict[str, Any] = {"data": FRAME, "sensitive": "salary"} | given
     with pytest.raises(error, match=told):
-        audit(example(), DOMAIN, **options)
+        audit(example(), domain=DOMAIN, data=FRAME, settings=AuditSettings(**{"sensitive": "salary", **given}))
 
 
 def test_a_policy_limits_the_people_of_whom_a_reader_is_certain() -> None:
@@ -188,7 +219,13 @@ def test_a_policy_limits_the_people_of_whom_a_reader_is_certain() -> None:
 
     def check(most: int | None, **given: Any) -> Check:
         return judged(
-            audit(tree, domain_of(frame), data=frame, sensitive="disease", policy=Policy(most_certain=most), **given)
+            audit(
+                tree,
+                domain=domain_of(frame),
+                data=frame,
+                policy=Policy(most_certain=most),
+                settings=AuditSettings(sensitive="disease", **given),
+            )
         )
 
     certain = infer_sensitive(tree, frame.drop("disease")).compare()[-1].certain
@@ -201,10 +238,10 @@ def test_a_policy_limits_the_people_of_whom_a_reader_is_certain() -> None:
     assert "does not state how its splits were selected" in doubtful.meaning
     assert doubtful.measured is not None
     assert check(certain, criterion="none").status == "pass"
-    findings = audit(tree, domain_of(frame), policy=Policy(most_certain=0))
+    findings = audit(tree, domain=domain_of(frame), policy=Policy(most_certain=0))
     assert judged(findings).status == "unknown"
     assert findings.exit_status in (1, 3)
-    assert not [c for c in audit(tree, domain_of(frame)).checks if c.rule == "most_certain"]
+    assert not [c for c in audit(tree, domain=domain_of(frame)).checks if c.rule == "most_certain"]
 
 
 def test_a_fitted_estimator_tells_its_criterion() -> None:
@@ -213,14 +250,18 @@ def test_a_fitted_estimator_tells_its_criterion() -> None:
     ill = (frame["x"].to_numpy() + frame["z"].to_numpy() > 8 + rng.integers(-2, 3, 200)).astype(int)
     domain = infer_domain(frame)
     whole = frame.with_columns(pl.Series("ill", ill))
-    options: dict[str, Any] = {"data": whole, "sensitive": "ill", "policy": Policy(most_certain=200)}
+    options: dict[str, Any] = {
+        "data": whole,
+        "policy": Policy(most_certain=200),
+        "settings": AuditSettings(sensitive="ill"),
+    }
     for given, knowledge in (({"criterion": "entropy"}, "(entropy)"), ({"criterion": "log_loss"}, "(entropy)")):
         model = DecisionTreeClassifier(max_depth=3, random_state=0, **given).fit(frame.to_pandas(), ill)
-        findings = audit(model, domain, **options)
+        findings = audit(model, domain=domain, **options)
         assert found_in(findings).knowledge.endswith(knowledge)
         assert judged(findings).status == "pass"
     drawn = DecisionTreeClassifier(max_depth=3, random_state=0, splitter="random").fit(frame.to_pandas(), ill)
-    found = found_in(audit(drawn, domain, **options))
+    found = found_in(audit(drawn, domain=domain, **options))
     assert (found.knowledge, len(found.readers)) == ("leaf counts", 2)
     assert "drawn at random" in found.unused
 
@@ -230,11 +271,12 @@ def test_an_estimator_that_was_pruned_to_some_columns_is_read_by_its_leaves() ->
     frame, y = numbers_and_towns()
     domain = Domain({"age": Integer(18, 79), "town": Category(tuple(f"t{i}" for i in range(6)))})
     whole = pl.DataFrame(frame).with_columns(pl.Series("ill", y))
-    options: dict[str, Any] = {"data": whole, "sensitive": "ill", "policy": Policy(most_certain=300)}
+    options: dict[str, Any] = {"data": whole, "policy": Policy(most_certain=300)}
+    options["settings"] = AuditSettings(sensitive="ill")
     encoder = make_column_transformer((OneHotEncoder(drop="first"), ["town"]), remainder="passthrough")
     for given, used in (({}, True), ({"max_features": 2}, False)):
         tree = DecisionTreeClassifier(max_leaf_nodes=12, random_state=0, **given)
-        findings = audit(make_pipeline(encoder, tree).fit(frame, y), domain, **options)
+        findings = audit(make_pipeline(encoder, tree).fit(frame, y), domain=domain, **options)
         found = found_in(findings)
         assert (len(found.readers) == 3) is used
         assert (found.n_internal > 0) is used
@@ -248,7 +290,11 @@ def test_a_truth_that_breaks_what_an_estimator_states_is_not_used_silently() -> 
     drawn.splitter = "best"
     whole = pl.DataFrame(frame).with_columns(pl.Series("ill", y))
     findings = audit(
-        drawn, Domain({"age": Integer(18, 79)}), data=whole, sensitive="ill", policy=Policy(most_certain=300)
+        drawn,
+        domain=Domain({"age": Integer(18, 79)}),
+        data=whole,
+        policy=Policy(most_certain=300),
+        settings=AuditSettings(sensitive="ill"),
     )
     found = found_in(findings)
     assert "the true classes contradict" in found.unused
@@ -277,32 +323,33 @@ def worse_first() -> tuple[pl.DataFrame, DecisionTree]:
 def test_a_wrong_criterion_leaves_the_reader_of_the_leaves() -> None:
     frame, tree = worse_first()
     domain = Domain({"town": Category(("t0", "t1")), "job": Category(("j0", "j1"))})
-    options: dict[str, Any] = {"data": frame, "sensitive": "disease", "policy": Policy(most_certain=40)}
-    findings = audit(tree, domain, **options, criterion="gini", splits="multiway")
+    options: dict[str, Any] = {"data": frame, "policy": Policy(most_certain=40)}
+    asked = AuditSettings(sensitive="disease", criterion="gini", splits="multiway")
+    findings = audit(tree, domain=domain, settings=asked, **options)
     found = found_in(findings)
     assert "the records contradict that every split was the best by gini (see node 0)" in found.unused
     assert "t0" not in found.unused
     assert [reader.certain for reader in found.readers] == [0, About(40)]
     assert judged(findings).status == "unknown"
-    assert judged(audit(tree, domain, **options, criterion="none")).status == "pass"
+    assert judged(audit(tree, domain=domain, settings=replace(asked, criterion="none"), **options)).status == "pass"
 
 
 def test_what_takes_too_long_is_left_out_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, tree = crowd()
     monkeypatch.setattr(room, "MOST_STEPS", 10)
-    findings = audit(
-        tree, domain_of(frame), data=frame, sensitive="disease", criterion="gini", policy=Policy(most_certain=400)
-    )
+    given: dict[str, Any] = {"domain": domain_of(frame), "data": frame}
+    given["settings"] = AuditSettings(sensitive="disease", criterion="gini")
+    findings = audit(tree, **given, policy=Policy(most_certain=400))
     found = found_in(findings)
     assert "more than the 10 of an audit" in found.unused
     assert len(found.readers) == 2
     assert judged(findings).status == "unknown"
     assert "The internal nodes would take" in render_html(findings)
-    assert audit(
-        tree, domain_of(frame), data=frame, sensitive="disease", criterion="gini", policy=Policy(most_certain=1)
-    ).exit_status == 1  # fmt: skip
+    assert audit(tree, **given, policy=Policy(most_certain=1)).exit_status == 1
     monkeypatch.setattr(room, "MOST_VALUES", 10)
-    assert "more than the audit looks at" in reason_of(audit(tree, domain_of(frame), data=frame, sensitive="disease"))
+    assert "more than the audit looks at" in reason_of(
+        audit(tree, domain=domain_of(frame), data=frame, settings=AuditSettings(sensitive="disease"))
+    )
 
 
 def published(tree: DecisionTree, how: str) -> DecisionTree:
@@ -318,32 +365,36 @@ def published(tree: DecisionTree, how: str) -> DecisionTree:
 
 def test_a_tree_that_tells_less_has_a_reader_who_knows_less(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, tree = crowd(classes=("a", "b", "c"))
-    options: dict[str, Any] = {"data": frame, "sensitive": "disease", "criterion": "gini"}
+    options: dict[str, Any] = {"data": frame, "settings": AuditSettings(sensitive="disease", criterion="gini")}
     left = []
     for model, told in (
         (tree, "leaf counts"),
         (published(tree, "rates"), "error rates"),
         (published(tree, "labels"), "labels only"),
     ):
-        found = found_in(audit(model, domain_of(frame), **options))
+        found = found_in(audit(model, domain=domain_of(frame), **options))
         assert found.knowledge.startswith(told)
         left.append(found.readers[-1].entropy)
     assert left == sorted(left)
     assert left[2] == pytest.approx(np.log(3), abs=0.01)
     monkeypatch.setattr(room, "MOST_LOCAL_STEPS", 10)
-    assert found_in(audit(tree, domain_of(frame), **options)).unused == ""
-    assert "more than the 10" in found_in(audit(published(tree, "rates"), domain_of(frame), **options)).unused
+    assert found_in(audit(tree, domain=domain_of(frame), **options)).unused == ""
+    assert "more than the 10" in found_in(audit(published(tree, "rates"), domain=domain_of(frame), **options)).unused
 
 
 def test_a_private_tree_is_answered_by_its_guarantee_or_not_measured() -> None:
     frame, tree = crowd()
     noisy = replace(tree, guarantee=Guarantee(epsilon=0.5, count_scale=4.0))
     policy = Policy(most_certain=0)
-    findings = audit(noisy, domain_of(frame), data=frame, sensitive="disease", policy=policy)
+    findings = audit(
+        noisy, domain=domain_of(frame), data=frame, policy=policy, settings=AuditSettings(sensitive="disease")
+    )
     assert "noisy (scale 4 records)" in reason_of(findings)
     assert judged(findings).status == "unknown"
     accepted = replace(policy, accept_guarantee=True)
-    check = judged(audit(noisy, domain_of(frame), data=frame, sensitive="disease", policy=accepted))
+    check = judged(
+        audit(noisy, domain=domain_of(frame), data=frame, policy=accepted, settings=AuditSettings(sensitive="disease"))
+    )
     assert (check.status, check.basis) == ("pass", "guarantee")
 
 

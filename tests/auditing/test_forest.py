@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from glassine import Policy, audit
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.inputs import MembershipSettings
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from tests.auditing.test_membership import frames
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 
 def forest(kind: Any = RandomForestClassifier) -> Any:
@@ -23,15 +24,20 @@ def forest(kind: Any = RandomForestClassifier) -> Any:
 def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
     members, others = frames()
     findings = audit(
-        forest(), data=members, holdout=others, target="y", only={"membership"}, policy=Policy(largest_advantage=0.01)
+        forest(),
+        data=members,
+        holdout=others,
+        target="y",
+        only={"membership"},
+        policy=bits_policy(largest_attack_advantage=0.01),
     )
     found = findings.value("membership")
     assert found.best.advantage > 0.1
     assert findings.model.kind == "forest"
     assert findings.model.n_parts == 10
-    assert [check.rule for check in findings.checks] == ["largest_advantage"]
+    assert [check.rule for check in findings.checks] == ["largest_attack_advantage"]
     assert findings.verdict == "outside policy"
-    assert findings.holder_only
+    assert findings.audience == "checker"
     assert any("membership alone" in note for note in findings.notes)
 
 

@@ -10,7 +10,7 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from glassine import Binary, DecisionTree, Domain, Integer, Policy, audit, parse_rules, render_html, render_text, scrub
+from glassine import Binary, DecisionTree, Domain, Integer, Policy, parse_rules, render_html, render_text, scrub
 from glassine.attacks import Measured, NotApplicable
 from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
@@ -19,10 +19,12 @@ from glassine.auditing.findings import Findings
 from glassine.auditing.schema import schema
 from glassine.domain import Between
 from glassine.models import Branch, Evidence, Guarantee, Node
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary()})
 CLAIM = Guarantee(epsilon=1.0, count_scale=2.0)
-ACCEPTING = Policy(accept_guarantee=True)
+ACCEPTING = bits_policy(accept_guarantee=True)
 FRAME = pd.DataFrame({"age": [20] * 3 + [50] * 70, "sex": [0] * 73})
 
 
@@ -115,7 +117,7 @@ def test_a_caveat_outweighs_the_policy() -> None:
         (replace(CLAIM, epsilon=1.01, caveats=("seeded",)), "max_epsilon"),
     ],
 )
-@pytest.mark.parametrize("policy", [ACCEPTING, Policy()])
+@pytest.mark.parametrize("policy", [ACCEPTING, bits_policy()])
 def test_a_guarantee_beyond_the_limits_breaks_them_and_answers_nothing(
     claim: Guarantee, rule: str, policy: Policy
 ) -> None:
@@ -161,7 +163,7 @@ def test_labels_without_counts_need_no_scale() -> None:
     assert findings.verdict == "within policy"
 
 
-@pytest.mark.parametrize("policy", [ACCEPTING, Policy()])
+@pytest.mark.parametrize("policy", [ACCEPTING, bits_policy()])
 @pytest.mark.parametrize("frame", [None, FRAME])
 def test_noisy_counts_are_never_presented_as_measured(policy: Policy, frame: Any) -> None:
     findings = audit(tree(CLAIM), DOMAIN, policy=policy, data=frame, sensitive="sex")
@@ -196,7 +198,7 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     assert accepted.notes == ()
     assert accepted.holder is not None
     assert "The smallest leaf that captures any record of the data captures <10." in accepted.holder.notes
-    assert any("covers the model, not these findings" in note for note in findings.notes)
+    assert any("covers what is published, not these" in note for note in findings.notes)
 
 
 def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
@@ -260,10 +262,10 @@ def described() -> Any:
     [CLAIM, replace(CLAIM, delta=1e-6), replace(CLAIM, caveats=("a <b> caveat",)), Guarantee(epsilon=300), None],
 )
 def test_findings_fit_their_schema(claim: Guarantee | None, described: Any) -> None:
-    for policy in (Policy(), ACCEPTING, Policy(accept_guarantee=True, max_epsilon=1000.0)):
+    for policy in (bits_policy(), ACCEPTING, bits_policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
         described.validate(plain)
-        assert plain["schema"] == "glassine.findings/7"
+        assert plain["schema"] == "glassine.findings/8"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 described.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}})
@@ -284,7 +286,7 @@ def test_scrubbing_keeps_a_guarantee_unless_it_reads_the_data_again() -> None:
 
 
 def test_reports_say_what_is_claimed() -> None:
-    for policy, word in ((ACCEPTING, "accepted"), (Policy(), "not accepted")):
+    for policy, word in ((ACCEPTING, "accepted"), (bits_policy(), "not accepted")):
         findings = audit(tree(CLAIM), DOMAIN, policy=policy)
         assert f"[{word}]" in render_text(findings)
         assert "claims differential privacy with epsilon 1, delta 0, add-or-remove-one" in render_html(findings)

@@ -13,13 +13,15 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, Integer, Policy, Real, as_model, audit
+from glassine import Domain, Integer, Real, as_model
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.model_facts import MISMATCH
 from glassine.auditing.schema import schema
 from glassine.errors import InvalidDataError, InvalidPolicyError
 from glassine.models import Guarantee
 from glassine.report import attack_page, render_html, render_text
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 from tests.report.builders import GAP, MEMBERSHIP, membership_checks
 
 DOMAIN = Domain({"a": Real(-10, 10), "b": Real(-10, 10)})
@@ -43,7 +45,12 @@ def grown(members: pl.DataFrame, **given: Any) -> DecisionTreeClassifier:
 def test_an_overfitted_tree_gives_its_members_away() -> None:
     members, others = frames()
     found = audit(
-        grown(members), DOMAIN, data=members, target="y", holdout=others, policy=Policy(largest_advantage=0.1)
+        grown(members),
+        DOMAIN,
+        data=members,
+        target="y",
+        holdout=others,
+        policy=bits_policy(largest_attack_advantage=0.1),
     )
     assert isinstance(found.measured["membership"], Measured)
     membership = found.measured["membership"].value
@@ -53,7 +60,7 @@ def test_an_overfitted_tree_gives_its_members_away() -> None:
     assert gap.advantage > 0.2
     # The identifier would tell members apart without the model: it is no attribute of it.
     assert membership.shifted is False
-    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["fail"]
+    assert [check.status for check in found.checks if check.rule == "largest_attack_advantage"] == ["fail"]
     assert found.verdict == "outside policy"
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     jsonschema.validate(plain, schema())
@@ -67,19 +74,19 @@ def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
         data=members,
         target="y",
         holdout=others,
-        policy=Policy(largest_advantage=0.05),
+        policy=bits_policy(largest_attack_advantage=0.05),
     )
-    (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
+    (check,) = [check for check in found.checks if check.rule == "largest_attack_advantage"]
     assert check.status == "unknown"
     assert any("holdout=" in advice.text for advice in found.advice)
 
 
 def test_without_a_holdout_membership_is_unknown_and_not_safe() -> None:
     members, _ = frames()
-    found = audit(grown(members), DOMAIN, data=members, policy=Policy(largest_advantage=0.5))
+    found = audit(grown(members), DOMAIN, data=members, policy=bits_policy(largest_attack_advantage=0.5))
     assert isinstance(found.measured["membership"], NotApplicable)
-    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["unknown"]
-    assert all(check.rule != "largest_advantage" for check in audit(grown(members), DOMAIN).checks)
+    assert [check.status for check in found.checks if check.rule == "largest_attack_advantage"] == ["unknown"]
+    assert all(check.rule != "largest_attack_advantage" for check in audit(grown(members), DOMAIN).checks)
 
 
 def test_a_target_that_a_frame_lacks_is_refused() -> None:
@@ -90,8 +97,8 @@ def test_a_target_that_a_frame_lacks_is_refused() -> None:
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, 1.5, float("nan"), True, "0.1"])
 def test_an_impossible_limit_is_refused(limit: Any) -> None:
-    with pytest.raises(InvalidPolicyError, match="largest_advantage"):
-        Policy(largest_advantage=limit)
+    with pytest.raises(InvalidPolicyError, match="largest_attack_advantage"):
+        bits_policy(largest_attack_advantage=limit)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +117,7 @@ def test_an_impossible_limit_is_refused(limit: Any) -> None:
 def test_confidence_bounds_judge(low: float, high: float, shifted: bool | None, status: str) -> None:
     attack = replace(GAP, advantage=(low + high) / 2, advantage_low=low, advantage_high=high)
     finding = replace(MEMBERSHIP, attacks=(attack, MEMBERSHIP.attacks[1]), shifted=shifted, shift_auc=0.6)
-    (check,) = membership_checks(Policy(largest_advantage=0.05), finding)
+    (check,) = membership_checks(bits_policy(largest_attack_advantage=0.05), finding)
     assert check.status == status
 
 
@@ -121,7 +128,9 @@ def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: 
     rng = np.random.default_rng(seed)
     some = members[rng.permutation(len(members))[:60].tolist()]
     tree = grown(some, max_depth=depth)
-    found = audit(tree, DOMAIN, data=some, target="y", holdout=others[:60], policy=Policy(largest_advantage=0.3))
+    found = audit(
+        tree, DOMAIN, data=some, target="y", holdout=others[:60], policy=bits_policy(largest_attack_advantage=0.3)
+    )
     plain = found.to_dict()
     rows = {
         row["attack"]: row["advantage"]
@@ -129,7 +138,7 @@ def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: 
         if row["advantage"] is not None
     }
     assert len(rows) >= 3
-    (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
+    (check,) = [check for check in found.checks if check.rule == "largest_attack_advantage"]
     assert check.measured == rows[plain["measured"]["membership"]["strongest"]] == max(rows.values())
     assert isinstance(found.measured["membership"], Measured)
     finding = found.measured["membership"].value
@@ -159,14 +168,14 @@ def test_where_every_holdout_record_equals_a_member_the_midpoint_attack_says_so(
 def test_the_strongest_attack_decides() -> None:
     weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
     finding = replace(MEMBERSHIP, attacks=(weak, GAP))
-    (check,) = membership_checks(Policy(largest_advantage=0.02), finding)
+    (check,) = membership_checks(bits_policy(largest_attack_advantage=0.02), finding)
     assert (check.status, check.measured) == ("fail", 0.088)
 
 
 def test_strangers_and_an_overlapping_holdout_keep_nothing() -> None:
     weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
     finding = replace(MEMBERSHIP, attacks=(weak,))
-    limit = Policy(largest_advantage=0.05)
+    limit = bits_policy(largest_attack_advantage=0.05)
     assert membership_checks(limit, finding)[0].status == "pass"
     assert membership_checks(limit, finding, mismatch=MISMATCH)[0].status == "unknown"
     overlapping = replace(finding, overlap="9 records of the holdout are members.")
@@ -176,9 +185,14 @@ def test_strangers_and_an_overlapping_holdout_keep_nothing() -> None:
 def test_members_as_their_own_holdout_are_not_safe() -> None:
     members, _ = frames()
     found = audit(
-        grown(members), DOMAIN, data=members, target="y", holdout=members, policy=Policy(largest_advantage=0.3)
+        grown(members),
+        DOMAIN,
+        data=members,
+        target="y",
+        holdout=members,
+        policy=bits_policy(largest_attack_advantage=0.3),
     )
-    (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
+    (check,) = [check for check in found.checks if check.rule == "largest_attack_advantage"]
     assert check.status == "unknown"
 
 
@@ -186,21 +200,21 @@ def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
     members, others = frames()
     claim = Guarantee(epsilon=0.1, count_scale=1.0)
     model = replace(as_model(grown(members)), guarantee=claim)
-    policy = Policy(accept_guarantee=True, largest_advantage=0.2)
+    policy = bits_policy(accept_guarantee=True, largest_attack_advantage=0.2)
     honest = audit(model, DOMAIN, data=members, policy=policy)
     assert honest.guarantee is not None
     assert honest.guarantee.standing == "accepted"
     public = audit(model, DOMAIN, data=members, target="y", holdout=others, policy=policy)
-    # What the data say against it is for their holder: the public verdict follows from the model alone.
-    assert public.to_dict() == audit(model, DOMAIN, policy=policy, target="y").to_dict()
+    # What the data say against it is for the checker: the public verdict follows from the model alone.
+    assert public.public().to_dict() == audit(model, DOMAIN, policy=policy, target="y").public().to_dict()
     found = public.holder
     assert found is not None
-    assert found.holder_only
+    assert found.audience == "checker"
     assert found.guarantee is not None
     assert found.guarantee.standing == "does not hold"
     assert "contradicted by the data" in found.guarantee.caveats[-1]
     assert found.verdict == "outside policy"
-    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["fail"]
+    assert [check.status for check in found.checks if check.rule == "largest_attack_advantage"] == ["fail"]
 
 
 def test_few_records_are_told_as_few() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -11,14 +12,17 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Category, Domain, Integer, Policy, as_model, audit
+from glassine import AuditSettings, Category, Domain, Integer, as_model
 from glassine.auditing.schema import schema
 from glassine.auditing.several import SeveralModels
+from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.report import render_html, render_text
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 DOMAIN = Domain({"age": Integer(0, 99), "visits": Integer(0, 9)})
-SHOWN: dict[str, Any] = {"show_small_counts": True}
+SHOWN = AuditSettings(show_small_counts=True)
 
 
 def visits(seed: int = 0, people: int = 60, most: int = 3) -> pl.DataFrame:
@@ -55,9 +59,9 @@ def test_a_leaf_of_enough_records_but_of_too_few_people_fails() -> None:
         {"patient": [*range(9), 0, 1, *range(20, 40)], "age": [30] * 11 + [60] * 20, "visits": [1] * 31}
     ).with_columns(ill=pl.Series(["yes", "no"] * 15 + ["yes"]))
     tree = grown(frame, max_depth=1)
-    policy = Policy(purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None)
-    by_record = audit(tree, DOMAIN, data=frame, target="ill", policy=policy)
-    by_person = audit(tree, DOMAIN, data=frame, target="ill", policy=policy, persons="patient", **SHOWN)
+    policy = bits_policy(purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None)
+    by_record = audit(tree, domain=DOMAIN, data=frame, target="ill", policy=policy)
+    by_person = audit(tree, domain=DOMAIN, data=frame, target="ill", persons="patient", policy=policy, settings=SHOWN)
     assert [(check.rule, check.status) for check in by_record.checks] == [("smallest_leaf", "pass")]
     check = by_person.checks[0]
     assert (check.rule, check.status, check.measured) == ("smallest_leaf", "fail", 9)
@@ -68,7 +72,7 @@ def test_a_leaf_of_enough_records_but_of_too_few_people_fails() -> None:
 def test_sizes_shares_and_counts_of_leaves_are_of_people() -> None:
     frame = visits()
     tree = grown(frame, max_leaf_nodes=6, min_samples_leaf=5)
-    findings = audit(tree, DOMAIN, data=frame, target="ill", persons="patient", **SHOWN)
+    findings = audit(tree, domain=DOMAIN, data=frame, target="ill", persons="patient", settings=SHOWN)
     sizes = naive_sizes(tree, frame)
     model = as_model(tree, DOMAIN)
     cells = model.apply({name: frame[name].to_numpy() for name in ("age", "visits")})
@@ -93,9 +97,14 @@ def test_sizes_shares_and_counts_of_leaves_are_of_people() -> None:
 def test_one_record_a_person_gives_the_same_findings_as_records() -> None:
     frame = visits(most=1)
     tree = grown(frame, max_leaf_nodes=6)
-    given: dict[str, Any] = {"data": frame.drop("patient"), "target": "ill", "sensitive": "ill", **SHOWN}
+    given: dict[str, Any] = {
+        "data": frame.drop("patient"),
+        "target": "ill",
+        "settings": replace(SHOWN, sensitive="ill"),
+    }
     plain, counted = (
-        audit(tree, DOMAIN, persons=persons, **given).to_dict() for persons in (None, frame["patient"].to_numpy())
+        audit(tree, domain=DOMAIN, persons=persons, **given).to_dict()
+        for persons in (None, frame["patient"].to_numpy())
     )
     assert (plain.pop("counted"), counted.pop("counted")) == ("records", "people")
     for check in (*plain["checks"], *counted["checks"]):
@@ -107,6 +116,7 @@ def test_one_record_a_person_gives_the_same_findings_as_records() -> None:
             for found in (plain, counted)
         ]
         assert groups[0] == groups[1]
+    assert (plain["measured"]["parts"].pop("counted"), counted["measured"]["parts"].pop("counted")) == (False, True)
     assert counted["measured"] == plain["measured"]
     assert counted["checks"] == plain["checks"]
 
@@ -114,10 +124,15 @@ def test_one_record_a_person_gives_the_same_findings_as_records() -> None:
 def test_certain_outcomes_and_exposed_records_are_of_people() -> None:
     frame = visits(people=40)
     tree = grown(frame, max_leaf_nodes=8)
-    policy = Policy(most_certain=5)
-    given: dict[str, Any] = {"data": frame, "sensitive": "ill", "target": "ill", "policy": policy, **SHOWN}
-    rows = audit(tree, DOMAIN, **given)
-    people = audit(tree, DOMAIN, persons="patient", **given)
+    policy = bits_policy(most_certain=5)
+    given: dict[str, Any] = {
+        "data": frame,
+        "target": "ill",
+        "policy": policy,
+        "settings": replace(SHOWN, sensitive="ill"),
+    }
+    rows = audit(tree, domain=DOMAIN, **given)
+    people = audit(tree, domain=DOMAIN, persons="patient", **given)
     disclosed = people.value("disclosure")
     assert disclosed.number == 40
     assert rows.value("disclosure").number == frame.height
@@ -137,7 +152,9 @@ def test_certain_outcomes_and_exposed_records_are_of_people() -> None:
 def test_subgroups_and_the_exposure_curve_are_of_people() -> None:
     frame = visits(people=80).with_columns(sex=pl.col("patient").mod(2).replace_strict({0: "f", 1: "m"}))
     domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "sex": Category(("f", "m"))})
-    findings = audit(grown(frame, max_leaf_nodes=6), domain, data=frame, target="ill", persons="patient", **SHOWN)
+    findings = audit(
+        grown(frame, max_leaf_nodes=6), domain=domain, data=frame, target="ill", persons="patient", settings=SHOWN
+    )
     sizes = {(group.attribute, group.value): group.size for group in findings.value("subgroups")}
     assert sizes["sex", "f"] == sizes["sex", "m"] == 40
     n_ill = frame.filter(pl.col("ill") == "yes")["patient"].n_unique()
@@ -153,7 +170,7 @@ def test_a_category_of_two_records_of_one_person_is_unique() -> None:
     domain = Domain({"town": Category(("A", "B")), "age": Integer(0, 99)})
     tree = DecisionTreeClassifier(max_depth=1).fit(frame.select("age").to_pandas(), frame["ill"].to_numpy())
     lone = [
-        audit(tree, domain, data=frame, persons=persons).value("values").lone_categories
+        audit(tree, domain=domain, data=frame, persons=persons).value("values").lone_categories
         for persons in (None, "patient")
     ]
     assert lone == [(), ("town",)]
@@ -165,11 +182,11 @@ def test_people_are_said_only_where_they_are_counted() -> None:
     for persons, word in ((None, "records"), ("patient", "people")):
         findings = audit(
             tree,
-            DOMAIN,
+            domain=DOMAIN,
             data=frame.drop("patient") if persons is None else frame,
             target="ill",
-            sensitive="ill",
             persons=persons,
+            settings=AuditSettings(sensitive="ill"),
         )
         assert findings.counted == word
         text, html = render_text(findings), render_html(findings)
@@ -181,42 +198,42 @@ def test_people_are_said_only_where_they_are_counted() -> None:
 
 def test_findings_by_person_keep_the_schema() -> None:
     frame = visits()
-    findings = audit(grown(frame), DOMAIN, data=frame, target="ill", persons="patient")
+    findings = audit(grown(frame), domain=DOMAIN, data=frame, target="ill", persons="patient")
     jsonschema.validate(json.loads(json.dumps(findings.to_dict(), allow_nan=False)), schema())
 
 
 def test_a_column_like_an_identifier_that_recurs_is_pointed_out() -> None:
     frame = visits()
     tree = grown(frame, max_leaf_nodes=6)
-    notes = " ".join(audit(tree, DOMAIN, data=frame, target="ill").notes)
+    notes = " ".join(audit(tree, domain=DOMAIN, data=frame, target="ill").notes)
     assert "patient looks like an identifier" in notes
     assert "persons='patient'" in notes
-    assert "identifier" not in " ".join(audit(tree, DOMAIN, data=frame, target="ill", persons="patient").notes)
+    assert "identifier" not in " ".join(audit(tree, domain=DOMAIN, data=frame, target="ill", persons="patient").notes)
     alone = frame.with_columns(patient=pl.int_range(pl.len()))
-    assert "identifier" not in " ".join(audit(tree, DOMAIN, data=alone, target="ill").notes)
+    assert "identifier" not in " ".join(audit(tree, domain=DOMAIN, data=alone, target="ill").notes)
 
 
 def test_people_in_data_and_holdout_are_an_error_with_its_figure() -> None:
     frame = visits()
     tree = grown(frame)
     with pytest.raises(InvalidDataError, match=r"[\d]+ of [\d]+ people of the holdout have records in the data"):
-        audit(tree, DOMAIN, data=frame[::2], holdout=frame[1::2], target="ill", persons="patient")
+        audit(tree, domain=DOMAIN, data=frame[::2], target="ill", holdout=frame[1::2], persons="patient")
 
 
 def test_persons_of_one_side_alone_are_refused() -> None:
     frame = visits()
     tree = grown(frame)
-    with pytest.raises(InvalidParameterError, match="holdout_persons is missing"):
-        audit(tree, DOMAIN, data=frame, holdout=frame, target="ill", persons=frame["patient"].to_list())
+    with pytest.raises(InvalidParameterError, match="whose records the holdout are must be stated"):
+        audit(tree, domain=DOMAIN, data=frame, target="ill", holdout=frame, persons=frame["patient"].to_list())
     with pytest.raises(InvalidParameterError, match="none are"):
-        audit(tree, DOMAIN, persons="patient")
+        audit(tree, domain=DOMAIN, persons="patient")
 
 
 def test_a_lazy_frame_with_persons_is_read() -> None:
     frame = visits()
     tree = grown(frame, max_leaf_nodes=4)
     both = [
-        audit(tree, DOMAIN, data=data, target="ill", persons="patient", **SHOWN).to_dict()
+        audit(tree, domain=DOMAIN, data=data, target="ill", persons="patient", settings=SHOWN).to_dict()
         for data in (frame, frame.lazy())
     ]
     assert both[0] == both[1]
@@ -226,7 +243,7 @@ def test_the_domain_may_declare_the_column_of_persons() -> None:
     frame = visits()
     domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "patient": Integer(0, 10_000)})
     tree = grown(frame, max_leaf_nodes=4)
-    found = [audit(tree, d, data=frame, target="ill", persons="patient").to_dict() for d in (domain, DOMAIN)]
+    found = [audit(tree, domain=d, data=frame, target="ill", persons="patient").to_dict() for d in (domain, DOMAIN)]
     assert found[0] == found[1]
 
 
@@ -235,8 +252,8 @@ def test_several_models_are_refused_with_persons_as_they_are_judged_by_records(m
     frame = visits()
     models = many([grown(frame), grown(frame, max_depth=1)])
     with pytest.raises(InvalidParameterError, match="persons does not apply to several models") as refused:
-        audit(models, DOMAIN, data=frame, persons="patient")
+        audit(models, domain=DOMAIN, data=frame, persons="patient")
     assert refused.value.remedy == "Leave it out, or audit each model by itself."
-    with pytest.raises(InvalidParameterError, match="holdout_persons does not apply to several models"):
-        audit(models, DOMAIN, data=frame, holdout=frame, holdout_persons=frame["patient"].to_list())
-    assert audit(models, DOMAIN, data=frame.drop("patient", "ill")).counted == "records"
+    with pytest.raises(InvalidParameterError, match="persons does not apply to several models"):
+        audit(models, domain=DOMAIN, data=frame, holdout=Sample(frame, persons=frame["patient"].to_list()))
+    assert audit(models, domain=DOMAIN, data=frame.drop("patient", "ill")).counted == "records"

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Domain, Policy, audit
+from glassine import AuditSettings, Domain
 from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.additive import AdditiveSubject
@@ -25,6 +25,8 @@ from glassine.domain import Between, Integer
 from glassine.errors import InvalidDomainError, InvalidParameterError
 from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.surrogates import SurrogateExplainer
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 from tests.surrogates.scenes import numbers, ring
 
 DOMAIN = Domain({"age": Integer(0, 99), "height": Integer(100, 199)})
@@ -52,7 +54,12 @@ def additive() -> AdditiveModel:
 
 def of_each_kind() -> list[Findings]:
     explainer = SurrogateExplainer(ring, 40, random_state=0).fit(numbers(200))
-    return [audit(FIRST, DOMAIN), audit(additive(), DOMAIN), audit(explainer), audit([FIRST, FAR], DOMAIN)]
+    return [
+        audit(FIRST, domain=DOMAIN),
+        audit(additive(), domain=DOMAIN),
+        audit(explainer),
+        audit([FIRST, FAR], domain=DOMAIN),
+    ]
 
 
 def test_every_kind_of_subject_has_the_one_result_of_one_schema() -> None:
@@ -72,31 +79,33 @@ def test_each_measurement_has_a_schema_and_a_name_of_its_own(subject: type[Subje
 
 
 def test_only_what_is_asked_for_is_measured_and_judged() -> None:
-    findings = audit(FIRST, DOMAIN, only={"values"})
+    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"values"}))
     assert list(findings.measured) == ["values"]
     assert {check.rule for check in findings.checks} <= {"thresholds_off_grid", "midpoints"}
     assert isinstance(findings.measured["labels"], NotApplicable)
     assert "not asked" in findings.measured["labels"].reason
-    whole = audit(FIRST, DOMAIN)
+    whole = audit(FIRST, domain=DOMAIN)
     assert findings.measured["values"] == whole.measured["values"]
     assert findings.checks == tuple(check for check in whole.checks if check in findings.checks) != ()
     with pytest.raises(InvalidParameterError, match="only names 'leaks'"):
-        audit(FIRST, DOMAIN, only={"leaks"})
+        audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"leaks"}))
 
 
 def test_an_audit_of_nothing_that_is_judged_is_inconclusive() -> None:
-    findings = audit(FIRST, DOMAIN, only="subgroups")
+    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"subgroups"}))
     assert (findings.verdict, findings.checks, findings.exit_status) == ("inconclusive", (), 3)
 
 
 def test_rows_are_rebuilt_on_request_and_never_shown() -> None:
-    assert "rows" not in audit(FIRST, DOMAIN).measured
-    findings = audit(FIRST, DOMAIN, only={"rows"})
+    assert "rows" not in audit(FIRST, domain=DOMAIN).measured
+    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"rows"}))
     rows = findings.value("rows")
     assert (rows.status, rows.n_records, rows.error) == ("drawn", 100, None)
     ages = [10] * 50 + [70] * 50
     data = pl.DataFrame({"age": ages, "height": [150] * 100})
-    assert audit(FIRST, DOMAIN, data=data, only={"rows"}).value("rows").error.baseline > 0
+    assert (
+        audit(FIRST, domain=DOMAIN, data=data, settings=AuditSettings(only={"rows"})).value("rows").error.baseline > 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +117,7 @@ def test_rows_are_rebuilt_on_request_and_never_shown() -> None:
     ],
 )
 def test_several_models_have_a_verdict_in_python(models: tuple[Any, ...], data: bool, verdict: str) -> None:
-    findings = audit(models, DOMAIN)
+    findings = audit(models, domain=DOMAIN)
     assert findings.verdict == verdict
     assert isinstance(findings.subject, SeveralSummary)
     assert findings.subject.models == ("model 1", "model 2")
@@ -118,7 +127,10 @@ def test_several_models_have_a_verdict_in_python(models: tuple[Any, ...], data: 
 
 
 def test_what_several_models_pin_down_is_suppressed() -> None:
-    hidden, shown = audit([FIRST, NEAR], DOMAIN), audit([FIRST, NEAR], DOMAIN, show_small_counts=True)
+    hidden, shown = (
+        audit([FIRST, NEAR], domain=DOMAIN),
+        audit([FIRST, NEAR], domain=DOMAIN, settings=AuditSettings(show_small_counts=True)),
+    )
     measured = {check.rule: check.measured for check in hidden.checks}["smallest_leaf"]
     assert measured == Below(10)
     assert {check.rule: check.measured for check in shown.checks}["smallest_leaf"] == 1
@@ -127,7 +139,7 @@ def test_what_several_models_pin_down_is_suppressed() -> None:
 
 def test_models_that_contradict_each_other_are_inconclusive() -> None:
     other = stump("age", 40.5, (10, 10), (30, 50))
-    findings = audit(SeveralModels(models=(FIRST, other), names=("a", "b")), DOMAIN)
+    findings = audit(SeveralModels(models=(FIRST, other), names=("a", "b")), domain=DOMAIN)
     assert findings.verdict == "inconclusive"
     assert findings.value("joint").status == "inconsistent"
     assert any("No dataset meets the counts" in note for note in findings.notes)
@@ -145,11 +157,11 @@ def test_an_explainer_and_its_release_with_the_records_have_the_same_findings() 
     assert from_file.value("groups") == audit(explainer).value("groups")
     assert isinstance(from_file.measured["groups"], Measured)
     with pytest.raises(InvalidParameterError, match="holds its own domain"):
-        audit(explainer, DOMAIN)
+        audit(explainer, domain=DOMAIN)
 
 
 def test_a_policy_of_no_bits_leaves_their_measurement_in_the_findings() -> None:
-    findings = audit(FIRST, DOMAIN, policy=Policy(largest_bits_per_record=None))
+    findings = audit(FIRST, domain=DOMAIN, policy=bits_policy(largest_bits_per_record=None))
     assert findings.value("reconstruction") is not None
 
 
@@ -158,8 +170,8 @@ def test_records_that_cannot_be_measured_change_nothing_public_about_a_private_a
     data: pl.DataFrame,
 ) -> None:
     model = replace(additive(), guarantee=Guarantee(epsilon=0.5, count_scale=2.0))
-    accepting = Policy(accept_guarantee=True)
-    alone, beside = (audit(model, DOMAIN, data=records, policy=accepting) for records in (None, data))
-    assert beside.to_dict() == alone.to_dict()
+    accepting = bits_policy(accept_guarantee=True)
+    alone, beside = (audit(model, domain=DOMAIN, data=records, policy=accepting) for records in (None, data))
+    assert beside.public().to_dict() == alone.public().to_dict()
     assert beside.holder is not None
     assert any("could not be measured" in note for note in beside.holder.notes)

@@ -71,6 +71,9 @@ EXTRAS = {
     "explain keys": "server",
     "explain sign": "server",
     "explain verify": "server",
+    "certificate verify": "server",
+    "certificate keys": "server",
+    "certificate sign": "server",
 }
 
 
@@ -245,10 +248,11 @@ def test_an_option_of_one_name_has_one_default() -> None:
     assert all(UNLIKE.values())
 
 
-TOP = ["audit", "scrub", "edit", "fit", "compare", "rebuild", "export", "domain", "ledger", "explain", "demo"]
+TOP = ["audit", "scrub", "edit", "fit", "compare", "rebuild", "export", "domain", "ledger"]
+TOP += ["evidence", "certificate", "explain", "demo"]
 
 
-def test_there_are_eleven_commands_in_the_order_of_their_use(tmp_path: Path, run: Run) -> None:
+def test_the_commands_stand_in_the_order_of_their_use(tmp_path: Path, run: Run) -> None:
     listed = run("--help", cwd=tmp_path).out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == TOP
     for path, command in COMMANDS.items():

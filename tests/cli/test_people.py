@@ -94,7 +94,7 @@ def test_compare_splits_by_person(run: Run, clinic: Path) -> None:
 
 
 def test_explain_groups_people(run: Run, clinic: Path) -> None:
-    (clinic / "box.py").write_text(
+    (clinic / "clinic_box.py").write_text(
         "import numpy as np\n\n\ndef box(X):\n    return np.where(X[:, 0] > 40, 'yes', 'no')\n"
     )
     command = (
@@ -102,7 +102,7 @@ def test_explain_groups_people(run: Run, clinic: Path) -> None:
         "make",
         "visits.csv",
         "--black-box",
-        "box:box",
+        "clinic_box:box",
         "--domain",
         "domain.json",
         "--classes",

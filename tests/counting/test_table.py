@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from glassine import (
+    AuditSettings,
     Category,
     CountTable,
     DecisionTree,
@@ -75,7 +76,9 @@ def explained(data: Any) -> Any:
 
 
 READERS: dict[str, Callable[[Any], Any]] = {
-    "audit": lambda data: audit(TREE, DOMAIN, data=data, target="ill", sensitive="ill").to_dict(),
+    "audit": lambda data: audit(
+        TREE, domain=DOMAIN, data=data, target="ill", settings=AuditSettings(sensitive="ill")
+    ).to_dict(),
     "audit without a domain": lambda data: audit(TREE, data=data, target="ill").to_dict(),
     "conform": lambda data: conform(data, DOMAIN).values("job").tolist(),
     "count table": lambda data: CountTable.from_frame(data, DOMAIN).multiplicities.tolist(),
@@ -107,7 +110,7 @@ def test_an_audit_converts_each_column_once() -> None:
         return plain(series)
 
     with patch.object(nw.Series, "to_numpy", noted):
-        audit(TREE, DOMAIN, data=frame(), target="ill", sensitive="ill")
+        audit(TREE, domain=DOMAIN, data=frame(), target="ill", settings=AuditSettings(sensitive="ill"))
     assert asked.count("age") == 1
 
 

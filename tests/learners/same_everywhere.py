@@ -86,7 +86,7 @@ def same_audits(frame: Any, records: pl.DataFrame) -> None:
     rest = DOMAIN.restrict([name for name in DOMAIN if name != "sick"])
     for name in AUDITED:
         model = learners()[name]().fit(records, "sick").model_
-        assert audit(model, rest, data=frame) == audit(model, rest, data=records.lazy()), name
+        assert audit(model, domain=rest, data=frame) == audit(model, domain=rest, data=records.lazy()), name
     # Of an additive model single values are looked at, so that its records are collected.
     model = learners()["additive model"]().fit(records, "sick").model_
-    assert audit(model, rest, data=frame) == audit(model, rest, data=records)
+    assert audit(model, domain=rest, data=frame) == audit(model, domain=rest, data=records)

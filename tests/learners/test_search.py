@@ -95,7 +95,7 @@ def test_the_better_setting_is_chosen_and_its_fit_is_published() -> None:
     assert found.predict_proba(frame).shape == (600, 2)
     assert not hasattr(found, "decision_function")
     assert as_model(found) == found.model_
-    assert audit(found, DOMAIN).subject is not None
+    assert audit(found, domain=DOMAIN).subject is not None
 
 
 def test_model_and_certificate_state_what_the_whole_search_spent() -> None:

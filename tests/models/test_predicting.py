@@ -188,5 +188,5 @@ def test_audit_and_as_model_take_our_fitted_estimators_and_the_model_predicts_as
     if hasattr(fitted, "apply"):
         assert isinstance(model, DecisionTree | RuleList)
         assert model.apply(frame).tolist() == fitted.apply(frame).tolist()
-    audited, plain = audit(fitted, DOMAIN), audit(model, DOMAIN)
+    audited, plain = audit(fitted, domain=DOMAIN), audit(model, domain=DOMAIN)
     assert audited.to_dict() == plain.to_dict()

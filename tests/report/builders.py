@@ -9,7 +9,6 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
 from glassine.attacks.values import ValueLeakage
-from glassine.auditing.api import audit
 from glassine.auditing.criterion import remedy
 from glassine.auditing.evidence import Evidence as MeasuredEvidence
 from glassine.auditing.findings import (
@@ -39,6 +38,8 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.domain import Between, Domain, Integer
 from glassine.models import Branch, DecisionTree, Evidence, Node
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -206,7 +207,11 @@ DISCLOSURE = DisclosureFinding(
 
 def changed(base: Findings, **given: Any) -> Findings:
     """Return findings with other fields; measurements by their names, leaves as ``parts`` and nodes as ``tree``."""
-    shape = {own: given.pop(name) for name, own in (("parts", "parts"), ("tree", "nodes")) if name in given}
+    shape = {
+        own: given.pop(name)
+        for name, own in (("parts", "parts"), ("tree", "nodes"), ("sizes_counted", "counted"))
+        if name in given
+    }
     if "model" in given:
         given["subject"] = given.pop("model")
     measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
@@ -233,7 +238,7 @@ def findings(**given: Any) -> Findings:
         domain=DomainSummary(
             n_attributes=3, n_groups=1, inferred=("age",), bits_independent=15.0, bits_domain_aware=10.5
         ),
-        policy=Policy(),
+        policy=bits_policy(),
         measured=Outcomes(
             {
                 "reconstruction": Measured(RECONSTRUCTION),
@@ -261,6 +266,7 @@ def findings(**given: Any) -> Findings:
                 ),
             },
             [measurement.words for measurement in TREE_MEASUREMENTS if measurement.listed],
+            [measurement.name for measurement in TREE_MEASUREMENTS if measurement.audience == "checker"],
         ),
         sensitive=None,
         notes=("rule 3 captures no record: it is `shadowed`.",),
@@ -388,4 +394,4 @@ NEAR = stump(40.5, (40, 10), (30, 20)), stump(41.5, (40, 11), (30, 19))
 
 def several_findings(names: tuple[str, str] = ("this year", "last year"), **given: Any) -> Findings:
     """Audit two trees of the same records, between whose leaves one record lies."""
-    return audit(SeveralModels(models=NEAR, names=names), AGES, **given)
+    return audit(SeveralModels(models=NEAR, names=names), domain=AGES, **given)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from glassine.auditing.api import audit
+from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer
 from glassine.formats.sklearn.interpret import EbmExtras
@@ -65,7 +66,7 @@ class Ids(HTMLParser):
 
 def test_the_page_shows_shapes_importances_and_what_the_bins_tell() -> None:
     extras = EbmExtras(n_bags=8, unique_values=(("age", 40),))
-    page = render_html(audit(model_of(), extras=extras))
+    page = render_html(audit(model_of(), settings=AuditSettings(extras=extras)))
     assert page.count('<svg class="shape"') == 3
     assert page.count('class="band"') == 1
     assert "log-odds that ill is yes" in page
@@ -78,7 +79,7 @@ def test_the_page_shows_shapes_importances_and_what_the_bins_tell() -> None:
 def test_ranges_of_the_domain_are_no_finding() -> None:
     domain = Domain({"age": Integer(30, 60), "job": Category(("<b>clerk</b>", "baker"))})
     assert "A range of values is published" in render_html(audit(model_of()))
-    assert "A range of values is published" not in render_html(audit(model_of(), domain))
+    assert "A range of values is published" not in render_html(audit(model_of(), domain=domain))
 
 
 def test_links_lead_somewhere_and_identifiers_are_unique() -> None:

@@ -19,8 +19,8 @@ from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, DisclosureFinding
 from glassine.auditing.suppression import Suppression
 from glassine.report import disclosure_page, render_html, render_text
+from glassine.report.blocks import Figure
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.section import Figure
 from tests.report.blocks import facts, one_of
 
 ALL, HIDDEN = Suppression(0), Suppression(10)

@@ -14,9 +14,10 @@ import pytest
 from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, FormFinding, FormsFinding
+from glassine.auditing.inputs import AuditSettings
 from glassine.domain import Category, Domain, Real
 from glassine.report import release_page, render_html, render_text
-from glassine.report.section import RowNumbers
+from glassine.report.blocks import RowNumbers
 from glassine.surrogates import SurrogateExplainer
 from tests.report.blocks import one_of, rows_of
 from tests.surrogates.scenes import numbers, ring
@@ -31,7 +32,7 @@ def explainer() -> SurrogateExplainer:
 
 @pytest.fixture(scope="module")
 def found(explainer: SurrogateExplainer) -> Findings:
-    return audit(explainer, sensitive="x0")
+    return audit(explainer, settings=AuditSettings(sensitive="x0"))
 
 
 def form(name: str, **values: Any) -> FormFinding:
@@ -77,7 +78,7 @@ def test_what_was_not_measured_is_said(explainer: SurrogateExplainer) -> None:
     text = words(render_html(seen))
     assert "Inconclusive" in text
     assert text.count("It needs the training records") >= 6
-    assert "“Not measured” does not mean safe." in text
+    assert "“Not measured” does not mean that nothing is revealed." in text
     plain = render_text(seen)
     assert "INCONCLUSIVE" in plain
     assert "Membership (not measured)" in plain
@@ -126,15 +127,15 @@ def test_names_cannot_break_the_page() -> None:
         lambda x: np.where(np.asarray(x["a"]) > 0.4, HOSTILE, "no"), 20, domain=domain, distance="gower"
     ).fit(frame)
     for page in (
-        render_html(audit(explainer, sensitive=HOSTILE), title=HOSTILE),
-        render_text(audit(explainer, sensitive=HOSTILE)),
+        render_html(audit(explainer, settings=AuditSettings(sensitive=HOSTILE)), title=HOSTILE),
+        render_text(audit(explainer, settings=AuditSettings(sensitive=HOSTILE))),
     ):
         assert "<script" not in page
         assert "\u202e" not in page
 
 
 def test_row_numbers_are_listed_where_their_number_is_shown(explainer: SurrogateExplainer) -> None:
-    shown = audit(explainer, show_small_counts=True)
+    shown = audit(explainer, settings=AuditSettings(show_small_counts=True))
     rows = one_of(release_page(shown).section("leaves"), RowNumbers).rows
     assert rows
     assert rows[0] in words(render_html(shown))

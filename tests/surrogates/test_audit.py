@@ -15,21 +15,22 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Policy
 from glassine.attacks import Measured, NotApplicable, reconstruct
 from glassine.attacks.outcome import Below
-from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
 from glassine.auditing.forms import compare_forms
-from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.release_attacks import PublishedAnswers, gaps_of, midpoints_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, inputs_of_fit
 from glassine.auditing.subject import examine
+from glassine.data import Sample
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
+from tests.policies import audit_by_bits as audit
+from tests.policies import bits_policy
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
 Array = npt.NDArray[Any]
@@ -49,7 +50,7 @@ def safe() -> SurrogateExplainer:
 
 @pytest.fixture(scope="module")
 def audited(paper: SurrogateExplainer) -> Findings:
-    return audit(paper, show_small_counts=True)
+    return audit(paper, settings=AuditSettings(show_small_counts=True))
 
 
 def value(outcome: Any) -> Any:
@@ -95,7 +96,11 @@ def test_people_behind_groups_and_leaves_are_counted(paper: SurrogateExplainer, 
 
 def test_copies_of_a_record_are_told_from_different_people() -> None:
     twice = np.repeat(numbers(60, 3), 5, axis=0)
-    found = value(audit(SurrogateExplainer(ring, 20).fit(twice), show_small_counts=True).measured["groups"])
+    found = value(
+        audit(SurrogateExplainer(ring, 20).fit(twice), settings=AuditSettings(show_small_counts=True)).measured[
+            "groups"
+        ]
+    )
     assert found.smallest >= 20
     assert found.fewest_distinct <= 5
 
@@ -127,7 +132,7 @@ def test_all_trees_together_tell_what_each_tells_of_its_group() -> None:
 
 def test_gap_attack_is_the_difference_of_accuracies(paper: SurrogateExplainer) -> None:
     reader = PublishedAnswers(paper.release_)
-    found = gaps_of(inputs_of_fit(paper, holdout=Z, holdout_y=YZ))
+    found = gaps_of(inputs_of_fit(paper, holdout=Sample(Z, YZ)))
     for gap, inside, outside in zip(found, (Y, ring(X)), (YZ, ring(Z)), strict=True):
         expected = np.mean(reader.predict(X) == inside) - np.mean(reader.predict(Z) == outside)
         assert gap.advantage == pytest.approx(expected, abs=1e-4)
@@ -139,10 +144,10 @@ def test_gap_attack_is_the_difference_of_accuracies(paper: SurrogateExplainer) -
 def test_thresholds_of_the_paper_name_members_and_the_safe_form_names_nobody(
     paper: SurrogateExplainer, safe: SurrogateExplainer
 ) -> None:
-    told = value(midpoints_of(inputs_of_fit(paper, holdout=Z), random_state=0))
+    told = value(midpoints_of(inputs_of_fit(paper, holdout=Sample(Z)), random_state=0))
     assert len(told.accused) > 25
     assert all(row < 500 for row in told.accused)
-    told = value(midpoints_of(inputs_of_fit(safe, holdout=Z), random_state=0))
+    told = value(midpoints_of(inputs_of_fit(safe, holdout=Sample(Z)), random_state=0))
     assert told.accused == ()
 
 
@@ -163,7 +168,7 @@ def test_exact_thresholds_in_the_safe_form_are_caught(safe: SurrogateExplainer) 
         ),
         classes=release.classes,
     )
-    planted = replace(inputs_of_fit(safe, holdout=Z), release=replace(release, trees=tuple(trees)))
+    planted = replace(inputs_of_fit(safe, holdout=Sample(Z)), release=replace(release, trees=tuple(trees)))
     told = value(midpoints_of(planted, random_state=0))
     assert told.accused
     assert all(rows[row] for row in told.accused)
@@ -172,7 +177,7 @@ def test_exact_thresholds_in_the_safe_form_are_caught(safe: SurrogateExplainer) 
 def test_a_group_that_is_too_small_breaks_the_release_s_own_word(safe: SurrogateExplainer) -> None:
     release = replace(safe.release_, k=51)
     known = replace(inputs_of_fit(safe), release=release)
-    found = examine(ReleaseSubject(inputs=AuditInputs(), policy=Policy(), published=release, records=known))
+    found = examine(ReleaseSubject(inputs=AuditInputs(), policy=bits_policy(), published=release, records=known))
     assert status(found)["declared_k"] == "fail"
     assert found.verdict == "outside policy"
     assert status(audit(safe))["declared_k"] == "pass"
@@ -184,19 +189,24 @@ def test_rules_are_judged(paper: SurrogateExplainer, audited: Findings) -> None:
     }  # fmt: skip
     assert audited.exit_status == 1
     assert len(audited.advice) == 5
-    unknown = audit(paper, policy=Policy(largest_advantage=0.01))
-    assert status(unknown)["largest_advantage"] == "unknown"
+    unknown = audit(paper, policy=bits_policy(largest_attack_advantage=0.01))
+    assert status(unknown)["largest_attack_advantage"] == "unknown"
 
 
 @pytest.mark.slow
 def test_membership_is_judged_by_every_attack_on_the_whole_release(paper: SurrogateExplainer) -> None:
-    found = audit(paper, holdout=Z, holdout_y=YZ, policy=Policy(largest_advantage=0.01), random_state=0)
+    found = audit(
+        paper,
+        holdout=Sample(Z, YZ),
+        policy=bits_policy(largest_attack_advantage=0.01),
+        settings=AuditSettings(random_state=0),
+    )
     attacks = {attack.attack: attack for attack in value(found.measured["membership"]).attacks}
     assert attacks["gap attack"].advantage == pytest.approx(found.value("gaps")[0].advantage, abs=1e-3)
     assert attacks["best-loss threshold"].status == "measured"
     assert attacks["midpoint attack"].detected
     assert value(found.measured["membership"]).accused_wrongly == 0
-    assert status(found)["largest_advantage"] == "fail"
+    assert status(found)["largest_attack_advantage"] == "fail"
 
 
 def test_a_safe_release_with_a_public_domain_is_within_policy() -> None:
@@ -204,7 +214,9 @@ def test_a_safe_release_with_a_public_domain_is_within_policy() -> None:
     explainer = SurrogateExplainer(lender, 60, domain=PEOPLE, classes=("no", "maybe", "yes"), distance="gower").fit(
         frame
     )
-    found = audit(explainer, sensitive="job", holdout=pd.DataFrame(people(300, seed=9)), random_state=0)
+    found = audit(
+        explainer, holdout=pd.DataFrame(people(300, seed=9)), settings=AuditSettings(sensitive="job", random_state=0)
+    )
     assert found.verdict == "within policy", found.checks
     assert [row.attribute for row in value(found.measured["diversity"])] == [DECISIONS, "job"]
     assert [row.attribute for row in value(found.measured["guesses"])] == [DECISIONS, "job"]
@@ -215,7 +227,9 @@ def test_a_safe_release_with_a_public_domain_is_within_policy() -> None:
 def test_what_everybody_of_a_group_shares_is_told() -> None:
     frame = pd.DataFrame(people(400)).assign(job="a")
     explainer = SurrogateExplainer(lender, 40, domain=PEOPLE, distance="gower").fit(frame)
-    found = audit(explainer, sensitive="job", policy=Policy(most_certain=0), show_small_counts=True)
+    found = audit(
+        explainer, policy=bits_policy(most_certain=0), settings=AuditSettings(sensitive="job", show_small_counts=True)
+    )
     release, groups = explainer.release_, explainer.training_.groups
     n = release.n_groups
     expected = sum(
@@ -232,7 +246,10 @@ def test_what_everybody_of_a_group_shares_is_told() -> None:
 def test_guesses_of_a_sensitive_attribute_do_not_use_it() -> None:
     # The attribute is noise, so that nothing tells it but itself.
     data = np.column_stack([numbers(800, 2), np.random.default_rng(3).permutation(800) * 1e4])
-    found = audit(SurrogateExplainer(ring, 40, scaling="standard").fit(data), sensitive="x2", show_small_counts=True)
+    found = audit(
+        SurrogateExplainer(ring, 40, scaling="standard").fit(data),
+        settings=AuditSettings(sensitive="x2", show_small_counts=True),
+    )
     (row,) = [row for row in value(found.measured["guesses"]) if row.attribute == "x2"]
     assert row.group_known > 0.45
     assert row.closest < 0.4
@@ -254,15 +271,15 @@ def test_the_file_and_the_records_tell_what_the_explainer_knows(form: str, tmp_p
     )
     explainer.release_.to_json(tmp_path / "release.json")
     read = SurrogateRelease.from_json(tmp_path / "release.json")
-    whole = audit(explainer, show_small_counts=True)
+    whole = audit(explainer, settings=AuditSettings(show_small_counts=True))
     for data in (frame, pl.from_pandas(frame)):
-        found = audit(read, data=data, y=lender(frame), show_small_counts=True)
+        found = audit(read, data=data, target=lender(frame), settings=AuditSettings(show_small_counts=True))
         assert found.measured["groups"] == whole.measured["groups"]
         assert found.measured["leaves"] == whole.measured["leaves"]
         assert found.measured["together"] == whole.measured["together"]
         assert found.value("representatives") == whole.value("representatives")
         assert status(found) == status(whole)
-    seen = audit(read, show_small_counts=True)
+    seen = audit(read, settings=AuditSettings(show_small_counts=True))
     if form == "paper":
         published, counted = value(seen.measured["leaves"]), value(whole.measured["leaves"])
         assert published.origin == "published"
@@ -275,7 +292,7 @@ def test_the_file_and_the_records_tell_what_the_explainer_knows(form: str, tmp_p
 
 
 def test_other_records_are_not_taken_for_those_behind_it(safe: SurrogateExplainer) -> None:
-    found = audit(safe.release_, data=Z, y=YZ)
+    found = audit(safe.release_, data=Z, target=YZ)
     assert isinstance(found.measured["groups"], NotApplicable)
     assert "do not give this release's representatives" in found.measured["groups"].reason
     assert status(found)["smallest_leaf"] == "unknown"
@@ -287,10 +304,10 @@ def test_a_release_of_queries_has_nobody_behind_it() -> None:
     explainer = SurrogateExplainer.from_queries(
         lender, PEOPLE, 50, n_queries=300, takes="pandas", distance="gower", random_state=0
     )
-    found = audit(explainer, policy=Policy(largest_advantage=0.1))
+    found = audit(explainer, policy=bits_policy(largest_attack_advantage=0.1))
     assert isinstance(found.measured["leaves"], NotApplicable)
     assert status(found)["smallest_leaf"] == "not applicable"
-    assert status(found)["largest_advantage"] == "unknown"
+    assert status(found)["largest_attack_advantage"] == "unknown"
     assert "was not measured" in found.notes[0]
     with pytest.raises(InvalidParameterError, match="a third party has none"):
         compare_forms(explainer, pd.DataFrame(people(100)))
@@ -305,7 +322,7 @@ def test_a_guarantee_answers_only_where_it_is_accepted_and_covers_the_release() 
         "epsilon": 1.0,
     }
     cells = SurrogateExplainer(lender, partition="public", n_cells=4, fixed_black_box=True, **settings).fit(frame)
-    trusting = Policy(accept_guarantee=True)
+    trusting = bits_policy(accept_guarantee=True)
     assert audit(cells, policy=trusting).verdict == "within policy"
     assert status(audit(cells))["max_epsilon"] == "unknown"
     groups = SurrogateExplainer(lender, 40, **settings).fit(frame)
@@ -323,18 +340,18 @@ def test_small_counts_are_hidden() -> None:
     assert leaves.n_alone == Below(10)
     assert leaves.rows_alone == ()
     assert {check.rule: check.measured for check in found.checks}["smallest_group"] == Below(10)
-    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.findings/7"
-    assert value(audit(tiny, show_small_counts=True).measured["groups"]).smallest == 3
+    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.findings/8"
+    assert value(audit(tiny, settings=AuditSettings(show_small_counts=True)).measured["groups"]).smallest == 3
 
 
 @pytest.mark.slow
 def test_forms_are_compared_on_the_same_groups(safe: SurrogateExplainer, paper: SurrogateExplainer) -> None:
-    found = compare_forms(safe, X, Y, holdout=Z, holdout_y=YZ, random_state=0)
+    found = compare_forms(safe, X, Y, holdout=Sample(Z, YZ))
     left, right = found.value("forms").forms
     assert (left.form, left.labels, right.form, right.labels) == ("paper", TRUE, "restricted", DECISIONS)
     assert left.fidelity == paper.fidelity(Z, guided=False)
     assert right.fidelity_guided == safe.fidelity(Z)
-    assert left.gap_true == gaps_of(inputs_of_fit(paper, holdout=Z, holdout_y=YZ))[0].advantage
+    assert left.gap_true == gaps_of(inputs_of_fit(paper, holdout=Sample(Z, YZ)))[0].advantage
     assert isinstance(left.accused, int)
     assert left.accused > 25
     assert (left.accused_wrongly, right.accused, right.share_accused) == (0, 0, 0.0)
@@ -349,7 +366,7 @@ def test_forms_are_compared_on_the_same_groups(safe: SurrogateExplainer, paper: 
 @pytest.mark.slow
 def test_the_restricted_form_has_public_cut_points_alone_where_its_domain_is_declared() -> None:
     declared = Domain({name: Real(-10.0, 10.0) for name in "abcd"})
-    found = compare_forms(SurrogateExplainer(ring, 50, domain=declared, random_state=0).fit(X, Y), X, Y, random_state=0)
+    found = compare_forms(SurrogateExplainer(ring, 50, domain=declared, random_state=0).fit(X, Y), X, Y)
     left, right = found.value("forms").forms
     assert (left.form, right.form) == ("paper", "restricted")
     assert left.off_grid == left.n_thresholds > right.n_thresholds > right.off_grid == 0
@@ -358,13 +375,13 @@ def test_the_restricted_form_has_public_cut_points_alone_where_its_domain_is_dec
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
-        ({"sensitive": "height"}, InvalidParameterError, "attribute of the release"),
+        ({"settings": AuditSettings(sensitive="height")}, InvalidParameterError, "attribute of the release"),
         ({"policy": "strict"}, InvalidPolicyError, "must be a Policy"),
-        ({"y": Y[:3]}, InvalidDataError, "one label a record"),
+        ({"target": Y[:3]}, InvalidDataError, "target must hold one label a record"),
         ({"holdout": Z[:, :2]}, InvalidDataError, "one column per attribute"),
         ({"holdout": np.full((3, 4), np.nan)}, InvalidDataError, "missing"),
-        ({"holdout_y": YZ}, InvalidDataError, "Pass holdout="),
-        ({"random_state": -1}, InvalidParameterError, "random_state"),
+        ({"holdout": Sample(None, YZ)}, InvalidDataError, "Pass holdout="),
+        ({"settings": AuditSettings(random_state=-1)}, InvalidParameterError, "random_state"),
     ],
 )
 def test_bad_arguments_are_refused(
@@ -381,7 +398,7 @@ def test_an_explainer_that_is_not_fitted_is_refused() -> None:
 
 def test_labels_that_the_release_does_not_know_are_a_reason(safe: SurrogateExplainer) -> None:
     odd = np.where(np.arange(400) < 300, "elsewhere", "far")
-    true, decisions = gaps_of(inputs_of_fit(safe, y=Y, holdout=Z, holdout_y=odd))
+    true, decisions = gaps_of(inputs_of_fit(safe, y=Y, holdout=Sample(Z, odd)))
     assert true.advantage is None
     assert "does not know the class" in true.reason
     assert decisions.advantage is not None
@@ -389,7 +406,7 @@ def test_labels_that_the_release_does_not_know_are_a_reason(safe: SurrogateExpla
 
 def test_one_class_alone_has_nothing_to_tell() -> None:
     explainer = SurrogateExplainer(lambda x: np.zeros(len(x), dtype=int), 50).fit(X)
-    found = compare_forms(explainer, X, random_state=0)
+    found = compare_forms(explainer, X)
     assert found.verdict == "within policy"
     assert found.value("forms").measured_on == "the training records"
     assert value(found.measured["together"]).bits_largest == 0

@@ -15,6 +15,7 @@ from glassine.attacks import Measured
 from glassine.auditing.forms import compare_forms
 from glassine.auditing.release_attacks import midpoints_of
 from glassine.auditing.release_inputs import inputs_of_fit
+from glassine.data import Sample
 from glassine.report import render_html
 from glassine.surrogates import SurrogateExplainer
 
@@ -43,7 +44,7 @@ def test_thresholds_name_members_in_the_paper_s_form_and_nobody_in_the_safe_one(
     X_in, X_out, y_in, _, network = paper
     for form in ("paper", "restricted"):
         explainer = SurrogateExplainer(network, k, form=form, random_state=0).fit(X_in, y_in)
-        outcome = midpoints_of(inputs_of_fit(explainer, holdout=X_out), random_state=0)
+        outcome = midpoints_of(inputs_of_fit(explainer, holdout=Sample(X_out)), random_state=0)
         assert isinstance(outcome, Measured)
         accused = np.array(outcome.value.accused, dtype=int)
         if form == "restricted":
@@ -58,7 +59,7 @@ def test_thresholds_name_members_in_the_paper_s_form_and_nobody_in_the_safe_one(
 def test_the_page_shows_both_forms(paper: Split) -> None:
     X_in, X_out, y_in, y_out, network = paper
     explainer = SurrogateExplainer(network, 100, random_state=0).fit(X_in)
-    found = compare_forms(explainer, X_in, y_in, holdout=X_out, holdout_y=y_out, random_state=0)
+    found = compare_forms(explainer, X_in, y_in, holdout=Sample(X_out, y_out))
     left, right = found.value("forms").forms
     assert (left.form, right.form) == ("paper", "restricted")
     assert right.fidelity > left.fidelity

@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from glassine.auditing.api import audit
+from glassine.auditing.inputs import AuditSettings
+from glassine.data import Sample
 from glassine.domain import Domain, Integer
 from glassine.errors import BlackBoxError, InvalidDataError
 from glassine.surrogates import SurrogateExplainer
@@ -94,7 +96,7 @@ def test_a_release_holds_no_name_that_no_tree_uses() -> None:
     assert release.classes == ("far", "near")
     assert all(tree.classes == release.classes for tree in release.trees)
     assert (explainer.training_.answers == -1).sum() == 12
-    found = audit(explainer, holdout=numbers(200, seed=1), random_state=0)
+    found = audit(explainer, holdout=numbers(200, seed=1), settings=AuditSettings(random_state=0))
     assert "spread" not in str(found.to_dict())
     assert explainer.measures(X).fidelity <= 588 / 600
     declared = SurrogateExplainer(box, 50, max_depth=1, classes=("near", "far", "spread")).fit(X)
@@ -127,8 +129,8 @@ def test_true_labels_in_other_words_are_an_error_that_says_so(labels: str) -> No
     for compare in (
         lambda: fitted.measures(X, words),
         lambda: fitted.accuracy(X, words),
-        lambda: audit(fitted, y=words),
-        lambda: audit(fitted, holdout=X, holdout_y=words),
+        lambda: audit(fitted, target=words),
+        lambda: audit(fitted, holdout=Sample(X, words)),
     ):
         with pytest.raises(InvalidDataError, match="other words than the black box"):
             compare()

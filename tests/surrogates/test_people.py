@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from glassine import audit
+from glassine import AuditSettings, audit
 from glassine.domain import Domain, Real
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.surrogates import SurrogateExplainer
@@ -75,7 +75,7 @@ def test_a_release_says_what_it_counts_in_its_file_and_in_words() -> None:
 def test_the_audit_of_an_explainer_counts_the_people_of_its_fit() -> None:
     frame = visits()
     explainer = fitted(frame, "who", k=30)
-    findings = audit(explainer, show_small_counts=True)
+    findings = audit(explainer, settings=AuditSettings(show_small_counts=True))
     held = people_of(frame["who"].to_list(), explainer.training_.groups)
     groups = findings.value("groups")
     assert findings.counted == "people"
@@ -87,7 +87,7 @@ def test_the_audit_of_an_explainer_counts_the_people_of_its_fit() -> None:
 def test_a_release_is_audited_by_person_with_the_records_given() -> None:
     frame, others = visits(), visits(seed=1)
     release = fitted(frame, "who", k=30).release_
-    findings = audit(release, data=frame, holdout=others, persons="who", show_small_counts=True)
+    findings = audit(release, data=frame, holdout=others, persons="who", settings=AuditSettings(show_small_counts=True))
     assert findings.counted == "people"
     assert findings.value("groups").number == 150
     with pytest.raises(InvalidDataError, match="people of the holdout have records in the data"):

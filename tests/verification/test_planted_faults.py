@@ -226,7 +226,7 @@ def draw_at_half_more(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         Weighting,
         "private",
-        classmethod(lambda cls, epsilon, prior, number: honest(epsilon * half_more, prior, number)),
+        classmethod(lambda cls, epsilon, *rest: honest(epsilon * half_more, *rest)),
     )
     for module in (exponential_tree, exponential_rule_list):
         stated: Callable[..., Any] = module.selection_event

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.values import nameable_sides
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
@@ -93,6 +94,9 @@ class AttributeBins:
     n_midpoints : int or None
         Those, public cut points aside, that are bit for bit half way between two neighboring training values, or one
         of them, where the domain has values between the two; needs the data.
+    n_nameable : int or None
+        Sides of these cuts on which fewer than 10 of the training records are expected within one resolution; needs a
+        domain.
     n_bounds : int
         Ends of the range of values that the model publishes: 0 or 2.
     n_private_bounds : int or None
@@ -117,6 +121,7 @@ class AttributeBins:
     attribute: str
     n_cuts: int = 0
     n_off_grid: int | None = None
+    n_nameable: int | None = None
     n_midpoints: int | None = None
     n_bounds: int = 0
     n_private_bounds: int | None = None
@@ -229,6 +234,11 @@ def _published(model: AdditiveModel, term: Term) -> tuple[int, ...] | None:
     return tuple(int(size) for size in weights.reshape(-1))
 
 
+def _n_records(sizes: dict[str, tuple[int, ...] | None]) -> int | None:
+    """Return the number of records: each is in one bin of every term; None where no sizes are published."""
+    return next((sum(held) for held in sizes.values() if held is not None), None)
+
+
 def _attribute(
     model: AdditiveModel,
     name: str,
@@ -241,7 +251,7 @@ def _attribute(
     numeric = [bins for bins in result if isinstance(bins, NumericBins)]
     if numeric:
         values = None if columns is None else columns.numbers[name]
-        return _numbers(name, numeric, domain, values, noisy=model.guarantee is not None)
+        return _numbers(name, numeric, domain, values, noisy=model.guarantee is not None, n_records=_n_records(sizes))
     groups = [bins for bins in result if isinstance(bins, CategoryBins)]
     named = tuple(dict.fromkeys(value for bins in groups for value in bins.values))
     declared = None if domain is None else domain[name]
@@ -261,6 +271,7 @@ def _attribute(
     return AttributeBins(
         attribute=name,
         n_off_grid=None if domain is None else 0,
+        n_nameable=None if domain is None else 0,
         n_midpoints=None if columns is None else 0,
         n_private_bounds=None if domain is None else 0,
         n_undeclared=undeclared,
@@ -285,6 +296,7 @@ def _numbers(
     values: npt.NDArray[np.float64] | None,
     *,
     noisy: bool,
+    n_records: int | None,
 ) -> AttributeBins:
     cuts = list(dict.fromkeys((cut, bins.closed) for bins in found for cut in bins.cuts))
     attribute = None if domain is None else domain[name]
@@ -307,6 +319,7 @@ def _numbers(
         n_rebuilt=len(rebuilt),
         n_cuts=len(cuts),
         n_off_grid=None if domain is None else len(secret),
+        n_nameable=None if domain is None else nameable_sides(domain, {(name, cut) for cut, _ in secret}, n_records),
         n_bounds=0 if bounds is None else 2,
         n_private_bounds=private,
         n_undeclared=None if domain is None else 0,
@@ -324,6 +337,7 @@ def _numbers(
         attribute=name,
         n_cuts=out.n_cuts,
         n_off_grid=out.n_off_grid,
+        n_nameable=out.n_nameable,
         n_midpoints=sum(_is_midpoint(cut, closed, different, attribute) for cut, closed in candidates),
         n_bounds=out.n_bounds,
         n_private_bounds=private,

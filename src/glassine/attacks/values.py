@@ -7,21 +7,22 @@ maxima; a category may be the value of one person; a regression leaf with one re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.attack import Hiding, Measurement, Published
+from glassine.attacks.audience import for_checker
 from glassine.attacks.outcome import Measured, ShownCount
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.grid import are_adjacent, on_grid
 from glassine.domain.literals import is_missing
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["VALUES", "ValueLeakage", "leak_values", "thresholds_of"]
+__all__ = ["VALUES", "ValueLeakage", "leak_values", "nameable_sides", "thresholds_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,9 @@ class ValueLeakage:
         Distinct thresholds on numbers.
     n_off_grid : int or None
         Those that are not public cut points: of an attribute whose domain was inferred from data, all. Needs a domain.
+    n_nameable : int or None
+        Sides of these thresholds on which fewer than 10 of the training records are expected within one resolution, by
+        the domain's shares: as many people an attacker may name who has candidates. Needs a domain.
     n_inferred : int
         Those of them that an inferred domain has as cut points: a public domain with its bounds would have them too.
     n_midpoints : int or None
@@ -54,19 +58,25 @@ class ValueLeakage:
 
     n_thresholds: int
     n_off_grid: int | None
-    n_midpoints: int | None
-    n_records_at_midpoints: ShownCount | None
-    exact_bounds: tuple[str, ...] | None
-    lone_categories: tuple[str, ...] | None
+    n_midpoints: int | None = field(metadata=for_checker())
+    n_records_at_midpoints: ShownCount | None = field(metadata=for_checker())
+    exact_bounds: tuple[str, ...] | None = field(metadata=for_checker())
+    lone_categories: tuple[str, ...] | None = field(metadata=for_checker())
     n_lone_targets: ShownCount
     n_inferred: int = 0
+    n_nameable: int | None = None
+
+
+EXPECTED = 10
+"""Records expected within one resolution of a threshold from which on none of them is named by it."""
 
 
 def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) -> list[tuple[str, float]]:
     """Return the distinct thresholds on numbers, as (attribute, threshold), in order of first use.
 
-    A comparison with one value of a number counts as the two thresholds around it. Without a domain every threshold
-    counts, and no comparison with a value does.
+    A comparison with one value of a number counts as the two thresholds around it. A threshold at a bound, or within
+    one step beyond it, cuts nothing and does not count. Without a domain every threshold counts, and no comparison with
+    a value does.
     """
     result: dict[tuple[str, float], None] = {}
     for literal in model.literals:
@@ -82,9 +92,42 @@ def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) 
         else:
             continue
         for bound in bounds:
-            if np.isfinite(bound):
+            if np.isfinite(bound) and not (isinstance(attribute, Integer | Real) and _at_end(attribute, bound)):
                 result[literal.attribute, bound] = None
     return list(result)
+
+
+def _step(attribute: Integer | Real) -> float:
+    """Return the distance between neighboring values; 0 for a continuum."""
+    return 1.0 if isinstance(attribute, Integer) else attribute.resolution or 0.0
+
+
+def _at_end(attribute: Integer | Real, bound: float) -> bool:
+    """Return whether all values of the domain are on one side of a threshold that lies within a step of its end.
+
+    One that lies further out says that a training value did, so it is none that cuts nothing.
+    """
+    step = _step(attribute)
+    return (
+        bound == attribute.hi
+        or attribute.lo - step <= bound < attribute.lo
+        or attribute.hi < bound < attribute.hi + step
+    )
+
+
+def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_records: int | None) -> int:
+    """Return the sides of thresholds on which fewer than ten records are expected within one resolution."""
+    sides = 0
+    for name, bound in thresholds:
+        attribute = domain[name]
+        if not isinstance(attribute, Integer | Real):
+            continue
+        step, n = _step(attribute), n_records or 0
+        # Single values of a continuum have no share, so that nobody else is expected to hold one.
+        near = ((bound - step, bound), (bound, bound + step)) if step else ()
+        expected = [n * domain.share(name, *side) for side in near] or [0, 0]
+        sides += sum(value < EXPECTED for value in expected)
+    return sides
 
 
 def _is_midpoint(below: float, above: float, threshold: float) -> bool:
@@ -232,6 +275,7 @@ def leak_values(
         n_thresholds=len(numbers),
         n_off_grid=None if domain is None else len(secret),
         n_inferred=len(guessed),
+        n_nameable=None if domain is None else nameable_sides(domain, sorted(secret), model.n_records),
         n_midpoints=midpoints,
         n_records_at_midpoints=exposed,
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Literal
 
+from glassine.attacks.audience import RecordNote
 from glassine.auditing.additive import additive_subject
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
 from glassine.auditing.forest import forest_subject
-from glassine.auditing.inputs import AuditInputs, DisclosureSettings, MembershipSettings
+from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.release import release_subject
+from glassine.auditing.samples import read_samples
 from glassine.auditing.several import SeveralModels, several_subject
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
-from glassine.counting import MAX_STEPS
-from glassine.data.lazy import held, is_lazy
-from glassine.data.persons import refuse_shared
-from glassine.data.table import Table, as_table, frame_of, with_persons
+from glassine.data.sample import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import as_model
@@ -36,28 +33,14 @@ ATTACKS = {"membership", "disclosure"}
 
 def audit(
     model: object,
-    domain: Domain | None = None,
+    data: object = None,
+    target: object = None,
     *,
-    data: Any = None,
-    target: str | None = None,
-    holdout: Any = None,
-    sensitive: str | None = None,
-    quasi: Sequence[str] | None = None,
-    criterion: str | None = None,
-    splits: Literal["auto", "multiway", "binary"] = "auto",
-    y: Any = None,
-    holdout_y: Any = None,
-    extras: Any = None,
-    persons: Any = None,
-    holdout_persons: Any = None,
-    membership: MembershipSettings | None = None,
-    disclosure: DisclosureSettings | None = None,
-    only: Collection[str] | None = None,
+    domain: Domain | None = None,
+    holdout: object = None,
+    persons: object = None,
     policy: Policy | None = None,
-    show_small_counts: bool = False,
-    max_steps: int = MAX_STEPS,
-    random_state: Any = 0,
-    progress: Callable[[str], None] | None = None,
+    settings: AuditSettings | None = None,
 ) -> Findings:
     r"""Audit something published: measure what an attacker can learn from it about the training records.
 
@@ -72,54 +55,28 @@ def audit(
         A tree, a rule list or an additive model, or anything that :func:`glassine.as_model` reads, explainable boosting
         machines of interpret included; a release of explanations, or the fitted explainer that made it; or several
         models of the same records, which are judged together.
+    data : data frame, or ndarray of shape (n, d), optional
+        The training records, n of them, with at least the tested attributes; an array has all attributes of the model
+        in order. Of a release in the order in which the explainer had them; of an explainer they are known.
+    target : str, or array-like of shape (n,), optional
+        What the model predicts: a column of the data and of the holdout, or the true class or value of each record.
+        Membership attacks need it. A domain that declares the column is taken without it: what the model reveals about
+        it is measured as disclosure of labels.
     domain : Domain, optional
         What is publicly known about the attributes. Without it nothing can be said about reconstruction; if data is
         given, it is inferred from them and marked so. A release has its own.
-    data : data frame, optional
-        The training records, shape (n, at least the tested attributes). Of a release in the order in which the
-        explainer had them; of an explainer they are known.
-    target : str, optional
-        The column of the data and the holdout that the model predicts; membership attacks need it. A domain that
-        declares it is taken without it: what the model reveals about it is measured as disclosure of labels.
-    holdout : data frame, optional
-        Records of the same population that were not used for training, for membership attacks.
-    sensitive : str, optional
-        An attribute of the domain, or a column of the data, to look at more closely. Where a tree predicts it, it is
-        measured what can be inferred of everybody's value: see :func:`glassine.infer_sensitive`.
-    quasi : sequence of str, optional
-        Columns of the data that the attacker knows of everybody; all attributes of the tree by default.
-    criterion : {"gini", "entropy", "gain_ratio", "misclassification", "none"}, optional
-        By which measure splits were selected, for this attacker; ``none`` if they were not always the best. A fitted
-        estimator states its own. Without either, the attacker of the leaves alone is measured.
-    splits : {"auto", "multiway", "binary"}, default="auto"
-        How that learning algorithm split categories, as for :class:`~glassine.Adversary`. A fitted estimator states it.
-    y, holdout_y : array-like of shape (n,) and (m,), optional
-        True labels of the data and of the holdout of a release.
-    extras : EbmExtras, optional
-        What the file of an additive model publishes beside it. Found by itself where ``model`` is interpret's object.
+    holdout : data frame or Sample, optional
+        Records of the same population that were not used for training, for membership attacks: a frame with the same
+        columns, or a :class:`~glassine.data.Sample` that has its own target and persons.
     persons : str, or array-like of shape (n,), optional
         Whose record each is: the column of the data and of the holdout that holds identifiers, or one identifier for
         each record of the data. People are then counted in place of records, and membership is judged by person. The
         column is no attribute. Of an explainer, the persons behind its records are those of its fit.
-    holdout_persons : array-like of shape (m,), optional
-        The identifiers of the holdout's records, where ``persons`` is no column.
-    membership : MembershipSettings, optional
-        How membership is attacked.
-    disclosure : DisclosureSettings, optional
-        What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
-    only : collection of str, optional
-        Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
-        minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
     policy : Policy, optional
         The limits to judge by; the defaults of :class:`Policy` otherwise.
-    show_small_counts : bool, default=False
-        Whether counts below the policy's ``suppress_below`` are shown.
-    max_steps : int, default=300,000
-        Steps that exact counts may take; beyond them reconstruction is reported as failed.
-    random_state : int, Generator or None, default=0
-        For attacks that draw.
-    progress : callable, optional
-        Called with the name of each stage as it starts.
+    settings : AuditSettings, optional
+        What is looked at more closely, what attackers are assumed to know, what alone is measured, and how much work
+        it may be; the defaults of :class:`AuditSettings` otherwise.
 
     Returns
     -------
@@ -132,11 +89,15 @@ def audit(
         If the model cannot be read.
     InvalidModelError
         If the model tests an attribute or a value that the domain lacks.
+    InvalidDomainError, InvalidPolicyError
+        If ``domain`` or ``policy`` is none.
     InvalidDataError
-        If the data or the holdout are empty, lack a column or do not hold ``sensitive`` or ``quasi``; if a record has
-        no identifier, or people have records both in the data and in the holdout.
+        If the data or the holdout are empty, lack a column or do not hold the sensitive attribute or the
+        quasi-identifiers; if classes are not as many as the records, a record has no identifier, or people have records
+        both in the data and in the holdout.
     InvalidParameterError
-        If ``only`` names what is not measured of such a subject, or ``persons`` comes without records, or with several
+        If ``settings`` are none, or name what is not measured of such a subject; if the target or the persons of one
+        set of records are stated and not those of the other, or without records; or if persons are stated of several
         models, which are judged by records.
 
     Examples
@@ -145,8 +106,40 @@ def audit(
     >>> rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     >>> findings = audit(rules, domain=Domain.binary(["a", "b"]))
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "fail"]
-    ('outside policy', ['purest_leaf'])
+    ('outside policy', ['largest_advantage', 'certain_by_membership'])
     """
+    _check_kinds(data, domain, policy, settings)
+    settings = settings or AuditSettings()
+    members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
+    if isinstance(persons, str) and domain is not None and persons in domain:
+        domain = domain.restrict([name for name in domain if name != persons])
+    only = settings.only
+    attack = only is not None and set(only) <= ATTACKS
+    inputs = AuditInputs(domain=domain, members=members, others=others, settings=settings, needs_domain=not attack)
+    limits = policy or Policy()
+    forest = only is not None and set(only) == {"membership"} and is_sklearn_forest(model)
+    alone = (forest_subject if forest else subject_of)(model, inputs.alone(), limits)
+    alone.check(inputs)
+    if not relied_on(alone.guarantee):
+        return examine(alone.beside(inputs), only)
+    public = examine(replace(alone, public=True), only)
+    if not alone.has_records(inputs):
+        return public
+    try:
+        measured = examine(alone.beside(inputs), only)
+    except GlassineError as error:
+        # That records cannot be measured is for the checker, too: the public part is the same.
+        note = RecordNote(f"The records could not be measured: {error}")
+        measured = replace(public, notes=(*public.notes, note))
+    return replace(public, holder=measured)
+
+
+def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:
+    """Raise if a value stands in the place of another."""
+    if isinstance(data, Domain):
+        raise InvalidParameterError(
+            f"{parameter('data')} must be records, got a Domain.", remedy=f"Pass it as {parameter('domain=')}."
+        )
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidDomainError(
             f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
@@ -157,103 +150,10 @@ def audit(
             f"{parameter('policy')} must be a Policy, got {type(policy).__name__}.",
             remedy="Read one with Policy.from_toml.",
         )
-    if persons is not None or holdout_persons is not None:
-        if isinstance(model, SeveralModels | list | tuple):
-            name = "holdout_persons" if persons is None else "persons"
-            raise InvalidParameterError(
-                f"{parameter(name)} does not apply to several models: what they reveal together is counted in records.",
-                remedy="Leave it out, or audit each model by itself.",
-            )
-        data, holdout = _by_person(data, holdout, persons, holdout_persons)
-        if isinstance(persons, str) and domain is not None and persons in domain:
-            domain = domain.restrict([name for name in domain if name != persons])
-    elif not isinstance(model, SurrogateRelease | MeasuredExplainer):
-        data, holdout = _read_once(data), _read_once(holdout)
-    attack = only is not None and set(only) <= ATTACKS
-    inputs = AuditInputs(
-        domain=domain,
-        data=data,
-        target=target,
-        holdout=holdout,
-        sensitive=sensitive,
-        quasi=quasi,
-        criterion=criterion,
-        splits=splits,
-        y=y,
-        holdout_y=holdout_y,
-        extras=extras,
-        membership=membership or MembershipSettings(),
-        disclosure=disclosure,
-        show_small_counts=show_small_counts,
-        max_steps=max_steps,
-        random_state=random_state,
-        needs_domain=not attack,
-        progress=progress or (lambda stage: None),
-    )
-    limits = policy or Policy()
-    forest = only is not None and set(only) == {"membership"} and is_sklearn_forest(model)
-    alone = (forest_subject if forest else subject_of)(model, inputs.alone(), limits)
-    alone.check(inputs)
-    if not relied_on(alone.guarantee):
-        # What attacks find beyond the usual audit is for the holder of the data only.
-        return replace(examine(alone.beside(inputs), only), holder_only=attack or disclosure is not None)
-    public = examine(replace(alone, public=True), only)
-    if not alone.has_records(inputs):
-        return public
-    try:
-        measured = examine(alone.beside(inputs), only)
-    except GlassineError as error:
-        # That records cannot be measured is for their holder, too: the public part is the same.
-        measured = replace(public, notes=(*public.notes, f"The records could not be measured: {error}"))
-    return replace(public, holder=replace(measured, holder_only=True))
-
-
-def _read_once(records: object) -> Any:
-    """Return a frame as a table, which keeps what it was converted to; a lazy frame stays with its engine."""
-    return records if records is None or is_lazy(records) or frame_of(records) is None else as_table(records)
-
-
-def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> tuple[Table | None, Table | None]:
-    """Return both frames as tables that know their persons; a lazy one of this machine is read.
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is nothing whose persons are stated, or only those of one of two frames.
-    InvalidDataError
-        If a record has no identifier, or people have records on both sides.
-    """
-    sides: list[Table | None] = []
-    given = (
-        (data, persons, "data", "persons"),
-        (
-            holdout,
-            persons if holdout_persons is None and isinstance(persons, str) else holdout_persons,
-            "holdout",
-            "holdout_persons",
-        ),
-    )
-    for records, whose, what, name in given:
-        if records is None:
-            if whose is not None and not isinstance(whose, str):
-                raise InvalidParameterError(
-                    f"{parameter(name)} says whose records the {what} are, and none are given.", remedy="Pass both."
-                )
-            sides.append(None)
-            continue
-        if whose is None:
-            raise InvalidParameterError(
-                f"{parameter(name)} is missing: whose records the {what} are must be stated, too.", remedy="Pass it."
-            )
-        opened = frame_of(records)
-        sides.append(with_persons(records if opened is None else Table(held(opened)), whose, what))
-    if all(side is None for side in sides):
+    if settings is not None and not isinstance(settings, AuditSettings):
         raise InvalidParameterError(
-            f"{parameter('persons')} says whose records are given, and none are.", remedy=f"Pass {parameter('data')}."
+            f"{parameter('settings')} must be AuditSettings, got {type(settings).__name__}.", remedy="Make one."
         )
-    if sides[0] is not None and sides[1] is not None:
-        refuse_shared(sides[0].persons, sides[1].persons)
-    return sides[0], sides[1]
 
 
 def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subject:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.auditing.disclosure import UNSTATED, Inferred, Question, column_of
 from glassine.auditing.inputs import AuditInputs, DisclosureSettings
@@ -51,7 +52,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     from glassine.attacks.disclosure.predictions import OTHER_CLASSES
     from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 
-    tree, sensitive = question.model, question.sensitive
+    tree, sensitive = question.model, question.settings.sensitive
     if not isinstance(tree, DecisionTree):
         return NotApplicable("disclosure of the sensitive attribute is measured for decision trees, got a rule list.")
     if tree.classes is None:
@@ -59,7 +60,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     if sensitive is None or inputs.data is None:
         return NotApplicable("an attack on the sensitive attribute needs its name and the people's records.")
     frame, truth = _people(inputs.data, tree, sensitive, needed=settings.truth is True or settings.remedies)
-    frame = frame if question.quasi is None else as_table(frame).restrict(question.quasi)
+    frame = frame if question.settings.quasi is None else as_table(frame).restrict(question.settings.quasi)
     reason = _not_predicted(question, tree, settings, read_columns(frame), truth)
     if reason not in ("", OTHER_CLASSES):
         raise InvalidDataError(
@@ -68,9 +69,9 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     stated = read_hints(question.artefact, question.domain)
     attacker, unused = _attacker(question, tree, settings), ""
     if stated.criterion is not None:
-        attacker = replace(attacker, criterion=attacker.criterion if question.criterion else stated.criterion)
+        attacker = replace(attacker, criterion=attacker.criterion if question.settings.criterion else stated.criterion)
         attacker = replace(attacker, stated=stated)
-    elif attacker.internal_nodes and question.criterion is None:
+    elif attacker.internal_nodes and question.settings.criterion is None:
         attacker, unused = replace(attacker, internal_nodes=False), Text(NOT_STATED[:-1] + marked(UNSTATED))
     compared = None if settings.truth is False else truth
     estimate = infer_sensitive(
@@ -78,7 +79,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
         frame,
         sensitive,
         attacker,
-        random_state=inputs.random_state,
+        random_state=inputs.settings.random_state,
         truth=None if settings.training == "sample" else compared,
         progress=inputs.progress,
     )
@@ -98,7 +99,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
             frame,
             truth,
             adversary=attacker,
-            remedies=Remedies(domain=question.domain, random_state=inputs.random_state),
+            remedies=Remedies(domain=question.domain, random_state=_seed(inputs.settings.random_state)),
             evaluation=None
             if inputs.holdout is None
             else _people(inputs.holdout, tree, sensitive, needed=True, noun="the held-out records"),
@@ -135,18 +136,23 @@ def _people(data: Any, tree: DecisionTree, sensitive: str, *, needed: bool, noun
     return table.restrict([name for name in table.names if name != sensitive]), truth
 
 
+def _seed(random_state: int | np.random.Generator | None) -> int:
+    """Return a seed: each private tree is drawn from its own, so that more of them change none."""
+    return random_state if isinstance(random_state, int) else int(generator(random_state).integers(2**31))
+
+
 def _attacker(question: Question, tree: DecisionTree, settings: DisclosureSettings) -> Adversary:
     """Return the attacker that is assumed, as far as the model states nothing of its learning algorithm."""
     from glassine.attacks.disclosure import Adversary
 
-    criterion: Any = "gini" if question.criterion in (None, "none") else question.criterion
+    criterion: Any = "gini" if question.settings.criterion in (None, "none") else question.settings.criterion
     domain = question.domain
     codes = [name for name in tree.attributes if domain is not None and name in domain]
     return Adversary(
         settings.leaves,
-        internal_nodes=settings.internal_nodes and question.criterion != "none",
+        internal_nodes=settings.internal_nodes and question.settings.criterion != "none",
         criterion=criterion,
-        splits=question.splits,
+        splits=question.settings.splits,
         candidates=settings.candidates,
         categories=tuple(name for name in codes if domain is not None and isinstance(domain[name], Category)),
         min_samples_leaf=settings.min_samples_leaf,
@@ -173,13 +179,18 @@ def _not_predicted(
         whole = columns if exact and not gaps.any() and set(attributes_of(tree.literals)) <= set(columns) else None
         values = truth[np.flatnonzero(~gaps)]
     return not_predicted(
-        tree, question.sensitive or "", target=question.target, domain=question.domain, columns=whole, truth=values
+        tree,
+        question.settings.sensitive or "",
+        target=question.target,
+        domain=question.domain,
+        columns=whole,
+        truth=values,
     )
 
 
 def _is_weaker(question: Question, tree: DecisionTree, settings: DisclosureSettings) -> bool:
     """Return whether an attacker of the published tree may use more than is assumed."""
-    if settings.training == "sample" or (not settings.internal_nodes and question.criterion != "none"):
+    if settings.training == "sample" or (not settings.internal_nodes and question.settings.criterion != "none"):
         return True
     published = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
     counted = all(evidence.counts is not None for evidence in published)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     BITS,
+    COUNTED,
     DOMAIN,
     GROUPED,
     MOST_COUNT,
@@ -39,7 +40,15 @@ from glassine.auditing.criterion import (
     unknown,
 )
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
-from glassine.auditing.inference_criteria import LARGEST_ADVANTAGE, MIDPOINTS, MOST_CERTAIN, THRESHOLDS_OFF_GRID
+from glassine.auditing.inference_criteria import MIDPOINTS, MOST_CERTAIN, NAMED_BY_THRESHOLDS, THRESHOLDS_OFF_GRID
+from glassine.auditing.membership_criteria import (
+    CERTAIN_BY_MEMBERSHIP,
+    COUNTS,
+    LARGEST_ADVANTAGE,
+    LARGEST_ATTACK_ADVANTAGE,
+    LARGEST_MEASURED_ADVANTAGE,
+)
+from glassine.auditing.output_criteria import DEGREES_OF_FREEDOM, SMALLEST_CLASS_COUNT, ZERO_CLASSES
 from glassine.errors import Text, marked
 
 if TYPE_CHECKING:
@@ -52,8 +61,6 @@ AnyCriterion: TypeAlias = Criterion[Any, Any]
 
 COUNTABLE = 50
 """Bits up to which a number of possible records is stated: floats count exactly to 2^53."""
-
-COUNTED = remedy("Pass the training records, so that they can be counted: {step}.", "audit", data=None)
 
 
 # How many records stand behind a part.
@@ -74,17 +81,20 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
         return failed(f"{joined(counted)} {verb} fewer than {limit:,} {evidence.counted}.", min(small))
     if sizes.unsettled:
         return unknown(sizes.unsettled)
-    if not every:
+    if not every and sizes.fewest is None:
         return unknown("All published counts are zero, so the model says nothing about any record.")
     fewest = min(every) if sizes.fewest is None else sizes.fewest
-    return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} {evidence.counted}.", fewest)
+    if fewest < limit:
+        return unknown(f"Whether every {evidence.part} holds {limit:,} {evidence.counted} is not known.")
+    one = sizes.parts[0].one if sizes.parts else evidence.part
+    return passed(f"Every non-empty {one} holds at least {limit:,} {evidence.counted}.", fewest)
 
 
-SMALLEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)
+FEWEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)
 
 SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     name="smallest_leaf",
-    limit=SMALLEST,
+    limit=FEWEST,
     words=Words(
         label="Smallest {part}",
         measures="Fewest training records that a leaf or rule may hold; fewest people, where persons are stated.",
@@ -116,6 +126,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
         ),
     },
     inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED) | {"release": GROUPED},
+    requests=(COUNTS,),
     # A limit below what may be shown would tell more of a hidden size than that it is hidden.
     flag=Flag(
         "small",
@@ -129,7 +140,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
 
 DECLARED_K: Criterion[int, Sizes] = Criterion(
     name="declared_k",
-    limit=SMALLEST,
+    limit=FEWEST,
     words=Words(
         label="Smallest group, as the release declares",
         measures="Fewest records of a group that the release itself declares.",
@@ -144,7 +155,7 @@ DECLARED_K: Criterion[int, Sizes] = Criterion(
 
 SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
     name="smallest_group",
-    limit=SMALLEST,
+    limit=FEWEST,
     limit_of="smallest_leaf",
     words=Words(
         label="Smallest group",
@@ -192,10 +203,11 @@ def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
 
 PUREST_LEAF: Criterion[float, Shares] = Criterion(
     name="purest_leaf",
-    limit=Limit(unit=SHARE, default=0.9, most=1, range="a share greater than 0 and at most 1"),
+    limit=Limit(unit=SHARE, default=None, most=1, range="a share greater than 0 and at most 1"),
     words=Words(
         label="Largest class share",
-        measures="Largest share of one class in a leaf or rule, in (0, 1].",
+        measures="Largest share of one class in a leaf or rule, in (0, 1]; off unless it is set: for outcomes that are "
+        "themselves sensitive.",
         unmeasured="The shares of outcomes are not known: {reason}",
     ),
     reads=lambda evidence: evidence.shares,
@@ -285,11 +297,12 @@ def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evid
 
 LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
     name="largest_bits_per_record",
-    limit=Limit(unit=BITS, default=10.0, most=1e6, range="a number of bits greater than 0 and at most 1,000,000"),
+    limit=Limit(unit=BITS, default=None, most=1e6, range="a number of bits greater than 0 and at most 1,000,000"),
     words=Words(
         label="Bits about the most exposed record",
         measures="Largest number of bits that an attacker may learn about the attributes of any training record: 10 "
-        "bits rule out all but one in 1,024 of the possible records.",
+        "bits rule out all but one in 1,024 of the possible records. Off unless it is set: it depends on the declared "
+        "bounds.",
         unmeasured="What is revealed about a record was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.bits,
@@ -355,6 +368,9 @@ MAX_EPSILON: Criterion[float, Any] = Criterion(
     reads=_claim,
     judge=_judge_claim("epsilon"),
     of_claim=True,
+    requests=(
+        "The certificate of the guarantee, how the model was trained, and every other release from the same data.",
+    ),
 )
 
 MAX_DELTA: Criterion[float, Any] = Criterion(
@@ -389,11 +405,18 @@ class Limits:
     """The limits of a policy, one field a criterion; None switches a check off. The criteria say what they limit."""
 
     smallest_leaf: int | None = limited_by(SMALLEST_LEAF, DECLARED_K, SMALLEST_GROUP)
+    largest_advantage: float | None = limited_by(LARGEST_ADVANTAGE)
+    largest_measured_advantage: float | None = limited_by(LARGEST_MEASURED_ADVANTAGE)
+    certain_by_membership: float | None = limited_by(CERTAIN_BY_MEMBERSHIP)
+    named_by_thresholds: int | None = limited_by(NAMED_BY_THRESHOLDS)
+    smallest_class_count: int | None = limited_by(SMALLEST_CLASS_COUNT)
+    zero_classes: int | None = limited_by(ZERO_CLASSES)
+    degrees_of_freedom: int | None = limited_by(DEGREES_OF_FREEDOM)
     purest_leaf: float | None = limited_by(PUREST_LEAF)
     largest_bits_per_record: float | None = limited_by(LARGEST_BITS_PER_RECORD)
     thresholds_off_grid: int | None = limited_by(THRESHOLDS_OFF_GRID)
     midpoints: int | None = limited_by(MIDPOINTS)
-    largest_advantage: float | None = limited_by(LARGEST_ADVANTAGE)
+    largest_attack_advantage: float | None = limited_by(LARGEST_ATTACK_ADVANTAGE)
     most_certain: int | None = limited_by(MOST_CERTAIN)
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)

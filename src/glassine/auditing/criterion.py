@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BITS",
+    "COUNTED",
     "DOMAIN",
     "GROUPED",
     "MOST_COUNT",
@@ -308,6 +309,8 @@ class Criterion(Generic[N, F]):
         Returns the limit that the subject itself states, where it is not the policy's.
     remedies, inputs : Remedies
         What helps where it fails, and what to pass where it is unknown.
+    requests : tuple of str
+        What to ask the publisher for where it is unknown, to whom has the published model alone.
     flag : Flag or None
         How parts beyond the limit are marked.
     """
@@ -323,6 +326,7 @@ class Criterion(Generic[N, F]):
     stated: Callable[[Evidence], N | None] | None = None
     remedies: Remedies = field(default_factory=dict)
     inputs: Remedies = field(default_factory=dict)
+    requests: tuple[str, ...] = ()
     flag: Flag[N] | None = None
 
     @property
@@ -368,6 +372,7 @@ MOST_COUNT = 10**15
 """Above the number of people there are, by far; larger counts are typing errors."""
 WHOLE = "a whole number of at least 0"
 
+COUNTED = remedy("Pass the training records, so that they can be counted: {step}.", "audit", data=None)
 DOMAIN = remedy(
     "Pass a domain: {step}. Replace its inferred ranges and categories by public ones.",
     "audit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE, DisclosureFinding
-from glassine.auditing.inputs import DisclosureSettings
+from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import columns as read_columns
 from glassine.data.table import Table, as_table
@@ -22,7 +22,6 @@ from glassine.errors import (
     GlassineError,
     InvalidDataError,
     InvalidModelError,
-    InvalidParameterError,
     Text,
     UndefinedMeasureError,
     marked,
@@ -45,7 +44,6 @@ MOST_STEPS = 10**8
 MOST_LOCAL_STEPS = 5 * 10**5
 """The same where the class counts are not known, so that optima are searched for."""
 
-CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 
 DRAWN = "the tree claims differential privacy, so that its splits were drawn, not the best."
 NOT_THE_BEST = "its learner did not always take the best split."
@@ -64,41 +62,19 @@ class Question:
         The model as it was given: a fitted estimator tells its criterion.
     model : DecisionTree or RuleList
         The same as a value.
-    sensitive, target : str or None
-        The attribute, and what the model is said to predict.
-    quasi : sequence of str or None
-        What the reader knows of everybody; all attributes of the tree by default.
-    criterion : str or None
-        By which measure splits were selected, where the model does not state it; ``none`` if they were not the best.
-    splits : {"auto", "multiway", "binary"}
-        How categories were split, where the model does not state it.
+    target : str or None
+        What the model is said to predict.
     domain : Domain or None
         Tells codes of categories from numbers.
-    settings : DisclosureSettings or None
-        What the attacker is assumed to know beyond that.
+    settings : AuditSettings
+        The attribute, and what its attacker is assumed to know.
     """
 
     artefact: Any
     model: DecisionTree | RuleList
-    sensitive: str | None
     target: str | None
-    quasi: Sequence[str] | None
-    criterion: str | None
-    splits: Literal["auto", "multiway", "binary"]
     domain: Domain | None
-    settings: DisclosureSettings | None = None
-
-    def __post_init__(self) -> None:
-        if self.criterion is not None and self.criterion not in CRITERIA:
-            raise InvalidParameterError(
-                f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {self.criterion!r}.",
-                remedy="Name one.",
-            )
-        named: object = self.quasi
-        if isinstance(named, str):
-            raise InvalidParameterError(
-                f"{parameter('quasi')} must be a sequence of column names, got {named!r}.", remedy="List them."
-            )
+    settings: AuditSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,16 +170,21 @@ def expose(
         reason
         or table is None
         or columns is None
-        or question.sensitive is None
+        or question.settings.sensitive is None
         or not isinstance(question.model, DecisionTree)
     ):
         return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
     from glassine.attacks.disclosure.predictions import not_predicted
 
-    truth = column_of(question.model, columns[question.sensitive])
+    truth = column_of(question.model, columns[question.settings.sensitive])
     reason = not_predicted(
-        question.model, question.sensitive, target=question.target, domain=question.domain, columns=columns, truth=truth
+        question.model,
+        question.settings.sensitive,
+        target=question.target,
+        domain=question.domain,
+        columns=columns,
+        truth=truth,
     )
     if reason:
         return NotApplicable(reason)
@@ -213,7 +194,7 @@ def expose(
     return Measured(
         Inferred(
             estimate=estimate.value,
-            sensitive=question.sensitive,
+            sensitive=question.settings.sensitive,
             quasi_identifiers=names,
             truth=truth,
             unused=unused,
@@ -225,9 +206,9 @@ def expose(
 
 def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -> tuple[str, ...]:
     """Return the columns that the reader knows of everybody."""
-    if question.quasi is not None:
-        for name in question.quasi:
-            if name == question.sensitive:
+    if question.settings.quasi is not None:
+        for name in question.settings.quasi:
+            if name == question.settings.sensitive:
                 raise InvalidDataError(
                     f"{parameter('quasi')} names the sensitive attribute {name!r}.", remedy="Name what a reader knows."
                 )
@@ -235,13 +216,15 @@ def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -
                 raise InvalidDataError(
                     f"{parameter('quasi')} names {name!r}, which is no column of the data.", remedy="Check its name."
                 )
-        return tuple(dict.fromkeys(question.quasi))
-    return tuple(name for name in question.model.attributes if name in (columns or {}) and name != question.sensitive)
+        return tuple(dict.fromkeys(question.settings.quasi))
+    return tuple(
+        name for name in question.model.attributes if name in (columns or {}) and name != question.settings.sensitive
+    )
 
 
 def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, names: tuple[str, ...]) -> str:
     """Return why nothing is measured; empty if it can be."""
-    model, sensitive = question.model, question.sensitive
+    model, sensitive = question.model, question.settings.sensitive
     if sensitive is None:
         return getattr(NO_SENSITIVE, "reason", "")
     if not isinstance(model, DecisionTree):
@@ -295,7 +278,7 @@ def _reader(question: Question, tree: DecisionTree, names: Sequence[str]) -> tup
         leaves = "error_rates"
     codes = tuple(name for name in tree.attributes if name in names and _is_category(question.domain, name))
     stated = read_hints(question.artefact, question.domain)
-    criterion: Any = question.criterion
+    criterion: Any = question.settings.criterion
     if tree.guarantee is not None or criterion == "none":
         return Adversary(leaves, internal_nodes=False, categories=codes), DRAWN if tree.guarantee else NOT_THE_BEST, ""
     if stated.criterion is not None:
@@ -303,7 +286,7 @@ def _reader(question: Question, tree: DecisionTree, names: Sequence[str]) -> tup
     if criterion is None:
         unused = Text(NOT_STATED[:-1] + marked(UNSTATED))
         return Adversary(leaves, internal_nodes=False, categories=codes), unused, unused
-    return Adversary(leaves, criterion=criterion, splits=question.splits, categories=codes), "", ""
+    return Adversary(leaves, criterion=criterion, splits=question.settings.splits, categories=codes), "", ""
 
 
 def _is_category(domain: Domain | None, name: str) -> bool:

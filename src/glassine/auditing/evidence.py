@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
+from glassine.attacks.membership.implied import Bounds, OutcomeCounts
 from glassine.attacks.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bits",
+    "Cells",
     "Certain",
     "Evidence",
     "Fact",
     "Inapplicable",
     "Kind",
+    "Named",
     "Parts",
     "Shares",
     "Sizes",
@@ -74,12 +77,35 @@ class Sizes:
     unsettled : str
         Why a part of fewer records may exist all the same; empty if none can.
     fewest : int or None
-        Fewest records of any part, where that is proved otherwise than by the sizes of all parts.
+        At least so many records are in each part, where that is known otherwise than by the sizes of all parts: by
+        proof, by the step to which counts are rounded, or by what the publisher states.
     """
 
     parts: tuple[Parts, ...]
     unsettled: str = ""
     fewest: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Counts of each outcome in the leaves or rules of a subject, from which membership figures follow.
+
+    Attributes
+    ----------
+    counts : OutcomeCounts
+        The counts, exact or between bounds, of parts that may hold records.
+    certain : Bounds or None
+        Records whose outcome is certain only because they are members; None where no share of an outcome is published.
+    n_splits : int
+        Conditions of the subject: its splits, each on one attribute.
+    unsettled : str
+        Why the counts may not be those of the training records; empty if nothing says so.
+    """
+
+    counts: OutcomeCounts
+    certain: Bounds | None
+    n_splits: int
+    unsettled: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +199,35 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """People, or records, that thresholds can name.
+
+    Attributes
+    ----------
+    number : int or None
+        Those whom the midpoint attack flags, with the data; else an upper estimate; None where neither can be had.
+    flagged : bool
+        Whether they were flagged by the attack.
+    n, n_private : int
+        Thresholds and other published values, and those that are not known to be public.
+    lacking : tuple of str
+        Attributes whose public cut points or shares are needed.
+    inferred : tuple of str
+        Attributes with thresholds whose domain was inferred from data.
+    bounded : bool
+        Whether a guarantee that is claimed, but not accepted, limits what thresholds reveal, if it holds.
+    """
+
+    number: int | None
+    flagged: bool = False
+    n: int = 0
+    n_private: int = 0
+    lacking: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
+    bounded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certain:
     """People, or records, whose sensitive value an attacker can infer with practical certainty.
 
@@ -200,18 +255,24 @@ class Evidence:
         The differential privacy that is claimed.
     sizes, groups : Fact of Sizes
         Records behind the leaves, rules or bins, and behind the groups of a release.
+    cells : Fact of Cells
+        Counts of outcomes in the leaves or rules.
     shares : Fact of Shares
         Largest shares of one outcome.
     bits : Fact of Bits
         Bits about the most exposed record.
     thresholds : Fact of Thresholds
         Values taken from training values.
+    named : Fact of Named
+        People whom thresholds can name.
     membership : Fact of MembershipFinding
         Membership attacks.
     certain : Fact of Certain
         People whose sensitive value can be inferred.
     declared_k : int or None
         Fewest records of a group, as a release declares.
+    has_data : bool
+        Whether training records were given.
     mismatch : str
         Why the data that were given are not the training records; empty if nothing says so.
     has_domain, domain_inferred : bool
@@ -224,12 +285,15 @@ class Evidence:
     guarantee: GuaranteeFinding | None = None
     sizes: Fact[Sizes] = None
     groups: Fact[Sizes] = None
+    cells: Fact[Cells] = None
     shares: Fact[Shares] = None
     bits: Fact[Bits] = None
     thresholds: Fact[Thresholds] = None
+    named: Fact[Named] = None
     membership: Fact[MembershipFinding] = None
     certain: Fact[Certain] = None
     declared_k: int | None = None
+    has_data: bool = False
     mismatch: str = ""
     has_domain: bool = True
     domain_inferred: bool = False

@@ -107,7 +107,7 @@ def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
 
     names = subject.attributes or tuple(name for name in as_table(inputs.data).names if name != inputs.target)
     members, others = on_shared(inputs.data, inputs.holdout, (*names, inputs.target))
-    learner = clone(subject.forest) if inputs.membership.n_shadows else None
+    learner = clone(subject.forest) if inputs.settings.membership.n_shadows else None
     return attacked(subject.forest, members, others, inputs, learner)
 
 

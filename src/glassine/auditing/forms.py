@@ -12,10 +12,12 @@ from glassine.attacks.outcome import Measured, ShownCount
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, FormFinding, FormsFinding
 from glassine.auditing.group_privacy import leak_all
+from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, midpoints_of, together_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, ReleaseInputs, inputs_of_fit
 from glassine.auditing.suppression import Suppression
+from glassine.data.sample import as_sample
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.settings import generator
@@ -29,14 +31,12 @@ SMALL = 10
 
 def compare_forms(
     explainer: SurrogateExplainer,
-    X: Any,
-    y: Any = None,
+    data: Any,
+    target: Any = None,
     *,
     holdout: Any = None,
-    holdout_y: Any = None,
-    sensitive: str | None = None,
     policy: Policy | None = None,
-    random_state: int | np.random.Generator | None = None,
+    settings: AuditSettings | None = None,
 ) -> Findings:
     """Audit an explainer, and put the paper's form and the restricted form beside each other.
 
@@ -46,20 +46,20 @@ def compare_forms(
     ----------
     explainer : SurrogateExplainer
         The explainer, fitted on training records.
-    X : data frame or array-like of shape (n, d)
+    data : data frame or array-like of shape (n, d)
         The training records, as for ``fit``.
-    y : array-like of shape (n,), optional
+    target : array-like of shape (n,), optional
         Their true labels, on which the paper trains its trees; without them it is given the black box's decisions.
-    holdout, holdout_y : data frame or array-like of shape (m, d), and array-like of shape (m,), optional
-        Other records, and their true labels: fidelity and accuracy are measured on them, and on the training records
-        without them.
-    sensitive, policy, random_state
+    holdout : data frame, array-like of shape (m, d) or Sample, optional
+        Other records, with their true labels if they are known: fidelity and accuracy are measured on them, and on the
+        training records without them.
+    policy, settings
         As for :func:`glassine.audit`. A policy whose ``suppress_below`` is 0 shows small counts.
 
     Raises
     ------
     InvalidDataError
-        If X are not the records on which the explainer was fitted.
+        If the data are not the records on which the explainer was fitted.
     InvalidParameterError
         If the explainer was made of queries, so that there are no training records.
     """
@@ -68,28 +68,25 @@ def compare_forms(
         raise InvalidParameterError(
             f"{parameter('forms')} are compared on training records, and a third party has none."
         )
-    labels: dict[str, Any] = {"y": y, "holdout": holdout, "holdout_y": holdout_y}
-    rng = generator(random_state)
-    findings = audit(
-        explainer,
-        sensitive=sensitive,
-        policy=policy,
-        random_state=rng,
-        **labels,
-    )
+    settings = settings or AuditSettings()
+    # What is drawn after the audit is drawn independently of it.
+    rng = generator(settings.random_state)
+    settings = replace(settings, random_state=rng)
+    findings = audit(explainer, target=target, holdout=holdout, policy=policy, settings=settings)
     # All of it is measured on records, so that of a private release it is the holder's part.
     findings = findings.holder or findings
-    measured_on = (X, y) if holdout is None else (holdout, holdout_y)
+    others = as_sample(holdout)
+    measured_on = (data, target) if holdout is None else (others.data, others.target)
     rows = []
     for form in ("paper", "restricted"):
-        own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
+        own = explainer if release.provenance.form == form else _fitted(explainer, form, data, target)
         # Forms are comparable on the same groups only; other records, or another order, would give other groups.
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
             raise InvalidDataError(
-                f"{parameter('X')} are not the records on which the explainer was fitted.",
+                f"{parameter('data')} are not the records on which the explainer was fitted.",
                 remedy="Pass those, in order.",
             )
-        inputs = inputs_of_fit(own, **labels)
+        inputs = inputs_of_fit(own, target, others)
         rows.append(_row(inputs, own.measures(*measured_on, n_draws=3), findings.policy, rng))
     where = "the training records" if holdout is None else "the holdout"
     forms = Measured(FormsFinding(forms=tuple(rows), measured_on=where))

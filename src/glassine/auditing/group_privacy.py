@@ -261,6 +261,7 @@ def leak_all(inputs: ReleaseInputs) -> ValueLeakage:
         n_thresholds=sum(leakage.n_thresholds for leakage in out),
         n_off_grid=sum(leakage.n_off_grid or 0 for leakage in out),
         n_inferred=sum(leakage.n_inferred for leakage in out),
+        n_nameable=sum(leakage.n_nameable or 0 for leakage in out),
         n_midpoints=None if any(count is None for count in midpoints) else sum(count or 0 for count in midpoints),
         n_records_at_midpoints=None,
         exact_bounds=None,

@@ -1,16 +1,14 @@
-"""Criteria on what can be inferred: training values from thresholds, who was a member, and sensitive values."""
+"""Criteria on what can be inferred: training values from thresholds, and sensitive values."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
     GROUPED,
     MOST_COUNT,
-    NUMBER,
     OCCURRENCES,
     VALUES,
     WHOLE,
@@ -28,13 +26,13 @@ from glassine.auditing.criterion import (
     remedy,
     unknown,
 )
-from glassine.auditing.evidence import Certain, Evidence, Thresholds
+from glassine.auditing.evidence import Certain, Evidence, Named, Thresholds
+from glassine.auditing.membership_criteria import PRIVATE_RELEASE
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
-    from glassine.auditing.findings.membership import MembershipFinding
 
-__all__ = ["LARGEST_ADVANTAGE", "MIDPOINTS", "MOST_CERTAIN", "THRESHOLDS_OFF_GRID", "attack_bounds"]
+__all__ = ["MIDPOINTS", "MOST_CERTAIN", "NAMED_BY_THRESHOLDS", "THRESHOLDS_OFF_GRID"]
 
 
 # Values taken from training values.
@@ -98,10 +96,10 @@ ROUNDED: Remedies = {
 
 THRESHOLDS_OFF_GRID: Criterion[int, Thresholds] = Criterion(
     name="thresholds_off_grid",
-    limit=Limit(unit=VALUES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Thresholds that are not public cut points",
-        measures="Largest number of thresholds that are not public cut points of the domain.",
+        measures="Largest number of thresholds that are not public cut points of the domain; off unless it is set.",
         unmeasured="Which thresholds are public was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.thresholds,
@@ -141,10 +139,11 @@ def _midpoints_by_guarantee(limit: int, guarantee: GuaranteeFinding, evidence: E
 
 MIDPOINTS: Criterion[int, Thresholds] = Criterion(
     name="midpoints",
-    limit=Limit(unit=VALUES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Midpoints of two training values",
-        measures="Largest number of thresholds that are the midpoint of two training values; judged with the data.",
+        measures="Largest number of thresholds that are the midpoint of two training values; judged with the data, and "
+        "off unless it is set.",
         unmeasured="Whether thresholds are midpoints of training values was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.thresholds,
@@ -155,88 +154,66 @@ MIDPOINTS: Criterion[int, Thresholds] = Criterion(
 )
 
 
-# Membership inference.
+# People whom thresholds can name.
 
 
-def attack_bounds(membership: MembershipFinding) -> list[tuple[float, float]]:
-    """Return lower and upper bound of the advantage of each attack that was made."""
-    return [
-        (attack.advantage_low, attack.advantage_high)
-        for attack in membership.attacks
-        if attack.advantage_low is not None and attack.advantage is not None and attack.advantage_high is not None
-    ]
-
-
-def _judge_membership(limit: float, membership: MembershipFinding, evidence: Evidence) -> Ruling:
-    """Judge attacks by their confidence bounds.
-
-    Nothing passes by data that are not the training records, by a holdout that differs from the members or overlaps
-    with them, or by attacks that do worse than chance.
-    """
-    bounds = attack_bounds(membership)
-    if not bounds:
-        return unknown("No membership attack could be made.")
-    best = None if membership.best is None else membership.best.advantage
-    low, high = max(low for low, _ in bounds), max(high for _, high in bounds)
-    # One doubt is enough, the gravest first: data that are not the training records void everything else.
-    doubt = evidence.mismatch
-    if membership.overlap and not doubt:
-        doubt = (
-            "The holdout overlaps with the training data, so membership cannot be measured. Use records that were not "
-            "used for training."
+def _judge_named(limit: int, named: Named, evidence: Evidence) -> Ruling:
+    """Judge how many can be named: flagged by the attack with the data, else by an upper estimate."""
+    if named.number is None:
+        of = f": {first_of(named.lacking)}" if named.lacking else ""
+        return unknown(f"Whether thresholds can name {evidence.counted} is not known without public cut points{of}.")
+    if named.flagged:
+        if named.number > limit:
+            return failed(
+                f"More than {limit:,} {evidence.counted} can be flagged as members: thresholds are midpoints of their "
+                "values.",
+                named.number,
+            )
+        if evidence.mismatch:
+            return unknown(evidence.mismatch, named.number)
+        none = f"No {'person' if evidence.people else 'record'} can be flagged as a member by a threshold."
+        return passed(
+            none if not named.number else f"No more than {limit:,} {evidence.counted} are flagged.", named.number
         )
-    if membership.shifted and not doubt:
-        doubt = "Members and holdout differ without the model as well. Use a holdout of the same population."
-    if any(upper < 0 for _, upper in bounds) and not doubt:
-        doubt = "An attack does worse than chance: the holdout is easier to predict than the training data."
-    # A difference that is there without the model explains at most so much of an advantage.
-    if low > limit + membership.explained:
-        return failed(f"The advantage of an attack exceeds the limit: it is at least {low:.3g}.", best)
-    if high <= limit and not doubt:
-        return passed(f"The advantage of the attacks that were made is at most {high:.3g}.", best)
-    return unknown(doubt or f"The advantage may be up to {high:.3g}: pass more records to measure it better.", best)
+    if named.number > limit:
+        meaning = (
+            f"Up to {named.number:,} {evidence.counted} can be flagged: thresholds may be midpoints of two training "
+            "values in sparsely populated ranges."
+        )
+        if named.bounded:
+            return unknown(
+                f"{meaning} If the guarantee that is claimed holds, it limits what they reveal.", named.number
+            )
+        return failed(meaning, named.number)
+    if named.inferred:
+        return unknown(
+            f"The cut points of {first_of(named.inferred)} are not public: their domain was inferred from data.",
+            named.number,
+        )
+    if not named.n:
+        return passed("The model has no threshold on a number.", 0)
+    if not named.n_private:
+        return passed("Every threshold is a public cut point.", 0)
+    if not named.number:
+        return passed("Every threshold is public, or lies between values that many records are expected to have.", 0)
+    return passed(f"Up to {named.number:,} {evidence.counted} can be flagged by thresholds.", named.number)
 
 
-def _membership_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
-    ceiling = guarantee.ceiling
-    # Rounded up: rounded down it would be no ceiling.
-    rounded = math.ceil(ceiling * 1000) / 1000
-    meaning = "By the guarantee, the advantage of any attack is at most this."
-    return failed(meaning, rounded) if ceiling > limit else passed(meaning, rounded)
-
-
-PRIVATE_RELEASE = remedy(
-    "Explain again with larger groups, or with differential privacy: {step}.",
-    "explain",
-    epsilon=None,
-    partition="public",
-)
-HELD_OUT = remedy(
-    "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None
-)
-
-LARGEST_ADVANTAGE: Criterion[float, Any] = Criterion(
-    name="largest_advantage",
-    limit=Limit(unit=NUMBER, default=None, most=1.0, range="a number greater than 0 and at most 1"),
+NAMED_BY_THRESHOLDS: Criterion[int, Named] = Criterion(
+    name="named_by_thresholds",
+    limit=Limit(unit=OCCURRENCES, default=20, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
-        label="Membership inference",
-        measures="Largest advantage of a membership attack, in (0, 1]: true positive rate minus false positive rate. "
-        "Judged by confidence bounds, and needs a holdout; off unless it is set.",
-        unmeasured="Membership inference was not measured: {reason}",
+        label="Named by thresholds",
+        measures="Largest number of records, or people, that thresholds name: flagged by the midpoint attack, with the "
+        "data; else sides of thresholds that are not public where fewer than 10 are expected within one resolution.",
+        unmeasured="Whether thresholds can name a record was not measured: {reason}",
     ),
-    reads=lambda evidence: evidence.membership,
-    judge=_judge_membership,
-    by_guarantee=_membership_by_guarantee,
-    remedies=for_kinds(
-        ("tree", "rule list"),
-        remedy(
-            "Retrain a smaller model, or a private one with {step}. This model fits its training records too closely.",
-            "fit",
-            python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
-        ),
-    )
-    | {"release": PRIVATE_RELEASE},
-    inputs=for_kinds(("tree", "rule list", "release"), HELD_OUT),
+    reads=lambda evidence: evidence.named,
+    judge=_judge_named,
+    by_guarantee=covered(", by thresholds as well"),
+    remedies=ROUNDED,
+    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN) | {"release": GROUPED},
+    requests=("The public cut points, or public shares of values, of {lacking}.",),
 )
 
 

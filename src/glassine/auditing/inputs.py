@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.audience import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
 from glassine.data.lazy import is_lazy
+from glassine.data.sample import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
+from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
+    from glassine.formats.sklearn.interpret import EbmExtras
 
 __all__ = [
     "AuditInputs",
+    "AuditSettings",
     "Comparison",
     "DisclosureSettings",
     "MembershipSettings",
+    "Statements",
     "check_sensitive",
     "compare",
     "inferred_domain",
@@ -39,10 +46,6 @@ __all__ = [
 
 MOST_HINTS = 3
 """Columns that look like identifiers of which a note is made."""
-
-
-def _silent(stage: str) -> None:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,42 +99,181 @@ class DisclosureSettings:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditInputs:
-    """What an audit is given beside its subject; :func:`glassine.audit` describes each of them.
+CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
+SPLITS = ("auto", "multiway", "binary")
+NOTHING = Sample()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """What the publisher of a model states of its training data, for an auditor who has the model alone.
 
     Attributes
     ----------
-    domain, data, target, holdout, sensitive, quasi, criterion, splits, y, holdout_y, extras, show_small_counts
-        As for :func:`glassine.audit`.
-    membership, disclosure
-        As for :func:`glassine.audit`.
-    max_steps, random_state
-        As for :func:`glassine.audit`.
-    needs_domain : bool
-        Whether a domain is inferred from the data where none is given: not for attacks alone.
-    progress : callable
-        Called with the name of each stage as it starts.
+    one_record_per_person : bool
+        Whether nobody has several training records, so that records are people.
+    smallest_leaf : int or None
+        At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
+    rounded_to : int or None
+        The step to whose multiples published counts are rounded: each true count is within half a step.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a number is not whole, or not at least 1.
     """
 
-    domain: Domain | None = None
-    data: Any = None
-    target: str | None = None
-    holdout: Any = None
+    one_record_per_person: bool = False
+    smallest_leaf: int | None = None
+    rounded_to: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("smallest_leaf", "rounded_to"):
+            value = getattr(self, name)
+            if value is not None and (not is_whole(value) or value < 1):
+                raise InvalidParameterError(
+                    f"{parameter(name, value)} must be a whole number of at least 1.", remedy="Ask the publisher."
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings:
+    """What an audit looks at, what its attackers are assumed to know, and how much work it may be.
+
+    Attributes
+    ----------
+    sensitive : str, optional
+        An attribute of the domain, or a column of the data, to look at more closely. Where a tree predicts it, it is
+        measured what can be inferred of everybody's value: see :func:`glassine.infer_sensitive`.
+    quasi : sequence of str, optional
+        Columns of the data that the attacker knows of everybody; all attributes of the tree by default.
+    criterion : {"gini", "entropy", "gain_ratio", "misclassification", "none"}, optional
+        By which measure splits were selected, for this attacker; ``none`` if they were not always the best. A fitted
+        estimator states its own. Without either, the attacker of the leaves alone is measured.
+    splits : {"auto", "multiway", "binary"}, default="auto"
+        How that learning algorithm split categories, as for :class:`~glassine.Adversary`. A fitted estimator states it.
+    extras : EbmExtras, optional
+        What the file of an additive model publishes beside it. Found by itself where the model is interpret's object.
+    membership : MembershipSettings
+        How membership is attacked.
+    disclosure : DisclosureSettings, optional
+        What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
+    statements : Statements
+        What the publisher states of the training data, where they are not at hand: that nobody has several records, the
+        smallest leaf, the step of rounded counts. It is believed.
+    only : collection of str, optional
+        Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
+        minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
+    show_small_counts : bool, default=False
+        Whether counts below the policy's ``suppress_below`` are shown.
+    max_steps : int, default=300,000
+        Steps that exact counts may take; beyond them reconstruction is reported as failed.
+    random_state : int, Generator or None, default=0
+        For attacks that draw.
+    progress : callable, optional
+        Called with the name of each stage as it starts.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value is not of its type or lies outside its range.
+
+    Examples
+    --------
+    >>> AuditSettings(sensitive="disease", only={"disclosure"}).criterion is None
+    True
+    >>> AuditSettings(only="membership")
+    Traceback (most recent call last):
+    ...
+    glassine.errors.InvalidParameterError: only must be several names, got 'membership'. List them.
+    """
+
     sensitive: str | None = None
     quasi: Sequence[str] | None = None
     criterion: str | None = None
     splits: Literal["auto", "multiway", "binary"] = "auto"
-    y: Any = None
-    holdout_y: Any = None
-    extras: Any = None
+    extras: EbmExtras | None = None
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
+    statements: Statements = Statements()
+    only: Collection[str] | None = None
     show_small_counts: bool = False
     max_steps: int = MAX_STEPS
-    random_state: Any = 0
+    random_state: int | np.random.Generator | None = 0
+    progress: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("quasi", self.quasi), ("only", self.only)):
+            several: object = value
+            if isinstance(several, str) or not isinstance(several, Collection | None):
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be several names, got {several!r}.", remedy="List them."
+                )
+        for name, value, choices in (("criterion", self.criterion, CRITERIA), ("splits", self.splits, SPLITS)):
+            if value not in choices and (name, value) != ("criterion", None):
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be one of {', '.join(choices)}, got {value!r}.", remedy="Name one."
+                )
+        # What is misplaced would else be ignored, or fail where nobody sees which parameter it was.
+        _check_kind("sensitive", self.sensitive, str | None, "a string")
+        _check_kind("membership", self.membership, MembershipSettings, "MembershipSettings")
+        _check_kind("statements", self.statements, Statements, "Statements")
+        _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
+        _check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
+        _check_kind("progress", self.progress, Callable | None, "callable or None")
+        _check_kind("max_steps", self.max_steps, int | np.integer, "a whole number")
+        if isinstance(self.max_steps, bool) or self.max_steps < 0:
+            raise InvalidParameterError(
+                f"{parameter('max_steps')} must be a whole number of at least 0, got {self.max_steps!r}."
+            )
+
+
+def _check_kind(name: str, value: object, kind: Any, wanted: str) -> None:
+    if not isinstance(value, kind):
+        raise InvalidParameterError(f"{parameter(name)} must be {wanted}, got {type(value).__name__}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditInputs:
+    """What an audit has beside its subject, read once.
+
+    Attributes
+    ----------
+    domain : Domain or None
+        What is publicly known about the attributes.
+    members, others : Sample
+        The training records, and others of the same population; without records where none were given.
+    settings : AuditSettings
+        What is looked at, and how.
+    needs_domain : bool
+        Whether a domain is inferred from the data where none is given: not for attacks alone.
+    """
+
+    domain: Domain | None = None
+    members: Sample = NOTHING
+    others: Sample = NOTHING
+    settings: AuditSettings = AuditSettings()
     needs_domain: bool = True
-    progress: Callable[[str], None] = field(default=_silent)
+
+    @property
+    def data(self) -> Any:
+        """The training records, or None."""
+        return self.members.data
+
+    @property
+    def holdout(self) -> Any:
+        """The other records, or None."""
+        return self.others.data
+
+    @property
+    def target(self) -> str | None:
+        """The column of both that a model predicts."""
+        return self.members.target if isinstance(self.members.target, str) else None
+
+    @property
+    def progress(self) -> Callable[[str], None]:
+        """What is called with the name of each stage as it starts."""
+        return self.settings.progress or (lambda stage: None)
 
     @property
     def counts_people(self) -> bool:
@@ -146,7 +288,8 @@ class AuditInputs:
     @property
     def lacks_labels(self) -> bool:
         """Whether the people of an attack on the sensitive attribute may lack it, because the target names it."""
-        return self.disclosure is not None and self.target is not None and self.target == self.sensitive
+        settings = self.settings
+        return settings.disclosure is not None and self.target is not None and self.target == settings.sensitive
 
     @property
     def has_records(self) -> bool:
@@ -155,7 +298,7 @@ class AuditInputs:
 
     def alone(self) -> AuditInputs:
         """Return the same without any record."""
-        return replace(self, data=None, holdout=None, y=None, holdout_y=None)
+        return replace(self, members=Sample(target=self.target), others=NOTHING)
 
     @cached_property
     def columns(self) -> dict[str, npt.NDArray[Any]] | None:
@@ -193,7 +336,7 @@ def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.
         )
 
 
-def people_hint(inputs: AuditInputs) -> list[str]:
+def people_hint(inputs: AuditInputs) -> list[RecordNote]:
     """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
     if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
         return []
@@ -202,8 +345,10 @@ def people_hint(inputs: AuditInputs) -> list[str]:
     names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
     names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
     return [
-        f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
-        f"counted here. Pass `persons={name!r}` to count people."
+        RecordNote(
+            f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
+            f"counted here. Pass `persons={name!r}` to count people."
+        )
         for name in names[:MOST_HINTS]
     ]
 
@@ -235,9 +380,9 @@ class Comparison:
         """Whether the records are not the training records, or the domain is not theirs."""
         return self.outside_tested or self.n_differing > 0
 
-    def notes(self, suppression: Suppression) -> list[str]:
+    def notes(self, suppression: Suppression) -> list[RecordNote]:
         """Return the differences in sentences, small counts suppressed."""
-        notes = []
+        notes = list[str]()
         if self.counted:
             notes.append(
                 "The data are a lazy frame: they were counted where they lie, not read record by record. Single "
@@ -252,7 +397,7 @@ class Comparison:
                 f"The data are not the training records: {self.n_differing} of {self.n_parts} parts capture another "
                 "number of them than the model says."
             )
-        return notes
+        return [RecordNote(note) for note in notes]
 
 
 def outside_domain(domain: Domain | None, frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:

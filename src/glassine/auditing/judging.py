@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterable, Sequence
 
 from glassine.attacks.outcome import Measured, Outcome
-from glassine.auditing.criterion import Check, PartFacts, Remedies, Remedy, remedy
+from glassine.auditing.criterion import Check, PartFacts, Remedies, Remedy, joined, remedy
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.values import Verdict
-from glassine.auditing.inference_criteria import attack_bounds
+from glassine.auditing.membership_criteria import attack_bounds
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 
-__all__ = ["advise", "contradiction", "decide", "flag_labels", "flags_of", "judge"]
+__all__ = ["advise", "contradiction", "decide", "flag_labels", "flags_of", "judge", "request"]
 
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
@@ -107,6 +107,29 @@ def _about_guarantee(
             )
         ]
     return []
+
+
+PERSONS = "Whether any person can have several training records. If so, the same counts in persons."
+
+
+def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[str, ...]:
+    """Return what to ask the publisher for, where the model alone leaves checks open; nothing where a check fails.
+
+    Whoever has the training records need not ask.
+    """
+    about_records = evidence.kind in ("tree", "rule list", "additive model") and not evidence.covered
+    if evidence.has_data or not about_records or any(check.status == "fail" for check in checks):
+        return ()
+    lacking = evidence.named.value.lacking if isinstance(evidence.named, Measured) else ()
+    asked = []
+    for check in checks:
+        criterion = policy.criterion(check.rule) if check.status == "unknown" else None
+        for text in () if criterion is None else criterion.requests:
+            if lacking or "{lacking}" not in text:
+                asked.append(text.format(part=evidence.part, lacking=joined(lacking) if lacking else ""))
+    if checks and not evidence.people:
+        asked.append(PERSONS)
+    return tuple(dict.fromkeys(asked))
 
 
 def flags_of(policy: Policy, part: PartFacts, suppression: Suppression) -> tuple[str, ...]:

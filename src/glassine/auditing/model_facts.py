@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.auditing.cell_facts import counts_by_statement
 from glassine.auditing.criteria import SMALLEST_LEAF
-from glassine.auditing.evidence import Bits, Evidence, Fact, Inapplicable, Parts, Shares, Sizes, Thresholds
+from glassine.auditing.evidence import Bits, Evidence, Fact, Inapplicable, Named, Parts, Shares, Sizes, Thresholds
 from glassine.auditing.findings.guarantee import GuaranteeFinding, Standing
 from glassine.errors import Text, marked, parameter
 from glassine.models import DecisionTree, RuleList
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from glassine.attacks.reconstruction.joint_result import JointReconstruction
     from glassine.attacks.values import ValueLeakage
     from glassine.auditing.additive_regions import RegionBits
+    from glassine.auditing.inputs import Statements
     from glassine.auditing.policy import Policy
     from glassine.auditing.suppression import Suppression
 
@@ -28,6 +30,8 @@ __all__ = [
     "bits_of_bins",
     "bits_of_cells",
     "evidence_of_models",
+    "named_of_bins",
+    "named_of_values",
     "shares_of_bins",
     "shares_of_cells",
     "sizes_of_bins",
@@ -49,13 +53,21 @@ ROUNDING = 1e-9
 # Trees and rule lists.
 
 
-def sizes_of_cells(model: DecisionTree | RuleList, sizes: Sequence[int | None], mismatch: str) -> Fact[Sizes]:
+def sizes_of_cells(
+    model: DecisionTree | RuleList, sizes: Sequence[int | None], mismatch: str, statements: Statements
+) -> Fact[Sizes]:
     """Return the records of leaves or rules; ``sizes`` has None where they are not known."""
     one, more = ("leaf", "leaves") if isinstance(model, DecisionTree) else ("rule", "rules")
-    unsettled = mismatch
-    if any(size is None for size in sizes):
-        unsettled = f"The model does not publish exactly how many records each {one} holds. Pass the training data."
-    return Measured(Sizes(parts=(Parts(one, more, tuple(size for size in sizes if size)),), unsettled=unsettled))
+    parts, unsettled, fewest = tuple(size for size in sizes if size), mismatch, None
+    if None in sizes:
+        stated = counts_by_statement(model, statements, noisy=model.guarantee is not None)
+        if stated is None:
+            unsettled = f"The model does not publish exactly how many records each {one} holds. Pass the training data."
+        else:
+            lower, upper = stated.sizes
+            parts = tuple(int(size) for size in upper) if statements.smallest_leaf is None else ()
+            fewest = math.floor(lower.min())
+    return Measured(Sizes(parts=(Parts(one, more, parts),), unsettled=unsettled, fewest=fewest))
 
 
 def shares_of_cells(
@@ -134,6 +146,21 @@ def thresholds_of_values(policy: Policy, values: ValueLeakage, inferred: Sequenc
             n_midpoints=values.n_midpoints,
             wants_data=bool(n) and not public and not decided,
         )
+    )
+
+
+def named_of_values(
+    values: ValueLeakage, inferred: Sequence[str], lacking: Sequence[str] = (), *, bounded: bool = False
+) -> Named:
+    """Return whom thresholds can name without the data; ``lacking`` names attributes of which no domain is known."""
+    public = values.n_off_grid == 0 or not values.n_thresholds
+    return Named(
+        number=0 if public else values.n_nameable,
+        n=values.n_thresholds,
+        n_private=values.n_thresholds if values.n_off_grid is None else values.n_off_grid,
+        lacking=tuple(lacking),
+        inferred=() if public else tuple(inferred),
+        bounded=bounded,
     )
 
 
@@ -217,6 +244,29 @@ def thresholds_of_bins(
     )
 
 
+def named_of_bins(
+    leakage: BinLeakage, inferred: Sequence[str], n_targets: int, guarantee: GuaranteeFinding | None
+) -> Fact[Named]:
+    """Return whom cuts, ends of ranges and categories can name: no attack on bins flags people, so by an estimate.
+
+    An end of a range is the value of a person, and so is a category that the domain does not declare.
+    """
+    sides, ends, names = (leakage.total(name) for name in ("n_nameable", "n_private_bounds", "n_undeclared"))
+    n_cuts, lone = leakage.total("n_cuts") or 0, leakage.total("n_lone_categories")
+    known = None not in (sides, ends, names)
+    other = (ends or 0) + ((names or 0) if lone is None else lone) + n_targets + (leakage.total("n_rebuilt") or 0)
+    return Measured(
+        Named(
+            number=(sides or 0) + other if known or other else None if n_cuts else 0,
+            n=n_cuts + other,
+            n_private=(leakage.total("n_off_grid") or 0) + other if known else n_cuts + other,
+            lacking=() if known else tuple(entry.attribute for entry in leakage.attributes if entry.n_nameable is None),
+            inferred=tuple(inferred),
+            bounded=guarantee is not None and not guarantee.caveats,
+        )
+    )
+
+
 # Several models of the same records.
 
 
@@ -245,7 +295,7 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     >>> policy = Policy(smallest_leaf=55)
     >>> evidence = evidence_of_models(reconstruct_jointly([rules], domain), policy)
     >>> [(check.rule, check.measured, check.status) for check in judge(policy, evidence, Suppression(10))]
-    [('smallest_leaf', 50, 'fail'), ('largest_bits_per_record', 1.0, 'pass')]
+    [('smallest_leaf', 50, 'fail')]
     """
     if joint.contradiction is not None:
         return Evidence(kind="several models")

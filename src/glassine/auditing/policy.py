@@ -14,7 +14,7 @@ from glassine.auditing.criteria import AnyCriterion, Limits
 from glassine.errors import InvalidPolicyError, parameter, quoted
 from glassine.files import read_text
 
-__all__ = ["Policy"]
+__all__ = ["NAMED", "Policy"]
 
 MOST_SUPPRESSED = 10**15
 MOST_NAMES = 5
@@ -24,9 +24,9 @@ MOST_NAMES = 5
 class Policy(Limits):
     """Limits that a published model must meet; None switches a check off.
 
-    The first two defaults are the rules of thumb of European output checking (at least ten units behind every figure;
-    no group of which more than 90 % share a value: Guidelines for the checking of output based on microdata research,
-    ESSNet SDC, 2010). The others are ours.
+    The first default is the rule of thumb of European output checking: at least ten units behind every figure
+    (Guidelines for the checking of output based on microdata research, ESSNet SDC, 2010). The limits on membership and
+    on thresholds are calibrated on measured harm: see the page on policies.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Policy(Limits):
 
     Examples
     --------
-    >>> Policy(purest_leaf=None).smallest_leaf
+    >>> Policy(purest_leaf=0.9).smallest_leaf
     10
     """
 
@@ -64,6 +64,38 @@ class Policy(Limits):
             raise InvalidPolicyError(
                 f"{parameter('suppress_below')} is {quoted(below)}. It must be a whole number of at least 0."
             )
+
+    @property
+    def name(self) -> str:
+        """Name of the policy with these limits, such as ``default``; ``own`` where no named one has them."""
+        shown = {"accept_guarantee": False, "suppress_below": 10}
+        limits = dataclasses.replace(self, **shown)
+        return next((name for name, entry in NAMED.items() if entry.policy == limits), "own")
+
+    @property
+    def source(self) -> str:
+        """The name of the policy, and where its limits come from."""
+        return f"{self.name}: {NAMED[self.name].source if self.name in NAMED else OWN}"
+
+    @classmethod
+    def named(cls, name: str) -> Policy:
+        """Return a named policy: ``default``, ``sacro`` or ``strict``.
+
+        Raises
+        ------
+        InvalidPolicyError
+            If there is none of this name.
+
+        Examples
+        --------
+        >>> Policy.named("sacro").smallest_class_count
+        10
+        """
+        if name not in NAMED:
+            raise InvalidPolicyError(
+                f"There is no policy named {quoted(name)}.", remedy=f"There are {', '.join(NAMED)}; or read a file."
+            )
+        return NAMED[name].policy
 
     @property
     def criteria(self) -> tuple[AnyCriterion, ...]:
@@ -131,6 +163,41 @@ def _documented(policy: type[Policy]) -> str:
         lines += textwrap.wrap(criterion.words.measures, 112, initial_indent="    ", subsequent_indent="    ")
     return "\n    ".join(lines)
 
+
+@dataclass(frozen=True, slots=True)
+class NamedPolicy:
+    """A policy with the source of its limits, in a sentence."""
+
+    policy: Policy
+    source: str
+
+
+OWN = "limits of the user's own."
+NAMED = {
+    "default": NamedPolicy(
+        Policy(),
+        "leaves of ten (European output checking); other limits calibrated on measured harm.",
+    ),
+    "sacro": NamedPolicy(
+        Policy(
+            smallest_leaf=10,
+            smallest_class_count=10,
+            zero_classes=0,
+            degrees_of_freedom=10,
+            largest_advantage=None,
+            largest_measured_advantage=None,
+            certain_by_membership=None,
+            named_by_thresholds=None,
+        ),
+        "structural checks of SACRO-ML with the thresholds of ACRO's default.yaml: k-anonymity, small groups, class "
+        "disclosure, degrees of freedom.",
+    ),
+    "strict": NamedPolicy(
+        Policy(smallest_leaf=50, largest_advantage=0.05),
+        "leaves of fifty, with a limit on the membership advantage that was measured for them.",
+    ),
+}
+"""Policies by name."""
 
 if Policy.__doc__:  # not where docstrings are left out
     Policy.__doc__ = Policy.__doc__.replace("{limits}", _documented(Policy))

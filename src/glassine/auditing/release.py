@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.attack import Measurement
+from glassine.attacks.audience import UNCOVERED
 from glassine.attacks.membership.suite import MembershipAttacks
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -54,7 +55,6 @@ NOT_COUNTED = (
     "Not measured: what the choice of splits at inner nodes tells, what the places of the representatives tell beyond "
     "distance, and what the black box's own decisions tell of those it learnt from."
 )
-BESIDE = "The guarantee covers the release, not these findings: they were measured on the records behind it."
 BLACK_BOX = "What the black box's decisions tell of the records that it learnt from was not measured."
 
 
@@ -91,7 +91,7 @@ class ReleaseSubject(Subject):
     @property
     def codes(self) -> npt.NDArray[np.int64] | None:
         """The sensitive attribute of each person, as classes; None where none is named, or the people are unknown."""
-        name, people = self.inputs.sensitive, self.records.people
+        name, people = self.inputs.settings.sensitive, self.records.people
         return None if name is None or people is None else coded(people.columns, name)
 
     @property
@@ -105,20 +105,19 @@ class ReleaseSubject(Subject):
         names = self.records.release.domain.names
         if inputs.domain is not None:
             raise InvalidParameterError("a release holds its own domain.", remedy=f"Leave {parameter('domain=')} out.")
-        if inputs.sensitive is not None and inputs.sensitive not in names:
+        name = inputs.settings.sensitive
+        if name is not None and name not in names:
             raise InvalidParameterError(
-                f"{parameter('sensitive')} must name an attribute of the release, got {inputs.sensitive!r}. They are: "
+                f"{parameter('sensitive')} must name an attribute of the release, got {name!r}. They are: "
                 f"{', '.join(names[:20])}."
             )
 
     def beside(self, inputs: AuditInputs) -> ReleaseSubject:
         """Return the release with the records behind it, those of the explainer among them."""
         if isinstance(self.published, SurrogateRelease):
-            records = inputs_of_data(
-                self.published, inputs.data, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y
-            )
+            records = inputs_of_data(self.published, inputs.members, inputs.others)
         else:
-            records = inputs_of_fit(self.published, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y)
+            records = inputs_of_fit(self.published, inputs.members.target, inputs.others)
         people, others = records.people, records.others
         if people is not None and others is not None:
             if (people.persons is None) != (others.persons is None):
@@ -189,7 +188,7 @@ class ReleaseSubject(Subject):
         if self.records.nobody:
             return [BLACK_BOX]
         beside = relied_on(self.guarantee) and self.records.beside
-        return [KNOWN_GROUP, NOT_COUNTED, *([BESIDE] if beside else [])]
+        return [KNOWN_GROUP, NOT_COUNTED, *([UNCOVERED] if beside else [])]
 
 
 def release_subject(
@@ -213,13 +212,13 @@ def thresholds_finding(values: ValueLeakage) -> ThresholdsFinding:
 
 def _membership(subject: ReleaseSubject) -> Outcome[MembershipAttacks]:
     """Run the attacks; the midpoint attack on all trees draws first."""
-    rng = generator(subject.inputs.random_state)
+    rng = generator(subject.inputs.settings.random_state)
     midpoints = midpoints_of(subject.records, random_state=rng)
     return membership_of(subject.records, midpoints, random_state=rng)
 
 
 def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]:
-    records, sensitive, codes = subject.records, subject.inputs.sensitive, subject.codes
+    records, sensitive, codes = subject.records, subject.inputs.settings.sensitive, subject.codes
     if records.people is None or records.groups is None:
         return NotApplicable(records.lacking)
     out = []
@@ -264,6 +263,7 @@ ReleaseSubject.measurements = (
         question="Do all of a group share a label or a sensitive value?",
         finding=tuple[DiversityFinding, ...],
         run=_diversity,
+        audience="checker",
     ),
     Measurement[ReleaseSubject, TogetherFinding](
         name="together",
@@ -277,7 +277,8 @@ ReleaseSubject.measurements = (
         title="Disclosure",
         question="How often does an attacker guess labels and sensitive values correctly?",
         finding=tuple[GuessFinding, ...],
-        run=lambda subject: guesses_of(subject.records, subject.inputs.sensitive, subject.suppression),
+        run=lambda subject: guesses_of(subject.records, subject.inputs.settings.sensitive, subject.suppression),
+        audience="checker",
     ),
     Measurement[ReleaseSubject, MembershipAttacks](
         name="membership",
@@ -286,6 +287,7 @@ ReleaseSubject.measurements = (
         finding=MembershipFinding,
         run=_membership,
         hide=describe_membership,
+        audience="checker",
     ),
     Measurement[ReleaseSubject, tuple[GapFinding, ...]](
         name="gaps",
@@ -294,6 +296,7 @@ ReleaseSubject.measurements = (
         finding=tuple[GapFinding, ...],
         run=lambda subject: Measured(gaps_of(subject.records)),
         listed=False,
+        audience="checker",
     ),
     Measurement[ReleaseSubject, RepresentativesFinding](
         name="representatives",

@@ -13,7 +13,7 @@ from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.evidence import Bits, Certain, Evidence, Fact, Inapplicable, Parts, Shares, Sizes
 from glassine.auditing.findings import GuaranteeFinding, MembershipFinding, TogetherFinding
 from glassine.auditing.group_privacy import sizes_of
-from glassine.auditing.model_facts import thresholds_of_values
+from glassine.auditing.model_facts import named_of_values, thresholds_of_values
 from glassine.auditing.policy import Policy
 from glassine.auditing.release_inputs import DECISIONS, Leaves, ReleaseInputs
 
@@ -83,10 +83,13 @@ def evidence_of_release(
         kind="release as published" if published else "release",
         guarantee=guarantee,
         thresholds=NO_RECORDS if inputs.nobody else thresholds_of_values(policy, values, inferred),
+        named=NO_RECORDS if inputs.nobody else Measured(named_of_values(values, inferred)),
+        has_data=not inputs.nobody and leaves is not None,
         domain_inferred=domain.inferred,
     )
     if evidence.covered:
-        return replace(evidence, thresholds=thresholds_of_values(policy, values, inferred))
+        named = Measured(named_of_values(values, inferred))
+        return replace(evidence, thresholds=thresholds_of_values(policy, values, inferred), named=named)
     if inputs.nobody:
         return replace(
             evidence,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from glassine.attacks.membership.outputs import Records
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
+from glassine.data.sample import Sample
 from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance
@@ -37,6 +38,7 @@ __all__ = [
     "inputs_of_fit",
 ]
 
+NOBODY_ELSE = Sample()
 TRUE, DECISIONS = "true labels", "black box's decisions"
 NOBODY = "the release was made of queries drawn from a public domain: nobody's record is behind it."
 NO_DATA = Text(f"it needs the training records (`{parameter('data=')}`).")
@@ -216,9 +218,7 @@ class ReleaseInputs:
         return None if any(count is None for count in counts) else np.array(counts, dtype=np.int64)
 
 
-def inputs_of_fit(
-    explainer: MeasuredExplainer, *, y: Any = None, holdout: Any = None, holdout_y: Any = None
-) -> ReleaseInputs:
+def inputs_of_fit(explainer: MeasuredExplainer, y: Any = None, holdout: Sample = NOBODY_ELSE) -> ReleaseInputs:
     """Return what a fitted explainer knows of its release.
 
     Parameters
@@ -227,7 +227,7 @@ def inputs_of_fit(
         The explainer, fitted.
     y : array-like of shape (n,), optional
         True labels of the training records; those of ``fit`` are known where trees were trained on them.
-    holdout, holdout_y : data frame or array-like of shape (m, d), and array-like of shape (m,), optional
+    holdout : Sample, optional
         Other records, and their true labels. The black box is asked on them.
     """
     release, training = explainer.release_, explainer.training_
@@ -241,23 +241,25 @@ def inputs_of_fit(
         truth = classes[training.targets]
     people = Side(columns=training.columns, truth=truth, decisions=classes[training.answers], persons=training.persons)
     return ReleaseInputs(
-        release=release, people=people, groups=training.groups, others=_others(release, holdout, holdout_y, explainer)
+        release=release,
+        people=people,
+        groups=training.groups,
+        others=_others(release, holdout, explainer),
     )
 
 
-def _others(release: SurrogateRelease, holdout: Any, y: Any, explainer: MeasuredExplainer | None) -> Side | None:
-    if holdout is None:
-        if y is not None:
+def _others(release: SurrogateRelease, holdout: Sample, explainer: MeasuredExplainer | None) -> Side | None:
+    if holdout.data is None:
+        if holdout.target is not None:
             raise InvalidDataError(
-                f"{parameter('holdout_y')} labels a holdout, and none is given.",
-                remedy=f"Pass {parameter('holdout=')}.",
+                f"{parameter('target')} labels a holdout, and none is given.", remedy=f"Pass {parameter('holdout=')}."
             )
         return None
-    _, native, data = open_records(holdout, release.domain)
+    _, native, data = open_records(holdout.data, release.domain)
     columns = read(data, release.domain, refuse_outside=False)
     answered = None if explainer is None else explainer.black_box_(native, columns.n_records)
-    truth = _true_labels(release, y, columns.n_records)
-    return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout))
+    truth = _true_labels(release, holdout.target, columns.n_records)
+    return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout.data))
 
 
 def _persons_of(records: Any) -> Persons | None:
@@ -267,14 +269,12 @@ def _persons_of(records: Any) -> Persons | None:
 def _true_labels(release: SurrogateRelease, y: Any, n_records: int) -> Labels:
     if y is None:
         return None
-    labels = label_array(y, n_records)
+    labels = label_array(y, n_records, "target")
     check_words(labels, release.classes)
     return labels
 
 
-def inputs_of_data(
-    release: SurrogateRelease, data: Any = None, *, y: Any = None, holdout: Any = None, holdout_y: Any = None
-) -> ReleaseInputs:
+def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -> ReleaseInputs:
     """Return what is known of a release from its file, and from records if they are given.
 
     Groups are those of the same microaggregation done again; they count only if they give the representatives that the
@@ -282,21 +282,22 @@ def inputs_of_data(
     """
     if release.provenance.records == "queries":
         return ReleaseInputs(release=release, lacking=NOBODY)
-    others = _others(release, holdout, holdout_y, None)
-    if data is None:
-        if y is not None:
+    others = _others(release, holdout, None)
+    if people.data is None:
+        if people.target is not None:
             raise InvalidDataError(
-                "y labels the training records, and none are given.", remedy=f"Pass {parameter('data=')}."
+                f"{parameter('target')} labels the training records, and none are given.",
+                remedy=f"Pass {parameter('data=')}.",
             )
         return ReleaseInputs(release=release, others=others, lacking=NO_DATA)
-    _, _, opened = open_records(data, release.domain)
+    _, _, opened = open_records(people.data, release.domain)
     columns = read(opened, release.domain, refuse_outside=False)
-    whose = _persons_of(data)
-    people = Side(columns=columns, truth=_true_labels(release, y, columns.n_records), persons=whose)
+    whose = _persons_of(people.data)
     groups = _groups(release, opened, columns, whose)
+    side = Side(columns=columns, truth=_true_labels(release, people.target, columns.n_records), persons=whose)
     if groups is None:
         return ReleaseInputs(release=release, lacking=STRANGERS, others=others)
-    return ReleaseInputs(release=release, people=people, groups=groups, others=others)
+    return ReleaseInputs(release=release, people=side, groups=groups, others=others)
 
 
 def _groups(

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from glassine.attacks.attack import Measurement
+from glassine.attacks.audience import RecordNote
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
@@ -97,7 +98,9 @@ class SeveralSubject(Subject):
             names=published.names,
             same_labels=published.same_labels,
             smallest_group=size,
-            search=Search(max_steps=inputs.max_steps, time_limit=published.time_limit, progress=inputs.progress),
+            search=Search(
+                max_steps=inputs.settings.max_steps, time_limit=published.time_limit, progress=inputs.progress
+            ),
         )
 
     def check(self, inputs: AuditInputs) -> None:
@@ -131,7 +134,7 @@ class SeveralSubject(Subject):
         joint = outcome.value
         notes = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
         if joint.filled:
-            notes.append(f"Counted in the data, without classes: {', '.join(joint.filled)}.")
+            notes.append(RecordNote(f"Counted in the data, without classes: {', '.join(joint.filled)}."))
         if joint.contradiction is not None:
             notes.append(f"No dataset meets the counts of all models: {joint.contradiction}")
         elif joint.silence is None and not joint.proved_consistent:
@@ -191,10 +194,10 @@ def _rows(subject: SeveralSubject) -> Outcome[Rows]:
         data=inputs.data,
         counts=published.counts,
         same_labels=published.same_labels,
-        random_state=inputs.random_state,
+        random_state=inputs.settings.random_state,
         search=Search(progress=inputs.progress),
     )
-    return compared(rebuild(), inputs.data, inputs.random_state)
+    return compared(rebuild(), inputs.data, inputs.settings.random_state)
 
 
 SeveralSubject.measurements = (

@@ -20,7 +20,7 @@ from glassine.auditing.findings import (
     SubjectSummary,
 )
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, decide, judge
+from glassine.auditing.judging import advise, decide, judge, request
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidParameterError, parameter
@@ -56,7 +56,7 @@ class Subject(ABC):
     @property
     def suppression(self) -> Suppression:
         """What may be shown of counts."""
-        return Suppression(0 if self.inputs.show_small_counts else self.policy.suppress_below)
+        return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
 
     @property
     @abstractmethod
@@ -119,14 +119,20 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         subject=subject.summary(),
         verdict=decide(checks),
         checks=checks,
-        measured=Outcomes(measured, [m.words for m in subject.measurements if m.listed or m.name in (only or ())]),
+        measured=Outcomes(
+            measured,
+            [m.words for m in subject.measurements if m.listed or m.name in (only or ())],
+            [m.name for m in subject.measurements if m.audience == "checker"],
+        ),
         policy=replace(subject.policy, suppress_below=suppression.below),
         notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
         advice=advise(subject.policy, evidence, checks),
+        requests=request(subject.policy, evidence, checks),
+        policy_source=subject.policy.source,
         version=__version__,
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,
-        sensitive=subject.inputs.sensitive,
+        sensitive=subject.inputs.settings.sensitive,
         counted="people" if evidence.people else "records",
     )
 
@@ -151,7 +157,8 @@ def _hidden(measurement: Measurement[Any, Any], outcome: Outcome[Any], suppressi
 
 def _shortened(notes: Sequence[str]) -> tuple[str, ...]:
     """Return the notes, of many the first, shortened."""
-    short = [note if len(note) <= LONGEST else f"{note[:LONGEST]}..." for note in notes]
+    # A note on records stays one.
+    short = [note if len(note) <= LONGEST else type(note)(f"{note[:LONGEST]}...") for note in notes]
     if len(short) > MOST_NOTES:
         short = [*short[:MOST_NOTES], f"{len(short) - MOST_NOTES} more notes of this kind are left out."]
     return tuple(short)

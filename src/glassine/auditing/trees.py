@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.attack import Measurement
+from glassine.attacks.audience import UNCOVERED, RecordNote
 from glassine.attacks.labels import LABELS, LabelDisclosure, Occupants, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
@@ -19,6 +20,14 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.search import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values, thresholds_of
 from glassine.auditing.assumed_disclosure import assume
+from glassine.auditing.cell_facts import (
+    certain_of_cells,
+    count_classes,
+    flag_by_midpoints,
+    numbers_of,
+    outcome_counts,
+    splits_of_model,
+)
 from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
     describe_domain,
@@ -29,7 +38,7 @@ from glassine.auditing.describe import (
 )
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose, hide_inferred
-from glassine.auditing.evidence import Certain, Evidence
+from glassine.auditing.evidence import Cells, Certain, Evidence, Fact, Named
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
@@ -57,6 +66,7 @@ from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_cells,
+    named_of_values,
     shares_of_cells,
     sizes_of_cells,
     thresholds_of_values,
@@ -192,7 +202,7 @@ class TreeSubject(Subject):
         """How the training records that were given differ from what the model and the domain say."""
         if self.counted is not None:
             return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
-        sampled = self.inputs.disclosure is not None and self.inputs.disclosure.training == "sample"
+        sampled = self.inputs.settings.disclosure is not None and self.inputs.settings.disclosure.training == "sample"
         if self.columns is None or sampled:
             return Comparison()
         return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
@@ -223,6 +233,48 @@ class TreeSubject(Subject):
             values = self.people.arrays[self.inputs.target].tolist()
             labels = np.array([place.get(class_key(value), -1) for value in values])
         return Occupants.counted(self.people, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
+
+    def cells_of(self, guarantee: GuaranteeFinding | None, unsettled: str) -> Fact[Cells]:
+        """Return who of each outcome is in each part: people where persons are stated, else records."""
+        covered = guarantee is not None and guarantee.standing == "accepted"
+        counts = outcome_counts(
+            self.model,
+            self.inputs.settings.statements,
+            occupants=None if covered else self.occupants,
+            counted=None if covered else self.class_counts,
+            sizes=self.records_of(guarantee),
+            noisy=self.noise_of(guarantee) is not None,
+        )
+        if counts is None:
+            reason = f"the model does not publish how many records its {self.nouns[1]} hold."
+            return NotApplicable(self.noise_of(guarantee) or reason)
+        certain, n_splits = certain_of_cells(self.model, counts), splits_of_model(self.model)
+        return Measured(Cells(counts=counts, certain=certain, n_splits=n_splits, unsettled=unsettled))
+
+    @cached_property
+    def class_counts(self) -> npt.NDArray[np.int64] | None:
+        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
+        return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
+
+    def named_of(self, values: ValueLeakage, raw: Raw, guarantee: GuaranteeFinding | None) -> Fact[Named]:
+        """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
+        lacking = () if self.domain is not None else numbers_of(self.model)
+        bounded = guarantee is not None and not guarantee.caveats
+        named = named_of_values(values, self.inferred(numbers=True), lacking, bounded=bounded)
+        if (named.number == 0 and not named.n_private) or self.table is None:
+            return Measured(named)
+        attacks = raw.get("membership")
+        made = isinstance(attacks, Measured)
+        outcome = (
+            attacks.value.midpoint
+            if made
+            else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
+        )
+        if isinstance(outcome, Measured):
+            return Measured(replace(named, number=outcome.value.n_named, flagged=True))
+        # The attack is made on trees alone: of rule lists those count who alone hold a value beside a midpoint.
+        exposed = values.n_records_at_midpoints
+        return Measured(replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named)
 
     def sizes_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
         """Return how many stand behind each part: people where persons are stated, else its records."""
@@ -262,7 +314,7 @@ class TreeSubject(Subject):
         if self.domain is None:
             return None
         model = counted_model(self.model, self.has_data, self.record_sizes)
-        return reconstruct(model, self.domain, max_steps=self.inputs.max_steps)
+        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
 
     @cached_property
     def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
@@ -298,8 +350,8 @@ class TreeSubject(Subject):
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
-        if inputs.sensitive is not None and not inputs.lacks_labels:
-            check_sensitive(inputs.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
+        if inputs.settings.sensitive is not None and not inputs.lacks_labels:
+            check_sensitive(inputs.settings.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
 
     def beside(self, inputs: AuditInputs) -> TreeSubject:
         """Return the model with what else is given; it is read again where a domain is yet to be inferred."""
@@ -332,7 +384,10 @@ class TreeSubject(Subject):
         return Evidence(
             kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
             guarantee=guarantee,
-            sizes=sizes_of_cells(self.model, sizes, mismatch) if "parts" in raw else None,
+            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.settings.statements)
+            if "parts" in raw
+            else None,
+            cells=self.cells_of(guarantee, mismatch) if "parts" in raw else None,
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
             else None,
@@ -342,12 +397,14 @@ class TreeSubject(Subject):
             thresholds=thresholds_of_values(self.policy, values.value, self.inferred(numbers=True))
             if isinstance(values, Measured)
             else None,
+            named=self.named_of(values.value, raw, guarantee) if isinstance(values, Measured) else None,
             membership=membership,
             certain=certain,
+            has_data=self.has_data,
             mismatch=mismatch,
             has_domain=self.domain is not None,
             domain_inferred=self.domain is not None and self.domain.inferred,
-            people=self.inputs.counts_people,
+            people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
         )
 
     @property
@@ -357,13 +414,15 @@ class TreeSubject(Subject):
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
-        notes = [*self.remarks, *people_hint(self.inputs)]
+        notes: list[str] = [*self.remarks, *people_hint(self.inputs)]
         covered = guarantee is not None and guarantee.standing == "accepted"
         if not covered and self.has_data and None in self.published_sizes:
             notes.append(
-                "The model does not publish exact counts: they were counted in the data."
-                if self.noise is None
-                else "The smallest leaf was judged by the data, not by the model's noisy counts."
+                RecordNote(
+                    "The model does not publish exact counts: they were counted in the data."
+                    if self.noise is None
+                    else "The smallest leaf was judged by the data, not by the model's noisy counts."
+                )
             )
         if "reconstruction" in raw and isinstance(self.bits, Measured):
             notes += self.bits.value[1]
@@ -371,7 +430,7 @@ class TreeSubject(Subject):
         notes += self._beside_guarantee(guarantee, suppression)
         outcome = raw.get("reconstruction")
         for entry in outcome.value[0].attributes if isinstance(outcome, Measured) else ():
-            if entry.attribute == self.inputs.sensitive:
+            if entry.attribute == self.inputs.settings.sensitive:
                 notes.append(
                     f"{entry.attribute}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
                     f"{entry.bits_largest:.1f} bits about the most exposed record."
@@ -382,20 +441,20 @@ class TreeSubject(Subject):
             are = "subgroup" if hidden == 1 else "subgroups"
             is_not = "is" if hidden == 1 else "are"
             counted = "people" if self.people is not None else "records"
-            notes.append(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown.")
+            notes.append(RecordNote(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown."))
         return notes
 
-    def _beside_guarantee(self, guarantee: GuaranteeFinding | None, suppression: Suppression) -> list[str]:
+    def _beside_guarantee(self, guarantee: GuaranteeFinding | None, suppression: Suppression) -> list[RecordNote]:
         """Return that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
         if guarantee is None or guarantee.caveats or not (self.has_data or self.inputs.holdout is not None):
             return []
-        notes = ["The guarantee covers the model, not these findings: they were measured on the data."]
+        notes: list[str] = [UNCOVERED]
         if guarantee.standing == "accepted" and self.has_data:
             held = self.data_sizes if self.occupants is None else self.occupants.sizes.tolist()
             smallest = suppression.count(min((size for size in held if size), default=0))
             of = "" if self.occupants is None else " people"
             notes.append(f"The smallest {self.nouns[0]} that captures any record of the data captures {smallest}{of}.")
-        return notes
+        return [RecordNote(note) for note in notes]
 
 
 def doubted(guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None) -> GuaranteeFinding | None:
@@ -478,7 +537,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     # Its learners take a second to import.
     from glassine.attacks.membership.lira import shadow_learner
 
-    learner = shadow_learner(subject.model, members) if inputs.membership.n_shadows else None
+    learner = shadow_learner(subject.model, members) if inputs.settings.membership.n_shadows else None
     return attacked(subject.model, members, others, inputs, learner)
 
 
@@ -495,9 +554,9 @@ def attacked(model: Any, members: Any, others: Any, inputs: AuditInputs, learner
             others,
             inputs.target,
             learner=learner,
-            n_shadows=inputs.membership.n_shadows or LEAST_SHADOWS,
-            confidence=inputs.membership.confidence,
-            random_state=inputs.random_state,
+            n_shadows=inputs.settings.membership.n_shadows or LEAST_SHADOWS,
+            confidence=inputs.settings.membership.confidence,
+            random_state=inputs.settings.random_state,
         )
     )
 
@@ -550,16 +609,12 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     question = Question(
         artefact=subject.artefact,
         model=subject.model,
-        sensitive=inputs.sensitive,
         target=inputs.target,
-        quasi=inputs.quasi,
-        criterion=inputs.criterion,
-        splits=inputs.splits,
         domain=subject.declared,
-        settings=inputs.disclosure,
+        settings=inputs.settings,
     )
-    if inputs.disclosure is not None:
-        return assume(question, inputs, inputs.disclosure)
+    if inputs.settings.disclosure is not None:
+        return assume(question, inputs, inputs.settings.disclosure)
     hindrance = MISMATCH.format(parts=subject.nouns[1]) if subject.comparison.mismatch else subject.noise or ""
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
 
@@ -569,7 +624,7 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
         return NotApplicable("no domain was given.")
     if subject.noise is not None:
         return NotApplicable(subject.noise)
-    names = grouping(subject.inputs.sensitive, subject.domain, subject.columns or {})
+    names = grouping(subject.inputs.settings.sensitive, subject.domain, subject.columns or {})
     if subject.people is not None and subject.inputs.target is not None:
         names = [subject.inputs.target, *(name for name in names if name != subject.inputs.target)]
     return subgroups(subject.possible, subject.table, names)
@@ -595,7 +650,8 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
     parts = describe_parts(
         model, subject.policy, own, subject.learned, sizes, None if noisy else subject.occupants, noisy=noisy
     )
-    return PartsFinding(parts=parts, nodes=tree_shape(model))
+    counted = not noisy and (subject.occupants is not None or sizes != subject.published_sizes)
+    return PartsFinding(parts=parts, nodes=tree_shape(model), counted=counted)
 
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:
@@ -605,9 +661,12 @@ def _rows(subject: TreeSubject) -> Outcome[Rows]:
         return NotApplicable(NO_DOMAIN)
     inputs = subject.inputs
     rows = reconstruct_records(
-        subject.model, subject.domain, random_state=inputs.random_state, search=Search(progress=inputs.progress)
+        subject.model,
+        subject.domain,
+        random_state=inputs.settings.random_state,
+        search=Search(progress=inputs.progress),
     )
-    return compared(rows, subject.table, inputs.random_state)
+    return compared(rows, subject.table, inputs.settings.random_state)
 
 
 MEMBERSHIP = Measurement[TreeSubject, Any](
@@ -617,6 +676,7 @@ MEMBERSHIP = Measurement[TreeSubject, Any](
     finding=MembershipFinding,
     run=_membership,
     hide=describe_membership,
+    audience="checker",
 )
 RECONSTRUCTION = Measurement[TreeSubject, Rebuilt](
     name="reconstruction",
@@ -633,6 +693,7 @@ DISCLOSURE = Measurement[TreeSubject, Inferred](
     finding=DisclosureFinding,
     run=_disclosure,
     hide=hide_inferred,
+    audience="checker",
 )
 SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
     name="subgroups",
@@ -641,6 +702,7 @@ SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
     finding=tuple[SubgroupFinding, ...],
     run=_subgroups,
     hide=hide_subgroups,
+    audience="checker",
 )
 EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
     name="exposed_rows",
@@ -648,6 +710,7 @@ EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
     question="About which rows of the data does the model reveal most?",
     finding=tuple[int, ...],
     run=_exposed_rows,
+    audience="checker",
 )
 ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
     name="alignment",
@@ -655,6 +718,7 @@ ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
     question="How close are reconstructed records to the real ones?",
     finding=ErrorEstimate,
     run=_alignment,
+    audience="checker",
 )
 PARTS = Measurement[TreeSubject, TreeSubject](
     name="parts",

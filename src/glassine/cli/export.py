@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions
+from glassine.cli.naming import in_options
+from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions, OverwriteOption
 from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, tell
 from glassine.errors import GlassineError
@@ -40,6 +41,15 @@ class SqlOptions(Group):
         str | None,
         typer.Option("--prediction", metavar="NAME", help="SQL: name of the predicted column of the query."),
     ] = None
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="ENGINE",
+            help="SQL: the engine, such as duckdb, sqlite or spark; another word lists them all.",
+            show_default="standard SQL without backslashes",
+        ),
+    ] = None
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="SQL: add a column with the share of each class to the query.")
     ] = False
@@ -62,6 +72,7 @@ def export_command(
         ),
     ] = None,
     domain: DomainOption = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
@@ -73,14 +84,20 @@ def export_command(
     from glassine.formats.registry import writer
 
     query = sql.prediction is not None or sql.probabilities
-    if to != "sql" and (sql.table is not None or query):
+    if to != "sql" and (sql.table is not None or query or sql.dialect is not None):
         raise GlassineError(
-            f"--table, --prediction and --probabilities are for SQL, not for {to}.", remedy="Leave them out."
+            f"--table, --prediction, --dialect and --probabilities are for SQL, not for {to}.",
+            remedy="Leave them out.",
         )
     if to == "sql" and sql.table is None and query:
         raise GlassineError("--prediction and --probabilities name columns of a query.", remedy="Give its --table.")
-    check_outputs([output], [model, domain])
-    options = {"table": sql.table, "prediction": sql.prediction, "probabilities": sql.probabilities or None}
+    check_outputs([output], [model, domain], overwrite=overwrite)
+    options = {
+        "table": sql.table,
+        "prediction": sql.prediction,
+        "probabilities": sql.probabilities or None,
+        "dialect": sql.dialect,
+    }
     if to == "sklearn" and output is not None:
         options = {"extension": output.suffix}
     known = read_domain(domain)
@@ -91,7 +108,8 @@ def export_command(
             f"{form.name} is written to a file.", remedy=f"Give -o with a name in {' or '.join(form.extensions)}."
         )
     assert form.write is not None  # noqa: S101 - what has a name to be written under has a writer
-    written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
+    with in_options({"dialect": "--dialect"}):
+        written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
     told: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
     if form.leaves_out:
         told["leaves_out"] = form.leaves_out

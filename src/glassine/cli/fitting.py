@@ -6,16 +6,16 @@ import contextlib
 import inspect
 import json
 import math
-import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.ledger import account_of, raising, suggesting
+from glassine.cli.charging import Charge, ledger_files
+from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_commands
 from glassine.cli.options import (
     AuditOption,
@@ -24,35 +24,34 @@ from glassine.cli.options import (
     JsonOption,
     LedgerOption,
     OverwriteOption,
-    PersonOption,
+    PersonColumnOption,
     PolicyOption,
     PublicOptions,
     RecordsArgument,
+    RecordsFileOptions,
+    RecordsPerPersonOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
-from glassine.cli.reading import input_files, opened, policy_of, read_domain
+from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.searching import depth_of
-from glassine.cli.training import check_public, predicts_number, read_training
+from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
 from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
-    from glassine.privacy.ledger import Entry, Ledger
 
 __all__ = [
     "ADDITIVE",
     "GREEDY",
     "RULE_LIST",
     "TREE",
-    "Charge",
     "FitOptions",
     "Order",
     "Outcome",
-    "ledger_files",
     "run",
 ]
 
@@ -82,11 +81,8 @@ class BudgetOptions(Group):
     ] = None
     ledger: LedgerOption = None
     dataset: DatasetOption = None
-    person: Annotated[
-        str | None,
-        typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
-    ] = None
-    records_per_person: PersonOption = None
+    person: PersonColumnOption = None
+    records_per_person: RecordsPerPersonOption = None
     seed: UnprotectedSeedOption = None
 
 
@@ -121,15 +117,8 @@ class FileOptions(Group):
     def check(self, inputs: list[Path | None]) -> None:
         """Raise if one of them cannot be written, or exists and must not be replaced."""
         outputs = [path for path in (self.output, self.certified, self.report) if path is not None]
-        check_outputs(outputs, inputs)
+        check_outputs(outputs, inputs, overwrite=self.overwrite)
         check_report(self.report)
-        for path in outputs:
-            if os.path.lexists(path) and not self.overwrite:
-                raise UnreadableFileError(
-                    f"cannot write {path}: it exists, and a private model cannot be had again for nothing.",
-                    remedy="Name another file, or give --overwrite.",
-                    path=path,
-                )
         for path in outputs:
             check_room(path)
 
@@ -143,6 +132,7 @@ class FitOptions(Group):
     public: PublicOptions
     budget: BudgetOptions
     files: FileOptions
+    written: RecordsFileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,56 +210,6 @@ class Outcome:
     verdict: str | None
 
 
-class Charge:
-    """The charge of a fit, known as soon as the ledger holds it."""
-
-    def __init__(self, path: Path | None, dataset: str | None) -> None:
-        if (path is None) != (dataset is None):
-            raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
-        self.path, self.dataset = path, dataset
-        self.entry: Entry | None = None
-        self.book = None if path is None else self._open(path)
-        if self.book is not None and dataset is not None:
-            with suggesting(self.book, dataset):
-                self.book.account(dataset)
-
-    def _open(self, path: Path) -> Ledger:
-        from glassine.privacy.ledger import Ledger
-
-        known = self
-
-        class Remembering(Ledger):
-            def charge(self, *args: Any, **kwargs: Any) -> Entry:
-                known.entry = super().charge(*args, **kwargs)
-                return known.entry
-
-        return Remembering(path)
-
-    def to_dict(self) -> dict[str, Any] | None:
-        """Return what was charged, and what is left as far as that can be told."""
-        if self.entry is None or self.book is None:
-            return None
-        charged = {"ledger": str(self.path), "entry": self.entry.number, "charged": float(self.entry.epsilon)}
-        with contextlib.suppress(GlassineError):
-            return {**charged, **account_of(self.book, self.entry.dataset)}
-        return {**charged, "dataset": self.entry.dataset}
-
-    @contextlib.contextmanager
-    def admitted(self) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small."""
-        fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
-        try:
-            with fits:
-                yield
-        except BaseException:
-            if self.entry is not None:
-                tell(
-                    f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
-                    f"{float(self.entry.epsilon):g} is spent."
-                )
-            raise
-
-
 def run(order: Order, display: Display) -> Outcome:
     """Learn a model and write it with its certificate and report.
 
@@ -281,7 +221,8 @@ def run(order: Order, display: Display) -> Outcome:
     """
     shared = order.shared
     public, budget = shared.public, shared.budget
-    files = {"domain": opened(public.domain), "policy": opened(shared.files.policy)}
+    limits, policy_file = read_policy(shared.files.policy)
+    files = {"domain": opened(public.domain), "policy": policy_file}
     domain = read_domain(files["domain"])
     ranged = order.options.get("target_range") is not None
     number = order.model == ADDITIVE and predicts_number(
@@ -294,27 +235,26 @@ def run(order: Order, display: Display) -> Outcome:
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
         check_public(domain, shared.target, public, private=order.private)
-    policy = None if shared.files.policy is None else policy_of(files["policy"])
+    policy = None if shared.files.policy is None else limits
     charge = Charge(budget.ledger, budget.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        shared.data,
+        TrainingFile(path=shared.data, written=shared.written, person=budget.person),
         shared.target,
         domain,
         public.classes,
         number=number,
         ranged=ranged,
         lenient=order.private,
-        person=budget.person,
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     if isinstance(rule := options.get("max_depth"), str):
         others, classes = _public(order, domain, training.classes)
         options["max_depth"] = depth_of(rule, learner, others, classes, options)
-    with charge.admitted():
+    with charge.admitted(shared.files.certified):
         display.stage(
             "preparing (the first fit compiles, once)",
             *_stages(order, learner, domain, training.classes, options),
@@ -326,7 +266,9 @@ def run(order: Order, display: Display) -> Outcome:
             estimator.fit(training.frame, shared.target, **whose)
         # The chosen fit, whose model and certificate state what the whole search spent.
         estimator = estimator if order.grid is None else estimator.best_estimator_
-        _write(estimator, shared.files)
+        with uninterrupted():
+            charge.settled = True
+            _write(estimator, shared.files)
         verdict = None
         if shared.files.report is not None:
             display.stage("auditing the model")
@@ -470,13 +412,6 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     return given
 
 
-def ledger_files(ledger: Path | None) -> list[Path]:
-    """Return the files that a ledger consists of while it is written."""
-    if ledger is None:
-        return []
-    return [ledger, *(ledger.with_name(ledger.name + end) for end in ("-journal", "-wal", "-shm"))]
-
-
 def _write(estimator: Any, files: FileOptions) -> None:
     """Write model and certificate; should that fail, print them, so that what was paid for is not lost."""
     from glassine.formats import write_model
@@ -484,6 +419,9 @@ def _write(estimator: Any, files: FileOptions) -> None:
 
     try:
         write_model(estimator.model_, files.output)
+        if (certificate := estimator.certificate_).model is not None:
+            # A model that claims nothing has no certificate to tie to its file.
+            estimator.certificate_ = replace(certificate, file=read_once(files.output).sha256)
         write_text(estimator.certificate_.to_json() + "\n", files.certified)
     except BaseException as error:
         saved = {"model": to_dict(estimator.model_), "certificate": estimator.certificate_.to_dict()}

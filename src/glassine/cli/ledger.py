@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassine.cli.naming import in_options, nearest
-from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, PersonOption
+from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, RecordsPerPersonOption
 from glassine.cli.writing import print_value
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError, marked
 
@@ -72,7 +72,7 @@ def budget_command(
     dataset: DatasetArgument,
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon in all, more than was spent.")],
     delta: LedgerDeltaOption = 0.0,
-    records_per_person: PersonOption = None,
+    records_per_person: RecordsPerPersonOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Set the total budget of a data set; makes the ledger if there is none. The unit of a budget never changes.
@@ -91,7 +91,7 @@ def charge_command(
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon of the release.")],
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="What is released.")],
     delta: LedgerDeltaOption = 0.0,
-    records_per_person: PersonOption = None,
+    records_per_person: RecordsPerPersonOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Charge a release that other software makes, before it is made. glassine fit charges its own.

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import in_commands, listed
+from glassine.cli.naming import in_commands, in_options, listed
+from glassine.cli.writing import tell
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -21,6 +22,8 @@ from glassine.files import FileContent, read_bytes, read_once
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, InputFile
     from glassine.auditing.policy import Policy
+    from glassine.cli.options import RecordsFileOptions
+    from glassine.data.table import Table
     from glassine.domain import Attribute, Domain
     from glassine.formats import PublishedModel
     from glassine.formats.sklearn.interpret import EbmExtras
@@ -39,8 +42,9 @@ __all__ = [
     "load_release",
     "load_trees",
     "opened",
-    "policy_of",
     "read_domain",
+    "read_policy",
+    "read_records",
     "stored_estimator",
     "with_inputs",
     "written_values",
@@ -64,11 +68,43 @@ def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
     return None if path is None else Domain.from_json(path)
 
 
-def policy_of(path: str | os.PathLike[str] | None) -> Policy:
-    """Return the policy of a file, or the default one."""
-    from glassine.auditing.policy import Policy
+OF_FILES = {"separator": "--separator", "encoding": "--encoding", "header=True": "--header"}
+"""Options by the parameters that errors about files of records mark."""
 
-    return Policy() if path is None else Policy.from_toml(path)
+
+def read_records(
+    path: Path,
+    written: RecordsFileOptions,
+    domain: Domain | None = None,
+    *,
+    attributes: Mapping[str, Attribute] | None = None,
+    lenient: bool = False,
+) -> Table:
+    """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed.
+
+    Of a private fit nothing is said: it would follow from the records.
+    """
+    from glassine.data.delimited import WINDOWS
+    from glassine.data.sources import read_table
+
+    with in_options(OF_FILES):
+        table = read_table(path, domain, attributes=attributes, lenient=lenient, dialect=written.dialect)
+    assumed = table.source is not None and table.source.encoding == WINDOWS and written.encoding is None
+    if assumed and not lenient:
+        tell(f"glassine: {path}: lines that are not UTF-8 are read as {WINDOWS}; --encoding states another encoding.")
+    return table
+
+
+def read_policy(option: Path | None) -> tuple[Policy, FileContent | None]:
+    """Return the policy of a name or of a file, and that file; the default one where none is given."""
+    from glassine.auditing.policy import NAMED, Policy
+
+    if option is None:
+        return Policy(), None
+    if str(option) in NAMED:
+        return Policy.named(str(option)), None
+    content = read_once(option)
+    return Policy.from_toml(content), content
 
 
 def load(
@@ -165,7 +201,7 @@ def with_inputs(
 ) -> Findings:
     """Return findings with the files that were read, advice in commands.
 
-    What records a private model has is told to their holder only.
+    Which records a private model has is for the checker only.
     """
     given, found = input_files(**files, **records), in_commands(found)
     if found.holder is None:

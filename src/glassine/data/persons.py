@@ -185,8 +185,8 @@ def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
         )
 
 
-def listed(values: Any) -> Sequence[Any]:
-    """Return identifiers as Python objects, each as it stands in its container.
+def listed(values: Any, name: str = "persons") -> Sequence[Any]:
+    """Return identifiers or classes as Python objects, each as it stands in its container.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def listed(values: Any) -> Sequence[Any]:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise InvalidDataError(
-                f"{parameter('persons')} must have shape (n,), got {values.shape}.", remedy="Pass one column."
+                f"{parameter(name)} must have shape (n,), got {values.shape}.", remedy="Pass one column."
             )
         out: list[Any] = values.tolist()
         return out
@@ -206,7 +206,7 @@ def listed(values: Any) -> Sequence[Any]:
         return list(nw.from_native(values, series_only=True).to_list())
     except TypeError:
         raise InvalidDataError(
-            f"{parameter('persons')} must be a list, an array, a series or the name of a column, got "
+            f"{parameter(name)} must be a list, an array, a series or the name of a column, got "
             f"{type(values).__name__}."
         ) from None
 

@@ -205,6 +205,29 @@ class Domain:
             sizes.append(size)
         return product(sizes)
 
+    def share(self, name: str, lo: float, hi: float) -> Fraction:
+        """Return the share of the possible values of a number v with ``lo < v <= hi``, of all, a missing one included.
+
+        Parameters
+        ----------
+        name : str
+            An :class:`Integer` or :class:`Real` attribute.
+        lo, hi : float
+            Ends of the interval, infinite where it has none.
+
+        Examples
+        --------
+        >>> Domain({"age": Integer(0, 99)}).share("age", 17, 65)
+        Fraction(12, 25)
+        """
+        attribute = self[name]
+        if not isinstance(attribute, Integer | Real):
+            raise InvalidDomainError(f"{name!r} is not a number.", remedy="Ask for the share of a category.")
+        # A missing value of a continuum counts as much as all numbers together: see the space of possible records.
+        whole = Fraction(attribute.measure(-math.inf, math.inf))
+        gap = (whole if attribute.size is None else Fraction(1)) if attribute.missing else Fraction(0)
+        return Fraction(attribute.measure(lo, hi)) / (whole + gap)
+
     def restrict(self, names: Sequence[str]) -> Domain:
         """Return the domain of some of the attributes, in the given order; ties are projected onto them."""
         kept = {name: self[name] for name in names}

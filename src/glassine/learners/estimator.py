@@ -108,11 +108,12 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         return decision_path(self.model_, records)
 
     def log_class_size(self) -> float:
-        """Return the natural logarithm of the number of models among which the fit chose, labels told apart.
+        """Return the natural logarithm of the number of models among which the fit chose, leaf values told apart.
 
         It needs no fit where ``domain`` holds the attributes alone and ``classes`` is given. Thresholds that are to be
-        quantiles count as many as there can be, so that the figure depends on public quantities alone. Divided by
-        epsilon it is about the largest loss, in errors, of a private model against the best. It takes as long as a
+        quantiles, and values about released base rates, count as many as there can be, so that the figure depends on
+        public quantities alone. Divided by epsilon it is about the largest loss, in records of the largest cost, of a
+        private model against the best. It takes as long as a
         fit without records.
         """
         return self._widest(*self._public_knowledge("size")).log_count()

@@ -32,7 +32,7 @@ from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
 from glassine.privacy.selection import RunCount, best_of_runs
 
 __all__ = ["PrivateSearchCV"]
@@ -125,6 +125,8 @@ class _Plan:
             assumptions=() if certificate is None else certificate.assumptions,
             caveats=() if paid is None else paid.caveats,
             public={**({} if certificate is None else certificate.public), "search": search},
+            randomness="not stated" if paid is None else paid.origin,
+            arithmetic=EXACT_DRAWS,
             receipt=None if paid is None else paid.receipt,
         )
 

@@ -325,7 +325,7 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
     return class_order(set(counts))
 
 
-def label_array(y: Any, n_records: int) -> npt.NDArray[Any]:
+def label_array(y: Any, n_records: int, name: str = "y") -> npt.NDArray[Any]:
     """Return true labels as an array of plain scalars, shape (n,).
 
     Raises
@@ -336,13 +336,14 @@ def label_array(y: Any, n_records: int) -> npt.NDArray[Any]:
     array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if array.shape != (n_records,):
         raise InvalidDataError(
-            f"{parameter('y')} must hold one label a record, shape ({n_records},), got {array.shape}."
+            f"{parameter(name)} must hold one label a record, shape ({n_records},), got {array.shape}."
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
         if not is_scalar(value):
             raise InvalidDataError(
-                "y holds a missing value, or one that is no label.", remedy="Label or drop these records."
+                f"{parameter(name)} holds a missing value, or one that is no label.",
+                remedy="Label or drop these records.",
             )
         out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
     return out

@@ -96,6 +96,8 @@ class MidpointResult:
         Those whose threshold is the midpoint of some pair, and of just one pair, of the candidates at the node.
     accused : tuple of int
         Rows of the candidates that are called members, of equal ones the first.
+    n_named : int
+        How many these are: records, or people where persons are stated. A record that several people share names none.
     groups : tuple of tuple of int
         Rows that share a value, at least one of which is called a member; none is accused by itself.
     cleared : tuple of int
@@ -128,6 +130,7 @@ class MidpointResult:
     n_explained: int
     n_unique: int
     accused: tuple[int, ...]
+    n_named: int
     groups: tuple[tuple[int, ...], ...]
     cleared: tuple[int, ...]
     pairs: tuple[MidpointPair, ...]
@@ -439,6 +442,7 @@ def _result(
             else:
                 groups.add(side)
     rates = {rate.attribute: rate.rate for rate in chance}
+    judged = people.judged(sorted(accused))
     return MidpointResult(
         n_candidates=len(people.codes),
         n_distinct=len(people.first),
@@ -446,6 +450,7 @@ def _result(
         n_explained=sum(bool(match.pairs) for match in found),
         n_unique=sum(len(match.pairs) == 1 for match in found),
         accused=people.rows(sorted(accused)),
+        n_named=int(judged[1].sum()),
         groups=tuple(sorted(people.rows(group) for group in groups if accused.isdisjoint(group))),
         cleared=people.all_rows(cleared),
         pairs=tuple(pairs),
@@ -453,7 +458,7 @@ def _result(
         expected_by_chance=float(sum(rates[match.split.attribute] for match in found)),
         present=present,
         complete=complete,
-        **_rates(None if people.member is None else people.judged(sorted(accused)), confidence),
+        **_rates(None if people.member is None else judged, confidence),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -12,7 +13,9 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, fitted, keep
 from glassine.learners.exhaustive.families import ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.losses import Loss, base_rates
 from glassine.learners.intake import read_training
+from glassine.learners.publishing import evidence_of
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
@@ -50,19 +53,29 @@ class _Optimal(ClassLearner):
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         conditions = self._conditions(intake.domain).from_data(intake)
-        members = self._members(intake.domain, conditions, len(intake.classes))
+        n_classes, n = len(intake.classes), intake.n_records
+        ranks = self._ranks(n_classes)
+        loss = Loss.widest(n_classes) if ranks else Loss.errors(n_classes)
+        members = self._members(intake.domain, conditions, loss)
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
-        n = intake.n_records
-        # A share of the records as a penalty becomes errors, in which the sums count.
-        sums = members.sums(intake.pack(members.antecedents), Weighting.optimal(penalty * n), self.progress)
+        bitsets = intake.pack(members.antecedents)
+        if ranks:
+            loss = self._loss(base_rates(bitsets.totals()), math.inf, members)
+            members = members.with_loss(loss)
+        # A share of the records as a penalty becomes units of cost, in which the sums count.
+        sums = members.sums(bitsets, Weighting.optimal(penalty * n * loss.unit), self.progress)
         best = sums.best()
-        counts = sums.class_counts(best)
+        counts, values = sums.class_counts(best), members.values(best)
         model = members.publish(
-            best, counts, domain=intake.domain, classes=intake.classes, source=f"glassine.{type(self).__name__}"
+            best,
+            evidence_of([loss.labels[value] for value in values], counts),
+            domain=intake.domain,
+            classes=intake.classes,
+            source=f"glassine.{type(self).__name__}",
         )
-        errors = int(counts.sum() - counts.max(axis=1).sum())
+        cost = int((loss.costs[list(values)] * counts).sum())
         # A tree has one leaf more than splits, a list one part more than rules: the default rule's.
-        objective = errors / max(n, 1) + penalty * (len(counts) - 1)
+        objective = cost / loss.unit / max(n, 1) + penalty * (len(counts) - 1)
         certificate = Certificate.none("exact counts of the records")
         keep(self, fitted(intake, model, certificate) | {"objective_": objective})
         return self
@@ -125,6 +138,7 @@ class OptimalRuleListClassifier(Lists, _Optimal):
         pool: str | Sequence[Sequence[Literal]] = "literals",
         literals: str | Sequence[Literal] = "auto",
         classes: Sequence[Scalar] | None = None,
+        accuracy_share: float = 1.0,
         penalty: float = 0.0,
         n_quantiles: int = 15,
         memory_limit: float = 4e9,
@@ -192,6 +206,7 @@ class OptimalTreeClassifier(Trees, _Optimal):
         *,
         literals: str | Sequence[Literal] = "auto",
         classes: Sequence[Scalar] | None = None,
+        accuracy_share: float = 1.0,
         penalty: float = 0.0,
         n_quantiles: int = 15,
         memory_limit: float = 4e9,

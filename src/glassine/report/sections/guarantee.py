@@ -6,18 +6,8 @@ import math
 
 from glassine.auditing.findings import Bound, GuaranteeFinding
 from glassine.report import wording
-from glassine.report.section import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Paragraph,
-    Points,
-    Row,
-    Section,
-    Table,
-    sentence,
-)
+from glassine.report.blocks import Block, Column, Fact, Facts, Paragraph, Points, Row, Table
+from glassine.report.section import Section, sentence
 
 __all__ = ["guarantee_figures", "guarantee_section"]
 

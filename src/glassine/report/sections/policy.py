@@ -6,12 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Failed, Measured, ShownCount
-from glassine.auditing.criterion import Limit, Remedy
+from glassine.auditing.criterion import Limit
 from glassine.auditing.findings import SCHEMA, Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.report import wording
+from glassine.report.blocks import (
+    Block,
+    Column,
+    Columns,
+    Failure,
+    Failures,
+    Fold,
+    Paragraph,
+    Points,
+    Released,
+    Row,
+    Status,
+    Table,
+)
 from glassine.report.measured import measured_sections
-from glassine.report.section import Column, Page, Paragraph, Points, Row, Section, Status, Table, clean_inputs, sentence
+from glassine.report.section import Page, Section, clean_inputs, sentence
 
 __all__ = [
     "CAVEAT",
@@ -19,16 +33,19 @@ __all__ = [
     "judged_page",
     "measure_rows",
     "measured_section",
-    "next_section",
-    "passed_sentence",
     "policy_section",
+    "released",
+    "steps_of",
     "unmeasured_sentence",
-    "verdict_sentence",
     "worded",
 ]
 
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
+FIRST_STEPS = 3
+"""Steps that stand in the first view; more are folded away."""
+PUBLISHED = ("model", "release")
+"""Roles of files that a verdict is on."""
 CAVEAT = "The verdict covers only what was measured."
 PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins"), "several models": ("group", "groups")}
 
@@ -143,32 +160,47 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     verdict, checks, policy = findings.verdict, findings.checks, findings.policy
     # Where a check failed or is open, that is the news; what was not measured stands in its section.
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
+    against = tuple(_failure(worded(c, policy, kind)) for s in ("fail", "unknown") for c in checks if c.status == s)
+    steps = steps_of(findings)
+    answer: tuple[Block, ...] = (
+        *((Failures(against),) if against else ()),
+        *((Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),) if steps else ()),
+    )
+    more = Fold(
+        wording.plural(len(steps) - FIRST_STEPS, "more step"),
+        (Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1),),
+    )
     return Page(
         kind="privacy audit",
         title=wording.clean(title),
         described="",
         tone=verdict,
         headline=verdict.capitalize(),
-        sentence=f"{verdict_sentence(checks, policy, kind)} {unmeasured}".rstrip(),
-        brief=f"{verdict_sentence(checks, policy, kind, named=False)} {unmeasured}".rstrip(),
+        sentence=f"{findings.decision} {unmeasured}".rstrip(),
+        details=(
+            *((Columns(answer),) if answer else ()),
+            *((more,) if len(steps) > FIRST_STEPS else ()),
+            *released(findings),
+        ),
         caveat=CAVEAT,
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
-            policy_section(checks, policy, kind, claim=claim),
-            next_section(findings.advice, verdict),
+            policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
+            *([requests_section(findings.requests)] if findings.requests else []),
             measured_section(measures),
         ),
         terms=(),
         inputs=clean_inputs(findings.inputs),
-        holder_only=findings.holder_only,
+        notice=wording.NOTICES[findings.audience],
         version=wording.clean(findings.version),
         schema=SCHEMA,
     )
 
 
-def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "") -> Section:
+def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "", source: str = "") -> Section:
     """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
+    before = tuple(text for text in (f"Policy {source}" if source else "", claim) if text)
     rows = [worded(check, policy, kind) for check in checks]
     table = Table(
         caption="Each check, its limit, what was measured, and its status",
@@ -178,30 +210,55 @@ def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim:
             for row in rows
         ),
     )
-    text = tuple(f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})" for row in rows)
+    # Texts list what stands against a release above.
+    others = [row for row in rows if row.status not in ("fail", "unknown")]
+    text = tuple(f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})" for row in others)
     nothing = "The policy has no check for this model."
     return Section(
         id="policy",
         title="The policy, check by check",
         link="Policy",
-        blocks=(*((Paragraph(text=claim),) if claim else ()), table if rows else Paragraph(text=nothing)),
-        text=(*((claim,) if claim else ()), *(text or (nothing,))),
-        text_title="Policy",
+        blocks=(*(Paragraph(text=line) for line in before), table if rows else Paragraph(text=nothing)),
+        text=(*before, *(text or (() if rows else (nothing,)))),
+        text_title="Policy" if len(others) == len(rows) else "The other checks",
     )
 
 
-def next_section(advice: Sequence[Remedy], verdict: str) -> Section:
-    """Return what to do next."""
-    steps = tuple(wording.clean(remedy.text) for remedy in advice)
-    nothing = "There is no advice beyond the table of checks."
-    if verdict == "within policy":
-        nothing = "No action needed. Keep this report with the published model."
+def steps_of(findings: Findings) -> tuple[str, ...]:
+    """Return what to do or to ask for, the most useful first."""
+    return tuple(wording.clean(remedy.text) for remedy in findings.advice)
+
+
+def released(findings: Findings) -> tuple[Released, ...]:
+    """Return the file that the verdict is on, with its digest and what else it holds; nothing without a file."""
+    title = {
+        "within policy": "Only this file may be released",
+        "outside policy": "Not to be released",
+        "inconclusive": "Not to be released before the open checks are answered",
+    }[findings.verdict]
+    terms = findings.value("terms")
+    holds = () if terms is None else tuple(map(wording.clean, terms.beside))
+    return tuple(
+        Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=holds)
+        for file in findings.inputs
+        if file.role in PUBLISHED and file.sha256 is not None
+    )
+
+
+def requests_section(requests: Sequence[str]) -> Section:
+    """Return what to ask the publisher for, as sentences to paste into a message."""
+    opening = "To decide on the release of this model, please state of its training data:"
     return Section(
-        id="next",
-        title="What to do next",
-        blocks=(Points(items=steps, style="advice") if steps else Paragraph(text=nothing),),
-        text=tuple(f"{number}. {step}" for number, step in enumerate(steps, start=1)),
+        id="requests",
+        title="What to ask the publisher for",
+        link="Requests",
+        blocks=(Paragraph(text=opening), Points(items=tuple(map(wording.clean, requests)), style="advice")),
+        text=(opening, *(f"{number}. {wording.clean(text)}" for number, text in enumerate(requests, start=1))),
     )
+
+
+def _failure(row: CheckRow) -> Failure:
+    return Failure(name=row.label, status=row.status, measured=row.measured, limit=row.limit, meaning=row.meaning)
 
 
 def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
@@ -233,22 +290,27 @@ def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
 
 
 def measured_section(rows: Sequence[MeasureRow]) -> Section:
-    """Return the questions of the audit, and whether they were answered; folded away where all were."""
+    """Return what was not measured and what it needs, in one list that is folded away; then what was measured."""
     missing = [row for row in rows if row.state != "measured"]
+    made = [row.short for row in rows if row.state == "measured"]
     table = Table(
-        caption="The questions of the audit, and whether they were answered",
+        caption="Each question that was not answered, or only in part, and what it needs",
         columns=(Column("Question"), Column("Status")),
         rows=tuple(
-            Row(name=row.name, meaning=row.question, cells=(Status(row.state),), remark=row.reason) for row in rows
+            Row(name=row.name, meaning=f"{row.question} {row.reason}", cells=(Status(row.state),)) for row in missing
         ),
     )
-    warning = Paragraph(text="“Not measured” does not mean safe.")
+    measured = Paragraph(text=f"Measured: {', '.join(made)}." if made else "Nothing was measured.")
+    warning = Paragraph(text="\u201cNot measured\u201d does not mean that nothing is revealed.")
+    folded = ", ".join(row.short for row in missing)
     return Section(
         id="measured",
-        title="What was measured, and what was not" if missing else "What was measured",
-        link="Measured",
-        folded="" if missing else f"all {len(rows)} questions of the audit were answered",
-        blocks=(warning, table) if missing else (table,),
+        title="What was not measured" if missing else "What was measured",
+        link="Not measured" if missing else "Measured",
+        folded=f"{len(missing)} of {len(rows)} questions: {folded}"
+        if missing
+        else f"all {wording.plural(len(rows), 'question')}",
+        blocks=(table, warning, measured) if missing else (measured,),
         text=tuple(f"{row.name} ({row.state}): {row.reason}" for row in missing),
         text_title="What was not measured",
     )
@@ -261,43 +323,3 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
     sentences = [f"Not measured: {', '.join(missing)}."] if missing else []
     sentences += [f"Measured in part: {', '.join(partly)}."] if partly else []
     return " ".join(sentences)
-
-
-def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, named: bool = True) -> str:
-    """Return why the verdict is what it is, in one sentence, with or without the labels of the checks."""
-    if not checks:
-        return "Inconclusive: the policy has no check for this model."
-
-    def labels(status: str) -> str:
-        names = [_label(check.rule, policy, kind) for check in checks if check.status == status]
-        names = [label[:1].lower() + label[1:] for label in names]
-        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        return f": {listed}" if named else ""
-
-    passed, failed, unknown = (
-        sum(check.status == status for check in checks) for status in ("pass", "fail", "unknown")
-    )
-    total = _checks(passed + failed + unknown)
-    if failed:
-        aside = f" {unknown} could not run." if unknown else ""
-        return f"{failed} of {total} failed{labels('fail')}.{aside}"
-    if unknown:
-        others = "" if not passed else " The other passed." if passed == 1 else f" The other {passed} passed."
-        return f"Inconclusive: {unknown} of {total} could not run{labels('unknown')}.{others}"
-    return passed_sentence(checks)
-
-
-def passed_sentence(checks: Sequence[Check]) -> str:
-    """Return how many checks passed, and how many do not apply to the model."""
-    inapplicable = sum(check.status == "not applicable" for check in checks)
-    if inapplicable == len(checks):
-        return "No check of the policy applies to this model."
-    if inapplicable:
-        verb = "does" if inapplicable == 1 else "do"
-        passed = _checks(len(checks) - inapplicable)
-        return f"{passed} passed; {inapplicable} {verb} not apply to this model."
-    return "The check passed." if len(checks) == 1 else f"All {_checks(len(checks))} passed."
-
-
-def _checks(count: int) -> str:
-    return wording.plural(count, "check")

@@ -1,0 +1,296 @@
+"""Criteria on membership: what counts imply, what attacks measured, and outcomes that only membership tells."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from glassine.attacks.membership.implied import implied_advantage
+from glassine.attacks.outcome import NotApplicable
+from glassine.auditing.criterion import (
+    COUNTED,
+    NUMBER,
+    Criterion,
+    Limit,
+    Ruling,
+    Words,
+    covered,
+    failed,
+    for_kinds,
+    inapplicable,
+    passed,
+    remedy,
+    unknown,
+)
+from glassine.auditing.evidence import Cells, Evidence, Fact
+
+if TYPE_CHECKING:
+    from glassine.auditing.findings.guarantee import GuaranteeFinding
+    from glassine.auditing.findings.membership import MembershipFinding
+
+__all__ = [
+    "CERTAIN_BY_MEMBERSHIP",
+    "COUNTS",
+    "LARGEST_ADVANTAGE",
+    "LARGEST_ATTACK_ADVANTAGE",
+    "LARGEST_MEASURED_ADVANTAGE",
+    "PRIVATE_RELEASE",
+    "attack_bounds",
+]
+
+COUNTS = (
+    "How many training records of each class every {part} holds. If these counts are rounded, to which step. If they "
+    "cannot be given, the fewest training records of any {part}."
+)
+
+
+# What follows from the counts alone.
+
+
+def _figure(value: float) -> str:
+    """Return an advantage to two digits, rounded up: a limit that is exceeded must not read as kept."""
+    return f"{_up(value):.2g}"
+
+
+def _up(value: float) -> float:
+    """Return an advantage rounded up to three digits."""
+    return math.ceil(value * 1000 - 1e-9) / 1000
+
+
+def _judge_implied(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
+    """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
+    counts, advantage = cells.counts, implied_advantage(cells.counts)
+    low, high = advantage.lower, advantage.upper
+    fewest = float(counts.lower.sum())
+    if not fewest and not counts.upper.any():
+        return unknown("All published counts are zero, so the model says nothing about any record.")
+    occupied = int((counts.upper.sum(axis=1) > 0).sum())
+    per = f"{max(1, round(fewest / max(occupied, 1))):,} {evidence.counted} per {evidence.part}"
+    alone = "" if counts.n_outcomes > 1 else f" It is that of an attack on the {evidence.part} alone."
+    if low > limit:
+        return failed(f"With only about {per}, the membership advantage is about {_figure(low)}.{alone}", _up(low))
+    if cells.unsettled:
+        return unknown(cells.unsettled)
+    if high > limit:
+        reach = f"up to about {_figure(high)}" if high < 1 else "not bounded"
+        return unknown(f"By the counts that are known, the membership advantage is {reach} (limit {limit:g}).")
+    most = "about" if advantage.exact else "at most about"
+    return passed(
+        f"With about {per}, the membership advantage is {most} {_figure(high)} (limit {limit:g}).{alone}",
+        min(_up(high), limit),
+    )
+
+
+LARGEST_ADVANTAGE: Criterion[float, Cells] = Criterion(
+    name="largest_advantage",
+    limit=Limit(unit=NUMBER, default=0.07, most=1.0, range="a number greater than 0 and at most 1"),
+    words=Words(
+        label="Membership advantage, by the counts",
+        measures="Largest membership advantage that the counts of leaves or rules imply, in (0, 1]; needs no data and "
+        "no domain. Models fit their data, so that 0.07 stands for a measured advantage of 0.10.",
+        unmeasured="The membership advantage does not follow from the counts: {reason}",
+    ),
+    reads=lambda evidence: evidence.cells,
+    judge=_judge_implied,
+    by_guarantee=covered(", membership included"),
+    remedies={
+        "tree": lambda limit: remedy(
+            f"Merge leaves until the membership advantage by the counts is at most {limit:g}: {{step}}. Or retrain "
+            "with fewer leaves.",
+            "scrub",
+            largest_advantage=limit,
+        ),
+        "rule list": remedy("Retrain with fewer rules, each of which captures more records."),
+    },
+    inputs=for_kinds(("tree", "rule list"), COUNTED),
+    requests=(COUNTS,),
+)
+
+
+def _judge_made_certain(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
+    """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
+    if cells.counts.n_outcomes == 1:
+        return inapplicable("The model predicts a number, so that no leaf has one outcome for certain.")
+    if cells.certain is None:
+        return inapplicable("No share of an outcome is published, so that no pure leaf can be seen in the model.")
+    fewest, most = float(cells.counts.lower.sum()), float(cells.counts.upper.sum())
+    if not fewest:
+        return unknown("All published counts are zero, so the model says nothing about any record.")
+    low, high = cells.certain.lower / most, cells.certain.upper / fewest
+    pure = f"in pure {evidence.parts} only because they were in the training data"
+    if low > limit:
+        return failed(
+            f"More than {limit:.1%} of {evidence.counted}, by an upper estimate, are {pure}.", _rounded(low, most)
+        )
+    if cells.unsettled:
+        return unknown(cells.unsettled)
+    if high > limit:
+        return unknown(f"Up to {high:.1%} of {evidence.counted}, by an upper estimate, are {pure} (limit {limit:.1%}).")
+    if not cells.certain.upper:
+        return passed(f"No {evidence.part} is pure.", 0.0)
+    return passed(
+        f"At most {limit:.1%} of {evidence.counted}, by an upper estimate, are {pure}.", _rounded(high, fewest)
+    )
+
+
+def _rounded(share: float, n: float) -> float:
+    """Return a share of n records, rounded up to steps of at least ten records, so that no small count follows."""
+    step = max(0.01, 10 / n)
+    return min(1.0, round(math.ceil(share / step - 1e-9) * step, 4))
+
+
+CERTAIN_BY_MEMBERSHIP: Criterion[float, Cells] = Criterion(
+    name="certain_by_membership",
+    limit=Limit(unit=NUMBER, default=0.02, most=1.0, range="a share greater than 0 and at most 1"),
+    words=Words(
+        label="Outcomes certain only for members",
+        measures="Largest share of the records, or people, whose outcome a pure leaf or rule makes certain only "
+        "because they are members, in (0, 1]: of C records in a pure leaf at most three, by the rule of three.",
+        unmeasured="Which leaves are pure is not known: {reason}",
+    ),
+    reads=lambda evidence: evidence.cells,
+    judge=_judge_made_certain,
+    by_guarantee=covered(", in pure leaves as well"),
+    remedies=for_kinds(
+        ("tree", "rule list"),
+        remedy("Publish labels without counts: {step}. Or merge small pure leaves.", "scrub", counts="remove"),
+    ),
+    inputs=for_kinds(("tree", "rule list"), COUNTED),
+    requests=(COUNTS,),
+)
+
+
+# What attacks measured.
+
+
+def attack_bounds(membership: MembershipFinding) -> list[tuple[float, float]]:
+    """Return lower and upper bound of the advantage of each attack that was made."""
+    return [
+        (attack.advantage_low, attack.advantage_high)
+        for attack in membership.attacks
+        if attack.advantage_low is not None and attack.advantage is not None and attack.advantage_high is not None
+    ]
+
+
+def _judge_membership(limit: float, membership: MembershipFinding, evidence: Evidence) -> Ruling:
+    """Judge attacks by their confidence bounds.
+
+    Nothing passes by data that are not the training records, by a holdout that differs from the members or overlaps
+    with them, or by attacks that do worse than chance.
+    """
+    ruling, high, doubt = _failed_or_doubted(limit, membership, evidence)
+    if ruling is not None:
+        return ruling
+    best = _best(membership)
+    if high <= limit and not doubt:
+        return passed(f"The advantage of the attacks that were made is at most {high:.3g}.", best)
+    return unknown(doubt or f"The advantage may be up to {high:.3g}: pass more records to measure it better.", best)
+
+
+def _judge_measured(limit: float, membership: MembershipFinding, evidence: Evidence) -> Ruling:
+    """Judge attacks by their lower confidence bounds: an upper bound above the limit is said, and changes nothing."""
+    ruling, high, doubt = _failed_or_doubted(limit, membership, evidence)
+    if ruling is not None:
+        return ruling
+    if doubt:
+        return unknown(doubt, _best(membership))
+    beyond = "" if high <= limit else f" It may be up to {high:.3g}: more records would measure it better."
+    return passed(f"No attack that was made is shown to have an advantage above {limit:g}.{beyond}", _best(membership))
+
+
+def _best(membership: MembershipFinding) -> float | None:
+    return None if membership.best is None else membership.best.advantage
+
+
+def _failed_or_doubted(
+    limit: float, membership: MembershipFinding, evidence: Evidence
+) -> tuple[Ruling | None, float, str]:
+    """Return the ruling where an attack is beyond the limit, or none was made; else the largest upper bound, and doubt.
+
+    One doubt is enough, the gravest first: data that are not the training records void everything else.
+    """
+    bounds = attack_bounds(membership)
+    if not bounds:
+        return unknown("No membership attack could be made."), 1.0, ""
+    low, high = max(low for low, _ in bounds), max(high for _, high in bounds)
+    doubt = evidence.mismatch
+    if membership.overlap and not doubt:
+        doubt = (
+            "The holdout overlaps with the training data, so membership cannot be measured. Use records that were not "
+            "used for training."
+        )
+    if membership.shifted and not doubt:
+        doubt = "Members and holdout differ without the model as well. Use a holdout of the same population."
+    if any(upper < 0 for _, upper in bounds) and not doubt:
+        doubt = "An attack does worse than chance: the holdout is easier to predict than the training data."
+    # A difference that is there without the model explains at most so much of an advantage.
+    if low > limit + membership.explained:
+        meaning = f"The advantage of an attack exceeds the limit: it is at least {low:.3g}."
+        return failed(meaning, _best(membership)), high, doubt
+    return None, high, doubt
+
+
+def _membership_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
+    ceiling = guarantee.ceiling
+    # Rounded up: rounded down it would be no ceiling.
+    rounded = math.ceil(ceiling * 1000) / 1000
+    meaning = "By the guarantee, the advantage of any attack is at most this."
+    return failed(meaning, rounded) if ceiling > limit else passed(meaning, rounded)
+
+
+PRIVATE_RELEASE = remedy(
+    "Explain again with larger groups, or with differential privacy: {step}.",
+    "explain",
+    epsilon=None,
+    partition="public",
+)
+HELD_OUT = remedy(
+    "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None
+)
+
+SMALLER_MODEL = for_kinds(
+    ("tree", "rule list"),
+    remedy(
+        "Retrain a smaller model, or a private one with {step}. This model fits its training records too closely.",
+        "fit",
+        python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
+    ),
+) | {"release": PRIVATE_RELEASE}
+ATTACKED = for_kinds(("tree", "rule list", "release"), HELD_OUT)
+
+
+def _attacks(evidence: Evidence) -> Fact[MembershipFinding]:
+    """Return the attacks; where there is no holdout to make one, or none is made on such a model, nothing is judged."""
+    return None if isinstance(evidence.membership, NotApplicable) else evidence.membership
+
+
+LARGEST_MEASURED_ADVANTAGE: Criterion[float, Any] = Criterion(
+    name="largest_measured_advantage",
+    limit=Limit(unit=NUMBER, default=0.10, most=1.0, range="a number greater than 0 and at most 1"),
+    words=Words(
+        label="Membership inference",
+        measures="Largest advantage of a membership attack, in (0, 1]: true positive rate minus false positive rate. "
+        "Judged with a holdout, and failed where the lower confidence bound of an attack exceeds it.",
+        unmeasured="Membership inference was not measured: {reason}",
+    ),
+    reads=_attacks,
+    judge=_judge_measured,
+    remedies=SMALLER_MODEL,
+    inputs=ATTACKED,
+)
+
+LARGEST_ATTACK_ADVANTAGE: Criterion[float, Any] = Criterion(
+    name="largest_attack_advantage",
+    limit=Limit(unit=NUMBER, default=None, most=1.0, range="a number greater than 0 and at most 1"),
+    words=Words(
+        label="Membership inference, by both bounds",
+        measures="Largest advantage of a membership attack that may remain: passes only if the upper confidence bound "
+        "of every attack is within it. Needs a holdout; off unless it is set.",
+        unmeasured="Membership inference was not measured: {reason}",
+    ),
+    reads=lambda evidence: evidence.membership,
+    judge=_judge_membership,
+    by_guarantee=_membership_by_guarantee,
+    remedies=SMALLER_MODEL,
+    inputs=ATTACKED,
+)

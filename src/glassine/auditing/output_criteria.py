@@ -1,0 +1,158 @@
+"""Criteria of output checkers, as SACRO-ML judges trees: small classes, zero classes, degrees of freedom."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glassine.auditing.criterion import (
+    COUNTED,
+    MOST_COUNT,
+    RECORDS,
+    VALUES,
+    WHOLE,
+    Criterion,
+    Limit,
+    Ruling,
+    Words,
+    covered,
+    failed,
+    for_kinds,
+    inapplicable,
+    passed,
+    remedy,
+    unknown,
+)
+from glassine.auditing.evidence import Cells, Evidence
+from glassine.auditing.membership_criteria import COUNTS
+
+__all__ = ["DEGREES_OF_FREEDOM", "SMALLEST_CLASS_COUNT", "ZERO_CLASSES"]
+
+MERGE = for_kinds(
+    ("tree", "rule list"),
+    remedy("Publish labels without counts: {step}. Or retrain with larger leaves.", "scrub", counts="remove"),
+)
+INPUTS = for_kinds(("tree", "rule list"), COUNTED)
+
+
+def _unjudged(cells: Cells) -> Ruling | None:
+    """Return why classes cannot be judged; None if they can."""
+    if cells.counts.n_outcomes == 1:
+        return inapplicable("The model predicts a number, so that it has no classes.")
+    if not cells.counts.by_outcome:
+        return unknown("The model does not publish how many records of each class its leaves hold.")
+    return None
+
+
+def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+    """Judge the fewest records of a class that has any, in any part."""
+    if (ruling := _unjudged(cells)) is not None:
+        return ruling
+    lower, upper = cells.counts.lower, cells.counts.upper
+    small = ((lower > 0) & (upper < limit)).any(axis=1)
+    if small.any():
+        parts = evidence.part if len(small) == 1 else evidence.parts
+        fewest = int(upper[(lower > 0) & (upper < limit)].min())
+        hold = "holds" if small.sum() == 1 else "hold"
+        return failed(
+            f"{small.sum():,} of {len(small):,} {parts} {hold} a class of fewer than {limit:,} {evidence.counted}, but "
+            "not of none.",
+            fewest,
+        )
+    if cells.unsettled:
+        return unknown(cells.unsettled)
+    if ((upper > 0) & (lower < limit)).any():
+        return unknown(f"The published counts are rounded, so that a class may hold fewer than {limit:,}.")
+    if not upper.any():
+        return unknown("All published counts are zero, so the model says nothing about any record.")
+    fewest = int(lower[lower > 0].min())
+    return passed(f"Every class of a {evidence.part} holds none or at least {limit:,} {evidence.counted}.", fewest)
+
+
+SMALLEST_CLASS_COUNT: Criterion[int, Cells] = Criterion(
+    name="smallest_class_count",
+    limit=Limit(unit=RECORDS, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True),
+    words=Words(
+        label="Smallest class in a {part}",
+        measures="Fewest training records of one class that a leaf or rule may hold, other than none; off unless it is "
+        "set.",
+        unmeasured="How many records of each class stand behind it is not known: {reason}",
+    ),
+    reads=lambda evidence: evidence.cells,
+    judge=_judge_classes,
+    by_guarantee=covered(", however few share a class"),
+    remedies=MERGE,
+    inputs=INPUTS,
+    requests=(COUNTS,),
+)
+
+
+def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+    """Judge how many parts hold no record of some class."""
+    if (ruling := _unjudged(cells)) is not None:
+        return ruling
+    occupied = cells.counts.upper.any(axis=1)
+    surely = int((occupied & (cells.counts.upper == 0).any(axis=1)).sum())
+    possibly = int((occupied & (cells.counts.lower == 0).any(axis=1)).sum())
+    of = f"of {int(occupied.sum()):,} {evidence.part if occupied.sum() == 1 else evidence.parts}"
+    if surely > limit:
+        hold = "holds" if surely == 1 else "hold"
+        return failed(f"{surely:,} {of} {hold} no {evidence.counted} of some class, which excludes it for all.", surely)
+    if cells.unsettled:
+        return unknown(cells.unsettled)
+    if possibly > limit:
+        return unknown(f"The published counts are rounded: up to {possibly:,} {of} may lack a class.")
+    if not occupied.any():
+        return unknown("All published counts are zero, so the model says nothing about any record.")
+    lacks = "lacks a class" if surely <= 1 else "lack a class"
+    return passed(f"{surely:,} {of} {lacks}." if surely else f"Every {evidence.part} holds every class.", surely)
+
+
+ZERO_CLASSES: Criterion[int, Cells] = Criterion(
+    name="zero_classes",
+    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    words=Words(
+        label="Absent classes",
+        measures="Largest number of leaves or rules that hold no training record of some class; off unless it is set.",
+        unmeasured="Which classes stand behind it is not known: {reason}",
+    ),
+    reads=lambda evidence: evidence.cells,
+    judge=_judge_zeros,
+    by_guarantee=covered(", absent classes included"),
+    remedies=MERGE,
+    inputs=INPUTS,
+    requests=(COUNTS,),
+)
+
+
+def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+    """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
+    if cells.counts.n_outcomes == 1:
+        return inapplicable("The model predicts a number, for which no residual degrees of freedom are defined here.")
+    sizes_low, sizes_high = cells.counts.sizes
+    n_parameters = 2 * cells.n_splits + len(sizes_low) * (cells.counts.n_outcomes - 1)
+    least, most = int(np.floor(sizes_low.sum())) - n_parameters, int(np.ceil(sizes_high.sum())) - n_parameters
+    if most < limit:
+        return failed(f"Records less parameters leave fewer than {limit:,} degrees of freedom.", most)
+    if cells.unsettled:
+        return unknown(cells.unsettled)
+    if least < limit:
+        return unknown("How many degrees of freedom remain is not known: the number of records is not known exactly.")
+    return passed(f"Records less parameters leave at least {limit:,} degrees of freedom.", least)
+
+
+DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
+    name="degrees_of_freedom",
+    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True),
+    words=Words(
+        label="Residual degrees of freedom",
+        measures="Fewest residual degrees of freedom: records less twice the splits, less the leaves or rules times "
+        "the classes but one; off unless it is set.",
+        unmeasured="The number of records is not known: {reason}",
+    ),
+    reads=lambda evidence: evidence.cells,
+    judge=_judge_freedom,
+    by_guarantee=covered(", however many parameters the model has"),
+    remedies=for_kinds(("tree", "rule list"), remedy("Retrain a smaller model, or with more records.")),
+    inputs=INPUTS,
+    requests=(COUNTS,),
+)

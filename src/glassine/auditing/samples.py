@@ -1,0 +1,203 @@
+"""The training records of an audit and its holdout, read once, with their classes and the persons behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from glassine.auditing.several import SeveralModels
+from glassine.data.lazy import held, is_lazy
+from glassine.data.persons import listed, refuse_shared
+from glassine.data.sample import Sample, as_sample
+from glassine.data.table import Table, as_table, frame_of, with_persons
+from glassine.domain import Domain
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.formats import as_model
+from glassine.formats.sklearn.forest import is_sklearn_forest
+from glassine.surrogates.measuring import MeasuredExplainer
+from glassine.surrogates.release import SurrogateRelease
+
+__all__ = ["read_samples"]
+
+COLUMN = "target"
+"""What a column of classes is called that were given without a name."""
+
+
+def read_samples(model: object, domain: Domain | None, data: Sample, holdout: object) -> tuple[Sample, Sample]:
+    """Return the training records of an audit and its holdout, in the form in which measurements read them.
+
+    A column that is stated of the data is that of the holdout, too. Of a model the target is then a column of both, if
+    it was stated; of a release it is an array of classes beside the records. Persons are part of the records.
+
+    Raises
+    ------
+    InvalidParameterError
+        If persons or classes are stated of one set of records and not of the other, or without records.
+    InvalidDataError
+        If classes or identifiers are no column or not as many as the records, or people have records on both sides.
+    """
+    others = as_sample(holdout)
+    if others.target is None and isinstance(data.target, str):
+        others = replace(others, target=data.target)
+    if others.persons is None and isinstance(data.persons, str):
+        others = replace(others, persons=data.persons)
+    if isinstance(model, SurrogateRelease | MeasuredExplainer):
+        data, others = _by_person(data, others)
+        if isinstance(data.target, str) and data.data is None and others.data is None:
+            raise InvalidParameterError(
+                f"{parameter('target')} names a column of records, and none are given.",
+                remedy=f"Pass {parameter('data')}, or the classes themselves.",
+            )
+        return _without_target(data, "data"), _without_target(others, "holdout")
+    if isinstance(model, SeveralModels | list | tuple):
+        if data.persons is not None or others.persons is not None:
+            raise InvalidParameterError(
+                f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
+                "records.",
+                remedy="Leave it out, or audit each model by itself.",
+            )
+    else:
+        data, others = _named(data, model, domain), _named(others, model, domain)
+    data, others = _by_person(_opened(data), _opened(others))
+    target = _column_of(data, others)
+    if target is None:
+        return data, others
+    return _with_target(data, target, "data"), _with_target(others, target, "holdout")
+
+
+def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
+    """Return records with the attributes of the model as columns, if they are an array."""
+    records = sample.data
+    if not isinstance(records, np.ndarray):
+        return sample
+    if is_sklearn_forest(model):
+        numbered = [f"x{i}" for i in range(records.shape[-1])]
+        names = tuple(getattr(model, "feature_names_in_", numbered))
+    else:
+        names = as_model(model, domain).attributes
+    if records.ndim != 2 or records.shape[1] != len(names):
+        raise InvalidDataError(
+            f"an array of records must have shape (n, {len(names)}), one column per attribute in order, got "
+            f"{records.shape}.",
+            remedy="Pass a data frame to name the columns.",
+        )
+    columns = {name: column.tolist() for name, column in zip(names, records.T, strict=True)}
+    return replace(sample, data=pl.DataFrame(columns, strict=False))
+
+
+def _opened(sample: Sample) -> Sample:
+    """Return records as a table, which keeps what it was converted to; a lazy frame stays with its engine."""
+    records = sample.data
+    return sample if records is None or is_lazy(records) else replace(sample, data=as_table(records))
+
+
+def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
+    """Return both as tables that know their persons, where persons are stated; a lazy one of this machine is read.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is nothing whose persons are stated, or only those of one of two sets of records.
+    InvalidDataError
+        If a record has no identifier, or people have records on both sides.
+    """
+    if data.persons is None and others.persons is None:
+        return data, others
+    sides: list[Table | None] = []
+    for sample, what in ((data, "data"), (others, "holdout")):
+        if sample.data is None:
+            if sample.persons is not None and not isinstance(sample.persons, str):
+                raise InvalidParameterError(
+                    f"{parameter('persons')} says whose records the {what} are, and none are given.",
+                    remedy="Pass both.",
+                )
+            sides.append(None)
+            continue
+        if sample.persons is None:
+            raise InvalidParameterError(
+                f"{parameter('persons')} is missing: whose records the {what} are must be stated, too.",
+                remedy="Pass it." if what == "data" else "Pass the holdout as a Sample that has its own.",
+            )
+        frame = frame_of(sample.data)
+        records = sample.data if frame is None or isinstance(sample.data, Table) else Table(held(frame))
+        sides.append(with_persons(records, sample.persons, what))
+    members, strangers = sides
+    if members is None and strangers is None:
+        raise InvalidParameterError(
+            f"{parameter('persons')} says whose records are given, and none are.", remedy=f"Pass {parameter('data')}."
+        )
+    if members is not None and strangers is not None:
+        refuse_shared(members.persons, strangers.persons)
+    return replace(data, data=members), replace(others, data=strangers)
+
+
+def _without_target(sample: Sample, what: str) -> Sample:
+    """Return the records of a release without their classes, and these as an array."""
+    target, records = sample.target, sample.data
+    if not isinstance(target, str):
+        return sample
+    if records is None:
+        return replace(sample, target=None)
+    if frame_of(records) is None:
+        raise InvalidParameterError(
+            f"{parameter('target')} names a column, and the {what} are an array.", remedy="Pass the classes themselves."
+        )
+    table = as_table(records)
+    _check_column(target, table, what)
+    kept = table.restrict(name for name in table.names if name != target)
+    return replace(sample, data=kept, target=table.frame[target].to_numpy())
+
+
+def _column_of(data: Sample, others: Sample) -> str | None:
+    """Return what the column of classes is called: as it is stated, or a name that no column of the data has."""
+    if data.target is None or isinstance(data.target, str):
+        if data.target is None and others.target is not None:
+            raise InvalidParameterError(
+                f"{parameter('target')} is missing: it is stated of the holdout alone.", remedy="Pass it."
+            )
+        return data.target
+    if others.data is not None and others.target is None:
+        raise InvalidParameterError(
+            f"{parameter('target')} holds the classes of the data alone.",
+            remedy="Pass the holdout as a Sample that has its own.",
+        )
+    named = getattr(data.target, "name", None)
+    if isinstance(named, str) and named:
+        return named
+    taken = data.data.names if isinstance(data.data, Table) else ()
+    return next(name for name in (COLUMN + "_" * i for i in range(len(taken) + 1)) if name not in taken)
+
+
+def _with_target(sample: Sample, name: str, what: str) -> Sample:
+    """Return the records of a model with their classes in the column of that name."""
+    target, records = sample.target, sample.data
+    if target is None or (isinstance(target, str) and target == name):
+        return sample
+    if records is None:
+        raise InvalidParameterError(
+            f"{parameter('target')} holds the classes of the {what}, and none are given.", remedy="Pass both."
+        )
+    if not isinstance(records, Table):
+        raise InvalidParameterError(
+            f"{parameter('target')} of a lazy frame must be one of its columns.",
+            remedy="Name it, or collect the frame.",
+        )
+    if isinstance(target, str):
+        _check_column(target, records, what)
+        target = records.frame[target].to_list()
+    classes = listed(target, "target")
+    if len(classes) != len(records):
+        raise InvalidDataError(
+            f"the {what} have {len(records)} records but {len(classes)} classes.", remedy="Pass one for each record."
+        )
+    column = nw.new_series(name, classes, backend=records.frame.implementation)
+    table = Table(records.frame.with_columns(column), records.source, persons=records.persons)
+    return replace(sample, data=table, target=name)
+
+
+def _check_column(target: str, table: Table, what: str) -> None:
+    if target not in table.names:
+        raise InvalidDataError(f"the {what} lack the target column {target!r}.", remedy="Check its name.")
