@@ -8,7 +8,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from glassine.attacks.outcome import NotApplicable
-from glassine.auditing.inputs import MembershipSettings
+from glassine.auditing.inputs import AuditSettings, MembershipSettings
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from tests.auditing.test_membership import frames
 from tests.policies import audit_by_bits as audit
@@ -26,10 +26,10 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
     findings = audit(
         forest(),
         data=members,
-        holdout=others,
         target="y",
-        only={"membership"},
+        holdout=others,
         policy=bits_policy(largest_attack_advantage=0.01),
+        settings=AuditSettings(only={"membership"}),
     )
     found = findings.value("membership")
     assert found.best.advantage > 0.1
@@ -57,10 +57,16 @@ def test_everything_else_is_not_audited_of_a_forest() -> None:
     members, others = frames()
     for only in (None, {"membership", "parts"}):
         with pytest.raises(UnsupportedModelError):
-            audit(forest(), data=members, holdout=others, target="y", only=only)
+            audit(forest(), data=members, target="y", holdout=others, settings=AuditSettings(only=only))
     with pytest.raises(InvalidDataError, match="is an attribute"):
-        audit(forest(), data=members, holdout=others, target="a", only={"membership"})
-    number = audit(forest(RandomForestRegressor), data=members, holdout=others, target="y", only={"membership"})
+        audit(forest(), data=members, target="a", holdout=others, settings=AuditSettings(only={"membership"}))
+    number = audit(
+        forest(RandomForestRegressor),
+        data=members,
+        target="y",
+        holdout=others,
+        settings=AuditSettings(only={"membership"}),
+    )
     outcome = number.measured["membership"]
     assert isinstance(outcome, NotApplicable)
     assert "predicts a number" in outcome.reason

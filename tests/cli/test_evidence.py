@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import glassine.report.evidence
-from glassine import Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
+from glassine import AuditSettings, Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
 from glassine.errors import InvalidParameterError
 from glassine.privacy.certificate import Certificate
@@ -112,7 +112,9 @@ def test_the_authorities_own_names_stand_in_the_headings() -> None:
 
 
 def test_figures_of_a_model_are_those_of_its_counts() -> None:
-    shown = audit(parse_rules(RULES), domain=Domain.binary(["a", "b", "c"]), show_small_counts=True).to_dict()
+    shown = audit(
+        parse_rules(RULES), domain=Domain.binary(["a", "b", "c"]), settings=AuditSettings(show_small_counts=True)
+    ).to_dict()
     (smallest,) = line_of("tre", "T3", findings=shown).answers
     assert smallest == Figure("smallest positive count of one class: 5, in 3 parts", "published counts")
     zero = line_of("tre", "T4", findings=shown).answers[0]

@@ -56,7 +56,9 @@ def remedies() -> RemedyTable:
 def finding(estimate: Disclosure, shown: Suppression = ALL, **options: Any) -> DisclosureFinding:
     """Return an estimate as a finding that shows everything."""
     known = {"quasi_identifiers": (), "truth": None, "unused": estimate.unused, "doubt": "", "detailed": True}
-    inferred = Inferred(estimate=estimate, sensitive="level", table=as_table(people(estimate.people.n_people)[0]), **(known | options))
+    inferred = Inferred(
+        estimate=estimate, sensitive="level", table=as_table(people(estimate.people.n_people)[0]), **(known | options)
+    )
     return describe_disclosure(inferred, shown)
 
 
