@@ -224,10 +224,12 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
-    found = audit(explainer, target=truth) if audience == "checker" or explainer.epsilon is None else None
-    if explainer.epsilon is not None:
+    private = explainer.epsilon is not None
+    found = audit(explainer.release()) if private else audit(explainer, target=truth)
+    if private and audience == "checker":
         # The policy need not accept the guarantee: all that the records add is for the checker.
-        found = replace(audit(explainer.release()), holder=None if found is None else found.holder or found)
+        whole = audit(explainer, target=truth)
+        found = replace(found, holder=whole.holder or whole)
     found = in_commands(found)
     write_report(found.public() if audience == "public" else found, path, title=TITLE)
     return found.verdict
