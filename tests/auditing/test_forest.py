@@ -43,12 +43,11 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
 
 def test_shadow_forests_are_of_its_own_kind() -> None:
     members, others = frames(200)
-    given: dict[str, Any] = {"data": members, "holdout": others, "target": "y", "only": {"membership"}}
-    settings_of: list[dict[str, Any]] = [{}, {"membership": MembershipSettings(n_shadows=4)}]
-    n_measured = [
-        [attack.status for attack in audit(forest(), **given, **more).value("membership").attacks].count("measured")
-        for more in settings_of
-    ]
+    n_measured = []
+    for asked in (MembershipSettings(), MembershipSettings(n_shadows=4)):
+        settings = AuditSettings(only={"membership"}, membership=asked)
+        found = audit(forest(), members, "y", holdout=others, settings=settings).value("membership")
+        n_measured.append([attack.status for attack in found.attacks].count("measured"))
     # One attack with shadows of both sides, one with shadows of other records alone.
     assert n_measured[1] == n_measured[0] + 2
 
