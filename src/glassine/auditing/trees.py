@@ -259,7 +259,8 @@ class TreeSubject(Subject):
         """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
         lacking = () if self.domain is not None else numbers_of(self.model)
         bounded = guarantee is not None and not guarantee.caveats
-        named = named_of_values(values, self.inferred(numbers=True), lacking, bounded=bounded)
+        unsettled = [*self.inferred(numbers=True), *self.trained_shares]
+        named = named_of_values(values, list(dict.fromkeys(unsettled)), lacking, bounded=bounded)
         if (named.number == 0 and not named.n_private) or self.table is None:
             return Measured(named)
         attacks = raw.get("membership")
@@ -341,6 +342,14 @@ class TreeSubject(Subject):
         tested = cut if numbers else attributes_of(self.model.literals)
         return [name for name in dict.fromkeys(tested) if self.domain[name].inferred]
 
+    @property
+    def trained_shares(self) -> list[str]:
+        """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
+        shares = {} if self.domain is None else self.domain.shares
+        return [
+            name for name in attributes_of(self.model.literals) if name in shares and shares[name].from_training_data
+        ]
+
     def unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
         if self.public:
@@ -390,7 +399,7 @@ class TreeSubject(Subject):
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
             else None,
-            bits=bits_of_cells(self.learned, sizes, unmeasured, self.inferred(), possible)
+            bits=bits_of_cells(self.learned, sizes, unmeasured, [*self.inferred(), *self.trained_shares], possible)
             if "reconstruction" in raw
             else None,
             thresholds=thresholds_of_values(self.policy, values.value, self.inferred(numbers=True))
