@@ -151,7 +151,7 @@ RECORDS: list[list[str]] = [
     ("model", "policy"),
     [
         ("tree", "policy.toml"),
-        ("additive", "strict.toml"),
+        pytest.param("additive", "strict.toml", marks=pytest.mark.slow),
         pytest.param("tree", "strict.toml", marks=pytest.mark.slow),
         pytest.param("labels", "policy.toml", marks=pytest.mark.slow),
         pytest.param("labels", "strict.toml", marks=pytest.mark.slow),
@@ -179,6 +179,7 @@ def test_an_audit_without_a_domain_or_with_a_sensitive_column_is_the_same(house:
     assert (status, json.loads(out)["verdict"]) == (0, "within policy")
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_private_release_is_the_same(house: Path, run: Run) -> None:
     for form in ([], ["--json"], ["-o", "report.html"], ["-o", "report.json"], ["-o", "report.txt"]):
         status, _, _ = same(
@@ -321,6 +322,7 @@ def published(house: Path) -> Path:
     return house
 
 
+@pytest.mark.slow
 def test_commands_that_measure_on_records_mark_all_that_they_write(published: Path, run: Run) -> None:
     sides = ["--data", NAMES[0], "--holdout", "others.csv", "--target", "ill"]
     # A claim that the policy does not accept leaves the verdict open.

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from glassine import __version__
 from glassine.cli.audit import audit_command, scrub_command
-from glassine.cli.certificate import sign_certificate_command, tie_command, verify_certificate_command
+from glassine.cli.certificate import registry_command, sign_certificate_command, tie_command, verify_certificate_command
 from glassine.cli.compare import compare_command
 from glassine.cli.domains import check_command, infer_command, new_command
 from glassine.cli.edit import edit_command
@@ -117,6 +117,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("certificate keys", "Make a pair of keys for signing.", keys_command),
     ("certificate sign", "Sign a certificate.", sign_certificate_command),
     ("certificate tie", "Tie a model to its records, for their holder alone.", tie_command),
+    ("certificate registry", "Draft a record for the registry of deployments.", registry_command),
     ("explain make", "Make a release of small trees that explain a black box.", make_command),
     ("explain answer", "Explain one decision from a release.", answer_command),
     ("explain keys", "Make a pair of keys for signing.", keys_command),

@@ -201,7 +201,7 @@ def _policy(basis: Basis) -> Iterator[Answer]:
     limits = ", ".join(
         f"{name} {'off' if value is None else str(value).lower()}" for name, value in basis.findings["policy"].items()
     )
-    source = next((file["name"] for file in basis.findings["inputs"] if file["role"] == "policy"), "built in")
+    source = basis.findings["policy_source"]
     yield Figure(limits, f"policy: {source}")
 
 
@@ -241,7 +241,7 @@ def _audience(basis: Basis) -> Iterator[Answer]:
     if basis.findings is None:
         yield NO_REPORT
         return
-    checker = basis.findings.get("audience", "checker" if basis.findings.get("holder_only") else "public") == "checker"
+    checker = basis.findings["audience"] == "checker"
     said = "the report holds figures for the checker only" if checker else "the report may be published"
     yield Figure(said, "marked in the report")
 
