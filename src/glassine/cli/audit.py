@@ -49,6 +49,7 @@ from glassine.cli.reading import (
     read_domain,
     read_policy,
     read_records,
+    stated_domain,
     with_inputs,
     written_values,
 )
@@ -509,7 +510,6 @@ def scrub_command(
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
-    from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
     from glassine.scrubbing.scrub import accuracy, scrub
@@ -520,7 +520,7 @@ def scrub_command(
     check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
-    known = Domain.from_json(domain_file)
+    known = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
