@@ -28,7 +28,7 @@ MemoryOption = Annotated[
 LeafCountsOption = Annotated[
     float | None,
     typer.Option(
-        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.05"
+        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.095"
     ),
 ]
 
@@ -69,6 +69,24 @@ class SearchOptions(Group):
 
     heading: ClassVar[str] = "The model"
 
+    accuracy_share: Annotated[
+        float | None,
+        typer.Option(
+            "--accuracy-share",
+            metavar="SHARE",
+            help="Share of errors in the loss, the rest log loss; 0 ranks best.",
+            show_default="0.3; not private, 1",
+        ),
+    ] = None
+    base_rate_share: Annotated[
+        float | None,
+        typer.Option(
+            "--base-rate-share",
+            metavar="SHARE",
+            help="Share of epsilon for the base rates.",
+            show_default="0.05",
+        ),
+    ] = None
     not_private: NotPrivateOption = False
     penalty: Annotated[
         float | None,
