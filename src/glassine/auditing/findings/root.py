@@ -15,6 +15,7 @@ from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Ou
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.joint import SeveralSummary
+from glassine.auditing.findings.sign_off import SignOff
 from glassine.auditing.findings.surrogates import ReleaseSummary
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, Verdict
 from glassine.auditing.policy import Policy
@@ -151,8 +152,13 @@ class Findings:
         ``records``, or ``people`` where persons were stated.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
+<<<<<<< HEAD
     contents : FileContents or None
         Everything in the file that holds the subject, with sizes; None where no file was audited.
+=======
+    sign_off : SignOff
+        What a person states of the release; its fields are empty where nobody did.
+>>>>>>> w-page
     audience : str
         ``checker``, or ``public`` where what is for the checker only was left out: see :meth:`public`.
     holder : Findings or None
@@ -175,7 +181,11 @@ class Findings:
     sensitive: str | None = None
     counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
+<<<<<<< HEAD
     contents: FileContents | None = None
+=======
+    sign_off: SignOff = field(default_factory=SignOff)
+>>>>>>> w-page
     audience: Audience = "checker"
     holder: Findings | None = field(default=None, metadata=for_checker())
 
