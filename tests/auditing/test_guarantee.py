@@ -27,7 +27,6 @@ from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.joint_result import compose
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.schema import schema
 from glassine.domain import Between
 from glassine.models import Branch, Evidence, Guarantee, Node

@@ -312,11 +312,8 @@ class AuditOptions(Group):
     disclosure: DisclosureOptions
     stated: StatementOptions
     report: ReportOptions
-<<<<<<< HEAD
     exchange: ExchangeOptions
-=======
     signed: SignOffOptions
->>>>>>> w-page
     reading: ModelFileOptions
     written: RecordsFileOptions
 

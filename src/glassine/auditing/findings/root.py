@@ -152,13 +152,10 @@ class Findings:
         ``records``, or ``people`` where persons were stated.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
-<<<<<<< HEAD
     contents : FileContents or None
         Everything in the file that holds the subject, with sizes; None where no file was audited.
-=======
     sign_off : SignOff
         What a person states of the release; its fields are empty where nobody did.
->>>>>>> w-page
     audience : str
         ``checker``, or ``public`` where what is for the checker only was left out: see :meth:`public`.
     holder : Findings or None
@@ -181,11 +178,8 @@ class Findings:
     sensitive: str | None = None
     counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
-<<<<<<< HEAD
     contents: FileContents | None = None
-=======
     sign_off: SignOff = field(default_factory=SignOff)
->>>>>>> w-page
     audience: Audience = "checker"
     holder: Findings | None = field(default=None, metadata=for_checker())
 

@@ -26,11 +26,8 @@ from glassine.report.blocks import (
 )
 from glassine.report.measured import measured_sections
 from glassine.report.section import Page, Section, clean_inputs, sentence
-<<<<<<< HEAD
 from glassine.report.sections.file import file_sections
-=======
 from glassine.report.sections.sign_off import sign_off_section
->>>>>>> w-page
 
 __all__ = [
     "CAVEAT",
@@ -190,11 +187,8 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
-<<<<<<< HEAD
             *([requests_section(findings.requests)] if findings.requests else []),
             *file_sections(findings),
-=======
->>>>>>> w-page
             measured_section(measures),
             *sign_off_section(findings),
         ),
