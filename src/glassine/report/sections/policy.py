@@ -187,7 +187,6 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
-            *([requests_section(findings.requests)] if findings.requests else []),
             *file_sections(findings),
             measured_section(measures),
             *sign_off_section(findings),
