@@ -51,18 +51,18 @@ AUDITED = {
     "private tree": "private_tree.json --domain domain.json",
     "private tree, seeded": "seeded_tree.json --domain domain.json --policy accept.toml",
     "private tree, accepted, data": "private_tree.json --domain domain.json --data people.csv --target ill "
-    "--holdout holdout.csv --policy accept.toml --holder-report holder.html",
+    "--holdout holdout.csv --policy accept.toml",
     "private tree, loose": "loose_tree.json --domain domain.json --policy accept.toml",
     "private tree, attacked": "private_tree.json --domain domain.json --data people.csv --target ill --holdout "
     "holdout.csv --sensitive ill",
     "private rules": "private_rules.json --domain domain.json --data people.csv --target ill",
-    "private rules, accepted": "private_rules.json --domain domain.json --policy accept.toml --holder-report "
-    "holder.json --data people.csv --target ill",
+    "private rules, accepted": "private_rules.json --domain domain.json --policy accept.toml "
+    "--data people.csv --target ill",
     "private greedy rules": "private_greedy.json --domain domain.json --data people.csv --target ill "
     "--holdout holdout.csv",
     "private additive": "private_additive.json --domain domain.json --data people.csv --target ill",
     "private additive, accepted": "private_additive.json --domain domain.json --data people.csv --target ill "
-    "--holdout holdout.csv --policy accept.toml --holder-report holder.txt",
+    "--holdout holdout.csv --policy accept.toml",
     "private additive, seeded": "seeded_additive.json",
     "private regression": "private_regression.json --domain domain.json --data costs.csv --target cost",
     "release": "release_safe.json",
@@ -76,9 +76,9 @@ AUDITED = {
     "--holdout other_answers.csv",
     "private release": "release_private.json",
     "private release, seeded, data": "release_private.json --data answers.csv --target answer --policy accept.toml "
-    "--holder-report holder.html",
+    "--audience public",
     "private release, accepted, data": "release_honest.json --data answers.csv --target answer --policy accept.toml "
-    "--holder-report holder.html",
+    "--audience checker",
 }
 
 ATTACKED = {
@@ -146,7 +146,7 @@ SCRUBBED = {
     "additive": "plain_additive.json --domain domain.json -o copy.json --smallest-leaf 60 --report report.txt",
     "additive, pairs": "plain_pairs.json --domain domain.json -o copy.json --data people.csv --target ill",
     "private tree": "private_tree.json --domain domain.json -o copy.json --policy accept.toml --data people.csv "
-    "--target ill --holder-report holder.json",
+    "--target ill",
 }
 
 PEOPLE = "people.csv --target ill --domain domain.json --classes no,yes --seed 0 -o model.json"
@@ -185,7 +185,7 @@ EXPLAINED = {
     "v-mdav": f"explain make answers.csv {BOX} -k 30 --target answer --method v-mdav --max-depth 2 --seed 3 -o "
     "release.json",
     "private release": f"explain make answers.csv {BOX} --target answer --epsilon 1 --partition public --seed 3 "
-    "-o release.json --report report.txt --holder-report holder.json",
+    "-o release.json --report report.txt",
     "queries": f"explain make {BOX} --queries 200 -k 40 --seed 3 -o release.json",
     "a query": f"explain answer release_safe.json --query {QUERY} --decision yes",
     "a query of the paper": f"explain answer release_paper.json --query {QUERY} --decision no",

@@ -15,8 +15,8 @@ from glassine import AuditSettings, Domain, audit, parse_rules
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
+from glassine.report.blocks import Table
 from glassine.report.measured import measured_sections
-from glassine.report.section import Table
 from tests.repo.code_blocks import ROOT, read_blocks
 
 RULES = """if [a] then [true] ([1 ; 0] examples)

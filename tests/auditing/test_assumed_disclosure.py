@@ -93,4 +93,4 @@ def test_a_weaker_attacker_proves_nothing_about_the_tree(settings: DisclosureSet
         settings=AuditSettings(sensitive="level", criterion="gini", only={"disclosure"}, disclosure=settings),
     )
     assert [(check.rule, check.status) for check in findings.checks] == [("most_certain", status)]
-    assert findings.holder_only
+    assert findings.audience == "checker"

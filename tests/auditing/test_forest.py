@@ -38,7 +38,7 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
     assert findings.model.n_parts == 10
     assert [check.rule for check in findings.checks] == ["largest_attack_advantage"]
     assert findings.verdict == "outside policy"
-    assert findings.holder_only
+    assert findings.audience == "checker"
     assert any("membership alone" in note for note in findings.notes)
 
 

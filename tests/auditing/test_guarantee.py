@@ -209,7 +209,7 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     assert accepted.notes == ()
     assert accepted.holder is not None
     assert "The smallest leaf that captures any record of the data captures <10." in accepted.holder.notes
-    assert any("covers the model, not these findings" in note for note in findings.notes)
+    assert any("covers what is published, not these" in note for note in findings.notes)
 
 
 def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:

@@ -1,4 +1,4 @@
-"""With an accepted guarantee the findings follow from the model alone; what the data add is for their holder only."""
+"""With an accepted guarantee public findings follow from the model alone; what the data add is for the checker only."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import pandas as pd
 import pytest
 
 from glassine import AuditSettings, Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
-from glassine.attacks import NotApplicable
-from glassine.attacks.outcome import Below
-from glassine.auditing.findings import Findings
+from glassine.attacks.outcome import Below, Measured
+from glassine.auditing.findings import Findings, InputFile
 from glassine.auditing.schema import schema
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
 from glassine.models import AdditiveModel, Branch, Evidence, Guarantee, Node, NumericBins, Term
-from glassine.report.wording import HOLDER_ONLY
+from glassine.report.wording import NOTICES
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary()})
 ACCEPTING = Policy(accept_guarantee=True)
@@ -40,8 +39,10 @@ def tree(epsilon: float = 1.0, *, counts: bool = True, cut: float = 40.0) -> Dec
 
 
 def shown(findings: Findings) -> tuple[str, str, str, int]:
-    plain = json.dumps(findings.to_dict(), allow_nan=False)
-    return plain, render_html(findings), render_text(findings), findings.exit_status
+    public = findings.public()
+    assert public.exit_status == findings.exit_status
+    plain = json.dumps(public.to_dict(), allow_nan=False)
+    return plain, render_html(public), render_text(public), public.exit_status
 
 
 GIVEN: list[dict[str, Any]] = [
@@ -73,30 +74,62 @@ def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain 
     assert [len(same) for same in public.values()] == [1, 1]
 
 
-def test_the_holder_gets_what_the_data_add_and_it_is_marked() -> None:
-    few, many = (audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING).holder for data in (FEW, MANY))
-    assert few is not None
-    assert many is not None
-    assert few != many
-    for holder, smallest in ((few, "<10"), (many, "40")):
-        assert holder.holder_only
-        assert any(f"captures {smallest}." in note for note in holder.notes)
-        assert render_text(holder).startswith(HOLDER_ONLY)
-        assert HOLDER_ONLY in render_html(holder)
-        plain = json.loads(json.dumps(holder.to_dict(), allow_nan=False))
-        assert plain["holder_only"] is True
+def test_the_checker_gets_what_the_data_add_and_it_is_marked() -> None:
+    few, many = (audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING) for data in (FEW, MANY))
+    for findings, smallest in ((few, "<10"), (many, "40")):
+        text, page = render_text(findings), render_html(findings)
+        assert text.startswith(NOTICES["checker"])
+        assert NOTICES["checker"].partition("\u201c")[0] in page
+        added = text[text.index("What the records add (checker only)\n") :]
+        assert " ".join(added.split()).count("not these figures") == 1
+        assert f"captures {smallest}." in " ".join(added.split())
+        assert '<span class="for-checker">checker only</span>' in page
+        plain = json.loads(json.dumps(findings.to_dict(), allow_nan=False))
+        assert next(iter(plain)) == "audience"
+        assert plain["audience"] == "checker"
+        assert any(f"captures {smallest}." in note for note in plain["holder"]["notes"])
         jsonschema.validate(plain, schema())
-    assert "150 records of the data lie outside the domain" in render_text(many)
-    public = audit(tree(), domain=DOMAIN, data=MANY, policy=ACCEPTING)
-    assert HOLDER_ONLY not in render_text(public) + render_html(public)
-    assert public.to_dict()["holder_only"] is False
-    assert isinstance(public.measured["exposed_rows"], NotApplicable)
+    assert "150 records of the data lie outside the domain" in " ".join(render_text(many).split())
+    public = many.public()
+    for said in (render_text(public), render_html(public)):
+        assert NOTICES["public"] in said
+        assert "checker only\u201d" not in said
+        assert "outside the domain" not in said
+    plain = json.loads(json.dumps(public.to_dict(), allow_nan=False))
+    assert (plain["audience"], plain["holder"]) == ("public", None)
+    jsonschema.validate(plain, schema())
+
+
+def test_what_is_for_the_checker_is_left_out_of_the_public_report_of_any_model() -> None:
+    """The verdict of a model without a guarantee may rest on records; their figures, notes and files are left out."""
+    exact = replace(tree(), guarantee=None)
+    bare = replace(exact, nodes=(exact.nodes[0], *(replace(n, evidence=Evidence(label=0)) for n in exact.nodes[1:])))
+    given: dict[str, Any] = {"target": "ill", "holdout": MANY[200:], "settings": AuditSettings(sensitive="ill")}
+    whole = audit(bare, domain=DOMAIN, data=MANY[:200], **given)
+    whole = replace(whole, inputs=(InputFile(role="model", name="m", sha256="0"), InputFile(role="data", name="d")))
+    public = whole.public()
+    assert (public.verdict, public.checks) == (whole.verdict, whole.checks)
+    made = {name for name, outcome in whole.measured.items() if isinstance(outcome, Measured)}
+    assert made > {"membership", "exposed_rows", "subgroups", "alignment", "values", "parts"}
+    assert public.measured.for_checker == frozenset()
+    assert not {"membership", "exposed_rows", "subgroups", "alignment", "disclosure"} & set(public.measured)
+    assert [part.size for part in whole.value("parts").parts] != [None, None]
+    assert [part.size for part in public.value("parts").parts] == [None, None]
+    assert whole.value("values").n_midpoints is not None
+    assert public.value("values").n_midpoints is None
+    assert any("outside the domain" in note for note in whole.notes)
+    assert not any("outside the domain" in note for note in public.notes)
+    assert [file.role for file in public.inputs] == ["model"]
+    text = render_text(whole)
+    assert "(checker only)" in text
+    assert "(checker only)" not in render_text(public)
+    jsonschema.validate(json.loads(json.dumps(public.to_dict())), schema())
 
 
 def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:
     findings = audit(tree(), domain=DOMAIN, data=FEW)
     assert findings.holder is None
-    assert any("covers the model, not these findings" in note for note in findings.notes)
+    assert any("covers what is published, not these" in note for note in findings.notes)
     assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == [Below(10)]
 
 
@@ -118,7 +151,6 @@ def test_additive_models_are_no_exception() -> None:
     assert len({shown(findings) for findings in found}) == 1
     holder = found[2].holder
     assert holder is not None
-    assert holder.holder_only
     assert "The smallest bin that holds any record of the data holds 40." in holder.notes
     assert any("outside the domain" in note for note in holder.notes)
 
@@ -128,12 +160,11 @@ def test_additive_models_are_no_exception() -> None:
     [FEW.drop(columns="age"), FEW.assign(age=["old", *[20] * 72]), FEW.assign(age=[np.nan, *[20.0] * 72])],
     ids=["a column is absent", "a text among numbers", "a gap"],
 )
-def test_that_records_cannot_be_measured_is_told_to_their_holder_alone(data: pd.DataFrame) -> None:
+def test_that_records_cannot_be_measured_is_for_the_checker_only(data: pd.DataFrame) -> None:
     alone = audit(tree(), domain=DOMAIN, policy=ACCEPTING)
     found = audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING)
-    assert shown(replace(found, holder=None)) == shown(alone)
+    assert shown(found) == shown(alone)
     assert found.holder is not None
-    assert found.holder.holder_only
     (note,) = (note for note in found.holder.notes if note.startswith("The records could not be measured: "))
     for page in shown(found)[:3]:
         assert note not in page

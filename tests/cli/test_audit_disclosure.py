@@ -25,7 +25,7 @@ from glassine import (
     infer_sensitive,
     write_model,
 )
-from glassine.report.wording import HOLDER_ONLY
+from glassine.report.wording import CHECKER_ONLY
 from tests.cli.running import Done, Run
 
 COMMAND = ("audit", "tree.json", "--only", "disclosure", "--data", "people.csv", "--sensitive", "level")
@@ -79,7 +79,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
 
     plain = told(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder))
     assert plain["schema"] == "glassine.findings/8"
-    assert plain["holder_only"] is True
+    assert plain["audience"] == "checker"
     frame = records()
     found = infer_sensitive(load_model(folder / "tree.json"), frame, "level", Adversary())
     assert plain["n_internal"] == found.counts.internal > 0
@@ -137,7 +137,7 @@ def test_outputs_by_their_ending(folder: Path, run: Run) -> None:
         assert run(*COMMAND, "-o", name, cwd=folder).status == 0
     assert json.loads((folder / "a.json").read_text())["sensitive"] == "level"
     lines = (folder / "a.txt").read_text().splitlines()
-    assert lines[0] == HOLDER_ONLY
+    assert lines[0] == CHECKER_ONLY
     assert lines[1].startswith(f"Glassine {__version__}: The tree removes ")
     assert (folder / "a.html").read_text().lstrip().startswith("<!DOCTYPE html>")
 

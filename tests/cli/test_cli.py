@@ -528,10 +528,10 @@ BAD: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
         (*AUDIT, "--data", "people.csv"),
         "two columns named 'age'",
     ),
-    "data separated by semicolons": (
-        put("people.csv", b"age;dose\n1;2\n"),
+    "data separated by either of two marks": (
+        put("people.csv", b"aged;dosed, mg\n1;2\n"),
         (*AUDIT, "--data", "people.csv"),
-        "not separated by commas",
+        "commas and semicolons",
     ),
     "unknown option": (nothing, ("audit", "tree.json", "--colour"), "--colour"),
     "unknown command": (nothing, ("adit", "tree.json"), "adit"),

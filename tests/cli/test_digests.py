@@ -83,8 +83,7 @@ def test_no_digest_of_records_goes_out(command: str, house: Path, run: Run) -> N
     option = {"scrub": "--report", "fit": "--report"}.get(command, "-o")
     told = [run(*COMMANDS[command], "--overwrite" if command == "fit" else "--json", cwd=house).out]
     for ending in () if command == "rebuild" else ("html", "txt", "json"):
-        more = ["--overwrite"] if command == "fit" else []
-        told.append(run(*COMMANDS[command], *more, option, f"out.{ending}", cwd=house).out)
+        told.append(run(*COMMANDS[command], "--overwrite", option, f"out.{ending}", cwd=house).out)
         assert (house / f"out.{ending}").exists()
     told += [data.decode(errors="replace") for name, data in listing(house).items() if name not in records]
     assert not [part for part in secret for text in told if part in text]
@@ -99,7 +98,7 @@ def test_files_that_were_parsed_have_their_digests_and_records_have_none(house: 
         "holdout": None,
     }
     text = run(*AUDIT, cwd=house).out
-    assert f"sha256 {digest(house / 'tree.json')[:12]}…" in text
+    assert f"sha256 {digest(house / 'tree.json')}\n" in text
     assert re.search(r"data +people.csv +no digest: records", text)
     run(*AUDIT, "-o", "page.html", cwd=house)
     assert "none: a digest would give records away" in (house / "page.html").read_text()

@@ -1,7 +1,7 @@
 """One private model, several data sets: what a command prints and writes for all to see is the same, byte for byte.
 
-Every command that takes records is either public, and its outputs are compared, or the holder's, and its outputs are
-marked as being for the holder of the data only. A command that takes records and stands in no table fails.
+Every command that takes records is either public, and its outputs are compared, or the checker's, and its outputs are
+marked as being for the checker only. A command that takes records and stands in no table fails.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from glassine import Category, DecisionTree, Domain, Integer, Policy, PrivateEBM
 from glassine.cli import entry
 from glassine.files import write_text
 from glassine.formats import load_model, write_model
-from glassine.report.wording import HOLDER_ONLY
+from glassine.report.wording import CHECKER_ONLY, NOTICES
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from tests.cli.running import Done, Run, attributes, listing, people
 
 FITS = {"fit tree", "fit rule-list", "fit greedy-rule-list", "fit additive"}
 PUBLIC = {"audit", "scrub", "explain make"} | FITS
-"""What they print and write beside a private model follows from the model alone, but for ``--holder-report``."""
+"""What they print and write for the public beside a private model follows from the model alone."""
 
 HOLDERS = {"rebuild", "compare"}
 """Their purpose is to measure on records: all of it is for the holder of the data."""
@@ -121,7 +121,6 @@ def outputs(house: Path, run: Run, *arguments: str) -> tuple[int, str, dict[str,
     written = {name: data for name, data in listing(house).items() if name not in before}
     for name in written:
         (house / name).unlink()
-    written.pop("holder.html", None)
     return done.status, done.out, written
 
 
@@ -144,7 +143,7 @@ RECORDS: list[list[str]] = [
     *(["--data", name] for name in NAMES),
     *(["--data", name, "--target", "ill"] for name in NAMES[:2]),
     ["--data", NAMES[0], "--target", "ill", "--holdout", "others.csv"],
-    ["--data", NAMES[1], "--target", "ill", "--holdout", NAMES[0], "--holder-report", "holder.html"],
+    ["--data", NAMES[1], "--target", "ill", "--holdout", NAMES[0]],
 ]
 
 
@@ -152,7 +151,7 @@ RECORDS: list[list[str]] = [
     ("model", "policy"),
     [
         ("tree", "policy.toml"),
-        ("additive", "strict.toml"),
+        pytest.param("additive", "strict.toml", marks=pytest.mark.slow),
         pytest.param("tree", "strict.toml", marks=pytest.mark.slow),
         pytest.param("labels", "policy.toml", marks=pytest.mark.slow),
         pytest.param("labels", "strict.toml", marks=pytest.mark.slow),
@@ -160,7 +159,7 @@ RECORDS: list[list[str]] = [
     ],
 )
 def test_an_audit_is_the_same_whatever_the_data_are(model: str, policy: str, house: Path, run: Run) -> None:
-    fixed = ["audit", f"{model}.json", "--domain", "bare.json", "--policy", policy]
+    fixed = ["audit", f"{model}.json", "--domain", "bare.json", "--policy", policy, "--audience", "public"]
     for form in ([], ["--json"], ["-o", "report.html"], ["-o", "report.json"], ["-o", "report.txt"]):
         status, _, written = same(house, run, RECORDS, *fixed, *form)
         assert status == (1 if policy == "strict.toml" else 0)
@@ -169,24 +168,30 @@ def test_an_audit_is_the_same_whatever_the_data_are(model: str, policy: str, hou
 
 @pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 def test_an_audit_without_a_domain_or_with_a_sensitive_column_is_the_same(house: Path, run: Run) -> None:
-    status, out, _ = same(house, run, RECORDS, "audit", "tree.json", "--policy", "policy.toml", "--json")
+    status, out, _ = same(
+        house, run, RECORDS, "audit", "tree.json", "--policy", "policy.toml", "--json", "--audience", "public"
+    )
     # With --json that is the whole report, and no common refusal.
     assert (status, json.loads(out)["verdict"]) == (0, "within policy")
     ways = [["--data", name] for name in NAMES]
-    fixed = ["audit", "tree.json", "--domain", "bare.json", "--policy", "policy.toml", "--json"]
+    fixed = ["audit", "tree.json", "--domain", "bare.json", "--policy", "policy.toml", "--audience", "public", "--json"]
     status, out, _ = same(house, run, ways, *fixed, "--sensitive", "ill", "--quasi", "age", "--quasi", "smoker")
     assert (status, json.loads(out)["verdict"]) == (0, "within policy")
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_private_release_is_the_same(house: Path, run: Run) -> None:
     for form in ([], ["--json"], ["-o", "report.html"], ["-o", "report.json"], ["-o", "report.txt"]):
-        status, _, _ = same(house, run, RECORDS, "audit", "release.json", "--policy", "policy.toml", *form)
+        status, _, _ = same(
+            house, run, RECORDS, "audit", "release.json", "--policy", "policy.toml", "--audience", "public", *form
+        )
         assert status == 0
 
 
 @pytest.mark.parametrize("model", ["tree", "additive"])
 def test_a_scrubbed_copy_is_the_same(model: str, house: Path, run: Run) -> None:
     fixed = ["scrub", f"{model}.json", "--domain", "bare.json", "--policy", "policy.toml", "-o", "copy.json"]
+    fixed += ["--audience", "public"]
     ways = [[], *(["--data", name] for name in NAMES), *(["--data", name, "--target", "ill"] for name in NAMES[:2])]
     for more in ([], ["--json"], ["--report", "report.html"], ["--smallest-leaf", "20"] if model == "tree" else []):
         _, _, written = same(house, run, ways, *fixed, *more)
@@ -195,34 +200,42 @@ def test_a_scrubbed_copy_is_the_same(model: str, house: Path, run: Run) -> None:
     assert refused[0] == 2
 
 
-def test_what_the_data_add_is_written_for_their_holder(house: Path, run: Run) -> None:
+def test_what_the_data_add_stands_in_the_report_for_the_checker(house: Path, run: Run) -> None:
     given = ["--data", NAMES[1], "--target", "ill", "--holdout", "others.csv"]
     fixed = ["audit", "tree.json", "--domain", "bare.json", "--policy", "policy.toml"]
+    alone = run(*fixed, cwd=house)
     pages = {}
     for ending in ("html", "txt", "json"):
-        done = run(*fixed, *given, "--holder-report", f"holder.{ending}", cwd=house)
-        assert f"for the holder of the data only: holder.{ending}" in done.err
-        pages[ending] = (house / f"holder.{ending}").read_text()
-    assert all(HOLDER_ONLY in pages[ending] for ending in ("html", "txt"))
+        done = run(*fixed, *given, "-o", f"report.{ending}", cwd=house)
+        assert done.status == alone.status == 0
+        pages[ending] = (house / f"report.{ending}").read_text()
+    assert all(NOTICES["checker"][:30] in pages[ending] for ending in ("html", "txt"))
+    assert pages["txt"].startswith(NOTICES["checker"])
+    assert "What the records add (checker only)" in pages["txt"]
+    assert "Who was in the data" in pages["html"]
     plain = json.loads(pages["json"])
-    assert plain["holder_only"] is True
-    assert plain["measured"]["membership"]["status"] == "measured"
-    assert any("outside the domain" in note for note in plain["notes"])
-    assert {entry["role"]: entry["sha256"] is None for entry in plain["inputs"]} == {
+    assert next(iter(plain)) == "audience"
+    assert plain["audience"] == plain["holder"]["audience"] == "checker"
+    assert plain["measured"]["membership"]["status"] == "not applicable"
+    assert plain["holder"]["measured"]["membership"]["status"] == "measured"
+    assert any("outside the domain" in note for note in plain["holder"]["notes"])
+    assert {entry["role"]: entry["sha256"] is None for entry in plain["holder"]["inputs"]} == {
         "model": False, "domain": False, "policy": False, "data": True, "holdout": True,
     }  # fmt: skip
-    # Without the option the run says where it would be; on another model there is nothing to keep apart.
-    assert "Add --holder-report FILE" in run(*fixed, *given, cwd=house).err
-    refused = run(*fixed[:-2], *given, "--holder-report", "none.html", cwd=house)
-    assert refused.status == 2
-    assert "private model whose guarantee the policy accepts" in refused.err
-    assert not (house / "none.html").exists()
-    alone = run(*fixed, "--holder-report", "none.html", cwd=house)
-    assert alone.status == 2
-    assert "none are given" in alone.err
-    scrubbed = ["scrub", *fixed[1:], "-o", "copy.json", "--data", NAMES[0], "--target", "ill"]
-    assert run(*scrubbed, "--holder-report", "costs.txt", cwd=house).status == 0
-    assert "Accuracy on the data before" in (house / "costs.txt").read_text().replace("\n      ", " ")
+    assert {entry["role"] for entry in plain["inputs"]} == {"model", "domain", "policy"}
+    scrubbed = run("scrub", *fixed[1:], "-o", "copy.json", "--data", NAMES[0], "--target", "ill", cwd=house)
+    assert "Accuracy on the data before" in scrubbed.out.replace("\n    ", " ")
+
+
+def test_what_is_measured_on_records_alone_has_no_public_report(house: Path, run: Run) -> None:
+    """Whatever the records are: the refusal does not depend on them."""
+    fixed = ["audit", "tree.json", "--domain", "bare.json", "--only", "membership", "--target", "ill"]
+    for policy in ([], ["--policy", "policy.toml"]):
+        for name in NAMES[:2]:
+            done = run(*fixed, *policy, "--data", name, "--holdout", "others.csv", "--audience", "public", cwd=house)
+            assert done.status == 2
+            assert "membership is measured on records, which is for the checker only" in done.err
+            assert not done.out
 
 
 def test_the_report_of_a_private_fit_is_that_of_its_model(house: Path, run: Run) -> None:
@@ -232,7 +245,19 @@ def test_the_report_of_a_private_fit_is_that_of_its_model(house: Path, run: Run)
         done = run(*fit, cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["error_rate"] is None
-        run("audit", "own.json", "--domain", "bare.json", "--policy", "policy.toml", "-o", "again.json", cwd=house)
+        run(
+            "audit",
+            "own.json",
+            "--domain",
+            "bare.json",
+            "--policy",
+            "policy.toml",
+            "-o",
+            "again.json",
+            "--overwrite",
+            cwd=house,
+        )
+
         own, again = (json.loads((house / file).read_text()) for file in ("fit.json", "again.json"))
         assert {entry["role"] for entry in own["inputs"]} == {"model", "domain", "policy"}
         for plain in (own, again):
@@ -254,32 +279,32 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
     monkeypatch.syspath_prepend(str(house))
     said, fixed = [], ["--black-box", "decider:decide", "--domain", "bare.json", "--epsilon", "0.5"]
     fixed += ["--classes", "no,yes"]
-    fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
+    fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt", "--overwrite"]
+    public = ["--audience", "public"]
     for name in NAMES[:2]:
         make = ["explain", "make", name, *fixed]
-        done = run(*make, "--json", cwd=house)
+        done = run(*make, *public, "--json", cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["measures"] is None
-        run("audit", "own.json", "-o", "again.txt", cwd=house)
+        run("audit", "own.json", *public, "-o", "again.txt", "--overwrite", cwd=house)
         own, again = ((house / file).read_text() for file in ("own.txt", "again.txt"))
         assert own == again
         said.append(run(*make, cwd=house).out)
+        # What the records add stands in the checker's report, and in nothing that is printed.
+        assert "What the records add (checker only)" in (house / "own.txt").read_text()
     assert said[0] == said[1]
-    told = run("explain", "make", NAMES[0], *fixed, "--holder-report", "holder.html", cwd=house)
-    assert told.status == 0
-    assert HOLDER_ONLY in (house / "holder.html").read_text()
 
 
 def marked(house: Path, run: Run, *arguments: str, report: bool = True, status: int = 0) -> None:
     """Check that everything a command prints and writes says that it is for the holder of the data only."""
     text = run(*arguments, cwd=house)
     assert text.status == status, text.err
-    assert text.out.startswith(HOLDER_ONLY)
-    assert json.loads(run(*arguments, "--json", cwd=house).out)["holder_only"] is True
+    assert text.out.startswith(CHECKER_ONLY)
+    assert json.loads(run(*arguments, "--json", cwd=house).out)["audience"] == "checker"
     for ending in ("html", "txt", "json") if report else ():
-        run(*arguments, "-o", f"out.{ending}", cwd=house)
+        run(*arguments, "-o", f"out.{ending}", "--overwrite", cwd=house)
         page = (house / f"out.{ending}").read_text()
-        assert HOLDER_ONLY in page if ending != "json" else json.loads(page)["holder_only"] is True
+        assert CHECKER_ONLY in page if ending != "json" else json.loads(page)["audience"] == "checker"
         assert all(name not in page or ending != "txt" for name in NAMES)
 
 
@@ -297,6 +322,7 @@ def published(house: Path) -> Path:
     return house
 
 
+@pytest.mark.slow
 def test_commands_that_measure_on_records_mark_all_that_they_write(published: Path, run: Run) -> None:
     sides = ["--data", NAMES[0], "--holdout", "others.csv", "--target", "ill"]
     # A claim that the policy does not accept leaves the verdict open.
@@ -309,17 +335,17 @@ def test_commands_that_measure_on_records_mark_all_that_they_write(published: Pa
     rows = ["rebuild", "plain.json", "--domain", "bare.json", "--data", NAMES[0]]
     marked(published, run, *rows, report=False)
     run(*rows, "--count-from-data", "-o", "rows.csv", cwd=published)
-    assert pl.read_csv(published / "rows.csv")["holder_only"].all()
+    assert set(pl.read_csv(published / "rows.csv")["audience"]) == {"checker"}
     alone = run(*rows[:-2], cwd=published)
-    assert HOLDER_ONLY not in alone.out
-    run(*rows[:-2], "-o", "rows.csv", cwd=published)
-    assert "holder_only" not in pl.read_csv(published / "rows.csv").columns
+    assert CHECKER_ONLY not in alone.out
+    run(*rows[:-2], "-o", "rows.csv", "--overwrite", cwd=published)
+    assert "audience" not in pl.read_csv(published / "rows.csv").columns
 
 
 def test_rebuilding_a_private_model_takes_nothing_from_the_data(house: Path, run: Run) -> None:
     def told(*more: str) -> tuple[int, str]:
         done: Done = run("rebuild", "tree.json", "--domain", "bare.json", *more, cwd=house)
-        return done.status, done.out.removeprefix(HOLDER_ONLY).strip()
+        return done.status, done.out.removeprefix(CHECKER_ONLY).strip()
 
     for more in ([], ["--no-rows"], ["--count-from-data"]):
         assert len({told("--data", name, *more) for name in NAMES[:2]}) == 1, more

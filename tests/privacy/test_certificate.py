@@ -105,7 +105,7 @@ def test_json_and_pickle_round_trip(changes: dict[str, Any]) -> None:
 
 def test_the_json_is_plain_and_marked() -> None:
     values = json.loads(certificate().to_json())
-    assert values["schema"] == "glassine.certificate/1"
+    assert values["schema"] == "glassine.certificate/2"
     assert values["holds"] is True
     assert values["events"][0]["event"] == "Selection"
     assert values["public"] == {"depth": 3, "classes": ["no", "yes"]}
@@ -114,7 +114,17 @@ def test_the_json_is_plain_and_marked() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"schema": "glassine.certificate/2"},
+        {"schema": "glassine.certificate/1"},
+        {"variant": "approximate"},
+        {"records_per_unit": True},
+        {"trust_model": "local"},
+        {"release_type": "many"},
+        {"randomness": "dice"},
+        {"randomness": "seeded"},
+        {"error_bound": -1},
+        {"error_bound": 2.0},
+        {"file": "0" * 63},
+        {"model": "g" * 64},
         {"holds": False},
         {"holds": 1},
         {"epsilon": 0.5},
@@ -260,3 +270,26 @@ def test_a_unit_that_is_none_is_refused_in_json() -> None:
     for unit in ("records", "person", 3, None):
         with pytest.raises(InvalidCertificateError, match="a privacy unit is"):
             Certificate.from_dict({**certificate().to_dict(), "unit": unit})
+
+
+def test_what_authorities_ask_of_a_guarantee_stands_in_fields() -> None:
+    values = certificate(randomness="operating system", arithmetic="exact", error_bound=12).to_dict()
+    assert values["variant"] == "pure"
+    assert (values["unit"], values["records_per_unit"]) == ("record", 1)
+    assert (values["trust_model"], values["release_type"]) == ("central", "one release, not interactive")
+    assert (values["randomness"], values["arithmetic"], values["error_bound"]) == ("operating system", "exact", 12)
+    persons = certificate(unit=PrivacyUnit.person(3), neighboring=ONE_PERSON).to_dict()
+    assert persons["records_per_unit"] == 3
+    noise = GaussianNoise(name="sums", l2_sensitivity=1, sigma=10)
+    approximate = certificate(epsilon=1, delta=1e-6, events=(noise,))
+    assert approximate.to_dict()["variant"] == "approximate"
+    assert approximate.rho == pytest.approx(1 / 200)
+    assert Certificate.none("no noise").to_dict()["variant"] == "none"
+
+
+@pytest.mark.parametrize("name", ["variant", "records_per_unit", "trust_model", "release_type", "randomness", "file"])
+def test_a_certificate_without_one_of_its_fields_is_refused(name: str) -> None:
+    values = certificate().to_dict()
+    del values[name]
+    with pytest.raises(InvalidCertificateError, match=name):
+        Certificate.from_dict(values)

@@ -10,7 +10,7 @@ from glassine.errors import InvalidCertificateError
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.receipt import Receipt
 
-RECEIPT = Receipt(ledger="0a" * 32, charge=3, hash="f1" * 32)
+RECEIPT = Receipt(ledger="0a" * 32, charge=3, hash="f1" * 32, spent_epsilon=0.75, spent_delta=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,11 @@ RECEIPT = Receipt(ledger="0a" * 32, charge=3, hash="f1" * 32)
         ("charge", True),
         ("charge", 3.0),
         ("charge", "3"),
+        ("spent_epsilon", 0),
+        ("spent_epsilon", "0.5"),
+        ("spent_epsilon", True),
+        ("spent_delta", -1e-6),
+        ("spent_delta", None),
     ],
 )
 def test_a_receipt_of_another_form_is_refused(field: str, value: Any) -> None:
@@ -35,8 +40,14 @@ def test_a_receipt_of_another_form_is_refused(field: str, value: Any) -> None:
 def test_a_certificate_carries_its_receipt() -> None:
     certificate = Certificate(epsilon=0.5, events=(), receipt=RECEIPT)
     assert Certificate.from_json(certificate.to_json()) == certificate
-    assert certificate.to_dict()["receipt"] == {"ledger": "0a" * 32, "charge": 3, "hash": "f1" * 32}
-    assert f"Paid for by charge 3 of the ledger {'0a' * 32}." in str(certificate)
+    assert certificate.to_dict()["receipt"] == {
+        "ledger": "0a" * 32,
+        "charge": 3,
+        "hash": "f1" * 32,
+        "spent_epsilon": 0.75,
+        "spent_delta": 1e-6,
+    }
+    assert f"Paid for by charge 3 of the ledger {'0a' * 32}. With it, epsilon = 0.75, delta = 1e-06" in str(certificate)
     without = Certificate(epsilon=0.5, events=())
     assert "receipt" not in without.to_dict()
     assert Certificate.from_json(without.to_json()).receipt is None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from glassine.report.section import Block, Fact, Facts, Fold, Outline, Page, PartRow, Parts, Row, Section, Status, Table
+from glassine.report.blocks import Block, Fact, Facts, Fold, Outline, PartRow, Parts, Row, Status, Table
+from glassine.report.section import Page, Section
 
 B = TypeVar("B", bound=Block)
 

@@ -207,7 +207,11 @@ DISCLOSURE = DisclosureFinding(
 
 def changed(base: Findings, **given: Any) -> Findings:
     """Return findings with other fields; measurements by their names, leaves as ``parts`` and nodes as ``tree``."""
-    shape = {own: given.pop(name) for name, own in (("parts", "parts"), ("tree", "nodes")) if name in given}
+    shape = {
+        own: given.pop(name)
+        for name, own in (("parts", "parts"), ("tree", "nodes"), ("sizes_counted", "counted"))
+        if name in given
+    }
     if "model" in given:
         given["subject"] = given.pop("model")
     measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
@@ -262,6 +266,7 @@ def findings(**given: Any) -> Findings:
                 ),
             },
             [measurement.words for measurement in TREE_MEASUREMENTS if measurement.listed],
+            [measurement.name for measurement in TREE_MEASUREMENTS if measurement.audience == "checker"],
         ),
         sensitive=None,
         notes=("rule 3 captures no record: it is `shadowed`.",),

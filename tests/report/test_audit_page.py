@@ -11,7 +11,7 @@ from glassine.auditing.criterion import Status
 from glassine.auditing.findings import Check, DomainSummary, Findings, SubgroupFinding
 from glassine.auditing.policy import Policy
 from glassine.report import audit_page
-from glassine.report.section import Fold, Outline, Paragraph, PartRow, Parts, Readings, RowNumbers, Table
+from glassine.report.blocks import Fold, Outline, Paragraph, PartRow, Parts, Readings, RowNumbers, Table
 from glassine.report.sections.parts import Scale, outline, part_rows, ranked, sizes_are_counted
 from glassine.report.sections.parts import parts_of as parts_listed
 from glassine.report.sections.policy import worded
@@ -37,12 +37,12 @@ def rows_as_drawn(made: Findings) -> tuple[PartRow, ...]:
 
 def test_the_verdict_says_why() -> None:
     page = audit_page(findings())
-    assert page.sentence == (
-        "2 of 4 checks failed: smallest leaf and bits about the most exposed record. 1 could not run."
-    )
-    assert audit_page(findings(checks=())).sentence.startswith("Inconclusive: the policy has no check")
+    refused = "The policy does not allow the release of this decision tree"
+    assert page.sentence == f"{refused}: 2 of 4 checks failed, and 1 could not run."
+    assert audit_page(findings(checks=())).sentence.endswith("it has no check for it.")
     kept = tuple(check for check in findings().checks if check.status == "pass")
-    assert audit_page(findings(verdict="within policy", checks=kept)).sentence == "The check passed."
+    allowed = "The policy allows the release of this decision tree"
+    assert audit_page(findings(verdict="within policy", checks=kept)).sentence == f"{allowed}: 1 check passed."
     assert "could not run" in audit_page(unknown_findings()).sentence
 
 
@@ -72,8 +72,8 @@ def test_nothing_measured_is_nowhere_a_figure() -> None:
     assert set(states(page.section("measured")).values()) == {"not measured", "failed"}
     assert [figure.value for figure in page.figures[:2]] == ["not known", "not known"]
     assert all(row.level is None and row.share is None and row.bits == "not known" for row in parts_of(page))
-    assert {section.id for section in page.sections} == {"policy", "next", "measured", "model"}
-    assert all(row.remark for row in rows_of(page.section("measured")).values())
+    assert {section.id for section in page.sections} == {"policy", "measured", "sign-off", "model"}
+    assert all(len(row.meaning) > 20 for row in rows_of(page.section("measured")).values())
 
 
 def test_what_needs_more_input_counts_as_partly_measured() -> None:
@@ -214,7 +214,7 @@ def test_equal_readings_are_told_once() -> None:
 
 def test_a_reason_keeps_its_words() -> None:
     page = audit_page(findings(alignment=NotApplicable("no data were given.")))
-    assert rows_of(page.section("measured"))["Comparison with the data"].remark == "No data were given."
+    assert rows_of(page.section("measured"))["Comparison with the data"].meaning.endswith(" No data were given.")
     assert "Comparison with the data (not measured): No data were given." in told(page.section("measured"))
     assert "alignment" not in [section.id for section in page.sections]
 
@@ -226,9 +226,10 @@ def test_a_verdict_within_policy_claims_no_more_than_was_measured() -> None:
     def sentence(*checks: Check, **given: Any) -> str:
         return audit_page(findings(verdict="within policy", checks=checks, **given)).sentence
 
-    assert sentence(*kept[:3]) == "All 3 checks passed."
-    assert sentence(*kept[2:]) == "1 check passed; 1 does not apply to this model."
-    assert sentence(kept[3]) == "No check of the policy applies to this model."
+    allowed = "The policy allows the release of this decision tree"
+    assert sentence(*kept[:3]) == f"{allowed}: all 3 checks passed."
+    assert sentence(*kept[2:]) == f"{allowed}: 1 check passed; 1 does not apply."
+    assert sentence(kept[3]) == f"{allowed}: no check applies."
     partial = replace(VALUES, n_midpoints=None)
     missing = NotApplicable("not given.")
     assert sentence(*kept[:3], labels=missing, alignment=missing, values=Measured(partial)).endswith(
@@ -301,7 +302,7 @@ def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
 def test_sizes_that_were_counted_in_the_data_say_so() -> None:
     parts = (part(1, 40, purity=None), part(2, Below(10), purity=None), part(3, Hidden(), purity=None), part(4, 60))
     model = replace(findings().model, n_records=None)
-    made = findings(model=model, parts=parts)
+    made = findings(model=model, parts=parts, sizes_counted=True)
     assert sizes_are_counted(made)
     assert "counted in the data" in one_of(audit_page(made).section("model"), Paragraph).text
     assert [row.size for row in rows_as_drawn(made)] == [
@@ -313,7 +314,7 @@ def test_sizes_that_were_counted_in_the_data_say_so() -> None:
     assert "; sizes counted in the data, not published" in audit_page(made).described
     assert not sizes_are_counted(findings(model=model, parts=(part(1, None), *parts[1:])))
     rounded = replace(findings().model, approximate=True)
-    noted = findings(model=rounded, notes=("they were counted in the data.",))
+    noted = findings(model=rounded, sizes_counted=True)
     assert rows_as_drawn(noted)[0].size == "40 records, counted in the data"
     assert "; counts are not exact; sizes counted" in audit_page(noted).described
 

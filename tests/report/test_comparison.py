@@ -15,8 +15,8 @@ from glassine.auditing.findings import InputFile
 from glassine.comparison import Comparison, Figures, Result, Row
 from glassine.comparison.measuring import NO_PARTS
 from glassine.report import Page, comparison_page, render_html, render_text
+from glassine.report.blocks import Command, Definitions
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
-from glassine.report.section import Command, Definitions
 from glassine.report.sections.comparison import advice_of
 from tests.comparison.builders import comparison, refused, row
 from tests.report.blocks import all_of, rows_of

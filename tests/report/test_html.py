@@ -215,17 +215,21 @@ def test_code_in_advice_is_set_as_code() -> None:
 
 def test_the_order_of_the_page() -> None:
     text = render_html(findings(inputs=FILES))
-    ids = ["verdict", "notes-h", "policy", "next", "measured", "rebuild", "model", "labels", "groups", "records"]
+    ids = ["verdict", "notes-h", "policy", "measured", "rebuild", "model", "labels", "groups", "records"]
     places = [text.index(f'id="{name}"') for name in ids]
     assert places == sorted(places)
-    assert text.index("<footer>") < text.index("What was read") < text.index("0f" * 32)
+    assert text.index("<footer>") < text.index("What was read") < text.rindex("0f" * 32)
+    assert text.index("0f" * 32) < text.index("notes-h")
     assert "notes-h" not in render_html(findings(notes=()))
     assert "What was read" not in render_html(findings(inputs=()))
 
 
-def test_measurements_are_folded_only_if_all_were_made() -> None:
+def test_what_was_not_measured_is_one_folded_list() -> None:
     assert '<h2 id="measured-h">What was measured</h2> <small>all 8 questions' in render_html(findings())
-    assert '<h2 id="measured-h">What was measured, and what was not</h2>' in render_html(unknown_findings())
+    page = render_html(unknown_findings())
+    assert '<h2 id="measured-h">What was not measured</h2> <small>8 of 8 questions: ' in page
+    assert page.count("<details") >= 1
+    assert page.index("<details") < page.index('id="measured-h"') < page.index("</span> not measured</span>")
 
 
 def test_equal_readings_stand_once() -> None:

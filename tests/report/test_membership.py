@@ -8,10 +8,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from glassine.attacks.outcome import Below, Measured
+from glassine.auditing.findings import NO_HOLDOUT
 from glassine.auditing.policy import Policy
 from glassine.report import attack_page, audit_page, render_html, render_text
+from glassine.report.blocks import Figure
 from glassine.report.charts import draw_roc
-from glassine.report.section import Figure
 from glassine.report.sections.membership import membership_sentence
 from tests.report.blocks import all_of, facts, one_of, rows_of, states
 from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership_checks
@@ -82,7 +83,7 @@ def test_wrongly_accused_are_told_beside_the_accused() -> None:
 
 
 def test_the_chart_puts_guessing_on_the_diagonal() -> None:
-    chart = ElementTree.fromstring(draw_roc([(0.01, 0.01), (0.1, 0.1), (1.0, 1.0)], "gap attack"))  # noqa: S314 - ours
+    chart = ElementTree.fromstring(draw_roc([(0.01, 0.01), (0.1, 0.1), (1.0, 1.0)], "gap attack"))
     path = next(node for node in chart.iter() if node.get("class") == "line" and node.tag.endswith("path"))
     guess = next(node for node in chart.iter() if node.get("class") == "guess")
     first, *_, last = [tuple(map(float, point.split())) for point in (path.get("d") or "")[1:].split("L")]
@@ -115,5 +116,7 @@ def test_the_text_fits_the_terminal() -> None:
 
 
 def test_membership_counts_as_a_question_of_the_audit() -> None:
-    assert audit_page(findings()).section("measured").folded == "all 8 questions of the audit were answered"
-    assert states(audit_page(findings()).section("measured"))["Membership"] == "measured"
+    assert audit_page(findings()).section("measured").folded == "all 8 questions"
+    open_ = audit_page(findings(membership=NO_HOLDOUT)).section("measured")
+    assert states(open_) == {"Membership": "not measured"}
+    assert open_.folded == "1 of 8 questions: membership"

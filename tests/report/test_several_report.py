@@ -11,8 +11,10 @@ from glassine.auditing.findings import Findings
 from glassine.auditing.several import SeveralModels
 from glassine.models import DecisionTree, Evidence, Node
 from glassine.report import render_html, render_text, several_page
+from glassine.report.blocks import Paragraph
+from glassine.report.wording import CHECKER_ONLY, NOTICES
 from tests.policies import audit_by_bits as audit
-from tests.report.blocks import facts, rows_of, states, told
+from tests.report.blocks import facts, one_of, rows_of, states, told
 from tests.report.builders import AGES, HOSTILE, NEAR, several_findings, stump
 
 
@@ -44,11 +46,12 @@ def test_a_group_that_only_both_models_single_out_is_reported_and_its_size_suppr
 
 def test_what_was_not_measured_is_named_with_what_it_needs(near: Findings) -> None:
     measured = states(several_page(near).section("measured"))
-    assert measured == {"Joint reconstruction": "measured"}
+    assert measured == {}
+    assert several_page(near).section("measured").folded == "all 1 question"
     asked = several_findings(settings=AuditSettings(only={"joint", "rows"}))
     section = several_page(asked).section("rows")
     assert facts(section)["Rows rebuilt"].value == "100 records"
-    assert states(several_page(asked).section("measured")) == {"Joint reconstruction": "measured", "Rows": "measured"}
+    assert one_of(several_page(asked).section("measured"), Paragraph).text == "Measured: joint reconstruction, rows."
 
 
 def test_models_that_contradict_one_another_are_not_judged_and_the_page_says_why() -> None:
@@ -69,12 +72,12 @@ def test_models_that_were_left_out_are_named_with_the_reason() -> None:
     assert findings.value("joint").left_out[0].name == "bare"
 
 
-def test_figures_that_were_measured_on_records_are_for_their_holder() -> None:
+def test_figures_that_were_measured_on_records_are_for_the_checker_only() -> None:
     ages = [20] * 50 + [41] + [70] * 49
     frame = pl.DataFrame({"age": ages, "height": [150] * 100})
     with_data, without = several_findings(data=frame), several_findings()
-    assert several_page(with_data).holder_only
-    assert not several_page(without).holder_only
+    assert several_page(with_data).notice == CHECKER_ONLY
+    assert several_page(without).notice == NOTICES["checker"]
 
 
 @pytest.mark.parametrize("name", HOSTILE)

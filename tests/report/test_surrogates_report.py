@@ -17,7 +17,7 @@ from glassine.auditing.findings import Findings, FormFinding, FormsFinding
 from glassine.auditing.inputs import AuditSettings
 from glassine.domain import Category, Domain, Real
 from glassine.report import release_page, render_html, render_text
-from glassine.report.section import RowNumbers
+from glassine.report.blocks import RowNumbers
 from glassine.surrogates import SurrogateExplainer
 from tests.report.blocks import one_of, rows_of
 from tests.surrogates.scenes import numbers, ring
@@ -78,7 +78,7 @@ def test_what_was_not_measured_is_said(explainer: SurrogateExplainer) -> None:
     text = words(render_html(seen))
     assert "Inconclusive" in text
     assert text.count("It needs the training records") >= 6
-    assert "“Not measured” does not mean safe." in text
+    assert "“Not measured” does not mean that nothing is revealed." in text
     plain = render_text(seen)
     assert "INCONCLUSIVE" in plain
     assert "Membership (not measured)" in plain

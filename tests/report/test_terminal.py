@@ -7,6 +7,7 @@ import pytest
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.findings import InputFile, Remedy
 from glassine.report import render_rich, render_text
+from glassine.report.wording import NOTICES
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 
 
@@ -21,16 +22,17 @@ def test_the_text_is_short_and_narrow(made: object) -> None:
 
 def test_the_text_says_the_verdict_first_and_what_is_missing() -> None:
     text = render_text(unknown_findings())
-    assert text.startswith("Glassine 9.9.9: INCONCLUSIVE\n")
+    assert text.startswith(f"{NOTICES['checker']}\nGlassine 9.9.9: INCONCLUSIVE\n")
     assert "Reconstruction (not measured): No domain was given." in text
     assert "[unknown] Smallest leaf: not known (limit: at least 10 records)" in text
 
 
 def test_notes_stand_under_the_verdict() -> None:
     lines = render_text(findings(notes=("first.", "many words " * 20))).splitlines()
-    assert lines[1] == "Note: first."
-    assert lines[2].startswith("Note: many words")
-    assert lines[3].startswith("      words many")
+    first = lines.index("Note: first.")
+    assert lines.index("What to do") < first < lines.index("The other checks")
+    assert lines[first + 1].startswith("Note: many words")
+    assert lines[first + 2].startswith("      words many")
 
 
 def test_the_files_are_named_with_their_digest() -> None:
@@ -40,7 +42,8 @@ def test_the_files_are_named_with_their_digest() -> None:
         InputFile(role="domain", name="d\x1b.json", sha256=digest),
     )
     text = render_text(findings(inputs=files))
-    assert "\nmodel   tree.json  sha256 1234abcd5678…\ndomain  d\ufffd.json    sha256 1234abcd5678…\n" in text
+    assert f"\nNot to be released: tree.json\n  sha256 {digest}\n" in text
+    assert "\ndomain  d\ufffd.json  sha256 1234abcd5678…\n" in text
     assert "sha256" not in render_text(findings(inputs=()))
 
 
@@ -54,7 +57,7 @@ def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:
     kept = [replace(check, status="not applicable") if check.measured is None else check for check in kept]
     made = findings(verdict="within policy", checks=tuple(kept), labels=NotApplicable("no counts."), notes=())
     text = render_text(made)
-    assert "3 checks passed; 1 does not apply to this model. Not measured: outcomes." in text
+    assert "3 checks passed; 1 does not apply. Not measured: outcomes." in " ".join(text.split())
     row = "[not applicable] Thresholds that are not public cut points: not published (limit: none allowed)"
     assert row in " ".join(text.split())
 

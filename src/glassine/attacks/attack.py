@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.audience import Audience
 from glassine.attacks.outcome import Outcome, ShownCount
 from glassine.domain import Domain
 from glassine.models import DecisionTree, RuleList
@@ -107,6 +108,8 @@ class Measurement(Question, Generic[S, R]):
         Whether an audit makes it without being asked: not if it takes minutes.
     listed : bool
         Whether a report lists it among the questions of the audit: not what is always there, such as the leaves.
+    audience : str
+        ``checker`` where it is measured on records, so that no public report holds it; else ``public``.
     """
 
     finding: Any
@@ -114,6 +117,7 @@ class Measurement(Question, Generic[S, R]):
     hide: Callable[[R, Any], Any] = _as_measured
     asked: bool = True
     listed: bool = True
+    audience: Audience = "public"
 
     @property
     def words(self) -> Question:

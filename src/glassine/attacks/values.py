@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.attack import Hiding, Measurement, Published
+from glassine.attacks.audience import for_checker
 from glassine.attacks.outcome import Measured, ShownCount
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.grid import are_adjacent, on_grid
@@ -57,10 +58,10 @@ class ValueLeakage:
 
     n_thresholds: int
     n_off_grid: int | None
-    n_midpoints: int | None
-    n_records_at_midpoints: ShownCount | None
-    exact_bounds: tuple[str, ...] | None
-    lone_categories: tuple[str, ...] | None
+    n_midpoints: int | None = field(metadata=for_checker())
+    n_records_at_midpoints: ShownCount | None = field(metadata=for_checker())
+    exact_bounds: tuple[str, ...] | None = field(metadata=for_checker())
+    lone_categories: tuple[str, ...] | None = field(metadata=for_checker())
     n_lone_targets: ShownCount
     n_inferred: int = 0
     n_nameable: int | None = None

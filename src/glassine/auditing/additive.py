@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from glassine.attacks.attack import Measurement
+from glassine.attacks.audience import UNCOVERED, RecordNote
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -57,7 +58,6 @@ NO_CELLS = NotApplicable(
 )
 NO_REGIONS = NotApplicable("it is measured on regions of possible records, and an additive model has none.")
 NO_COUNTS = NotApplicable("an additive model publishes no counts of outcomes; its scores are parts of sums.")
-BESIDE = "The guarantee covers the model, not these findings: they were measured on the data."
 NO_TREE = NotApplicable(
     "disclosure of the sensitive attribute is measured for decision trees; this is an additive model."
 )
@@ -170,14 +170,16 @@ class AdditiveSubject(Subject):
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd about the data, the domain and the log of edits."""
-        notes = [*people_hint(self.inputs), *Comparison(outside=self.outside).notes(suppression)]
+        notes: list[str] = [*people_hint(self.inputs), *Comparison(outside=self.outside).notes(suppression)]
         notes += self._beside_guarantee(suppression)
         if any(entry.origin == "counted" for entry in self.leakage.terms):
-            notes.append("The model does not publish exact sizes of bins: they were counted in the data.")
+            notes.append(RecordNote("The model does not publish exact sizes of bins: they were counted in the data."))
         if self.leakage.differing:
             notes.append(
-                f"The data are not the training records: in {len(self.leakage.differing)} of {len(self.leakage.terms)} "
-                "terms, bins hold other numbers of them than the model says."
+                RecordNote(
+                    f"The data are not the training records: in {len(self.leakage.differing)} of "
+                    f"{len(self.leakage.terms)} terms, bins hold other numbers of them than the model says."
+                )
             )
         if self.inferred:
             notes.append("The domain was inferred from data, which understates what a reader learns.")
@@ -192,17 +194,18 @@ class AdditiveSubject(Subject):
             notes.append(f"{sensitive}: {f'read by {terms}' if terms else 'no term reads it'}.")
         return notes
 
-    def _beside_guarantee(self, suppression: Suppression) -> list[str]:
+    def _beside_guarantee(self, suppression: Suppression) -> list[RecordNote]:
         """Return that a claimed guarantee does not cover what was measured on records, and their smallest bin."""
         claim = self.model.guarantee
         if not self.inputs.has_records or claim is None or not claim.holds:
             return []
         sizes = [entry.smallest for entry in self.leakage.terms if entry.smallest is not None]
         if not relied_on(self.guarantee) or not sizes:
-            return [BESIDE]
+            return [UNCOVERED]
         of = " people" if self.inputs.counts_people else ""
         smallest = suppression.count(min(sizes))
-        return [BESIDE, f"The smallest bin that holds any record of the data holds {smallest}{of}."]
+        found = f"The smallest bin that holds any record of the data holds {smallest}{of}."
+        return [UNCOVERED, RecordNote(found)]
 
 
 def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:

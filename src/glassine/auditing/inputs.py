@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.audience import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
@@ -21,6 +22,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
+from glassine.formats.contents import FileContents, OtherContent
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -98,6 +100,11 @@ class DisclosureSettings:
             )
 
 
+CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
+SPLITS = ("auto", "multiway", "binary")
+NOTHING = Sample()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statements:
     """What the publisher of a model states of its training data, for an auditor who has the model alone.
@@ -130,12 +137,7 @@ class Statements:
                 )
 
 
-CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
-SPLITS = ("auto", "multiway", "binary")
-NOTHING = Sample()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AuditSettings:
     """What an audit looks at, what its attackers are assumed to know, and how much work it may be.
 
@@ -158,7 +160,8 @@ class AuditSettings:
     disclosure : DisclosureSettings, optional
         What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
     statements : Statements
-        What the publisher states of the training data, where they are not at hand. It is believed.
+        What the publisher states of the training data, where they are not at hand: that nobody has several records, the
+        smallest leaf, the step of rounded counts. It is believed.
     only : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
         minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
@@ -215,8 +218,8 @@ class AuditSettings:
         # What is misplaced would else be ignored, or fail where nobody sees which parameter it was.
         _check_kind("sensitive", self.sensitive, str | None, "a string")
         _check_kind("membership", self.membership, MembershipSettings, "MembershipSettings")
-        _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
         _check_kind("statements", self.statements, Statements, "Statements")
+        _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
         _check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
         _check_kind("progress", self.progress, Callable | None, "callable or None")
         _check_kind("max_steps", self.max_steps, int | np.integer, "a whole number")
@@ -245,6 +248,10 @@ class AuditInputs:
         What is looked at, and how.
     needs_domain : bool
         Whether a domain is inferred from the data where none is given: not for attacks alone.
+    contents : FileContents or None
+        Everything in the file that holds the subject; None where none was read.
+    carried : tuple of OtherContent
+        What a fitted estimator holds beside its model, where it is given in memory.
     """
 
     domain: Domain | None = None
@@ -252,6 +259,8 @@ class AuditInputs:
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()
     needs_domain: bool = True
+    contents: FileContents | None = None
+    carried: tuple[OtherContent, ...] = ()
 
     @property
     def data(self) -> Any:
@@ -334,7 +343,7 @@ def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.
         )
 
 
-def people_hint(inputs: AuditInputs) -> list[str]:
+def people_hint(inputs: AuditInputs) -> list[RecordNote]:
     """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
     if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
         return []
@@ -343,8 +352,10 @@ def people_hint(inputs: AuditInputs) -> list[str]:
     names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
     names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
     return [
-        f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
-        f"counted here. Pass `persons={name!r}` to count people."
+        RecordNote(
+            f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
+            f"counted here. Pass `persons={name!r}` to count people."
+        )
         for name in names[:MOST_HINTS]
     ]
 
@@ -376,9 +387,9 @@ class Comparison:
         """Whether the records are not the training records, or the domain is not theirs."""
         return self.outside_tested or self.n_differing > 0
 
-    def notes(self, suppression: Suppression) -> list[str]:
+    def notes(self, suppression: Suppression) -> list[RecordNote]:
         """Return the differences in sentences, small counts suppressed."""
-        notes = []
+        notes = list[str]()
         if self.counted:
             notes.append(
                 "The data are a lazy frame: they were counted where they lie, not read record by record. Single "
@@ -393,7 +404,7 @@ class Comparison:
                 f"The data are not the training records: {self.n_differing} of {self.n_parts} parts capture another "
                 "number of them than the model says."
             )
-        return notes
+        return [RecordNote(note) for note in notes]
 
 
 def outside_domain(domain: Domain | None, frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:

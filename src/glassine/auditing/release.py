@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.attack import Measurement
+from glassine.attacks.audience import UNCOVERED
 from glassine.attacks.membership.suite import MembershipAttacks
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -54,7 +55,6 @@ NOT_COUNTED = (
     "Not measured: what the choice of splits at inner nodes tells, what the places of the representatives tell beyond "
     "distance, and what the black box's own decisions tell of those it learnt from."
 )
-BESIDE = "The guarantee covers the release, not these findings: they were measured on the records behind it."
 BLACK_BOX = "What the black box's decisions tell of the records that it learnt from was not measured."
 
 
@@ -188,7 +188,7 @@ class ReleaseSubject(Subject):
         if self.records.nobody:
             return [BLACK_BOX]
         beside = relied_on(self.guarantee) and self.records.beside
-        return [KNOWN_GROUP, NOT_COUNTED, *([BESIDE] if beside else [])]
+        return [KNOWN_GROUP, NOT_COUNTED, *([UNCOVERED] if beside else [])]
 
 
 def release_subject(
@@ -263,6 +263,7 @@ ReleaseSubject.measurements = (
         question="Do all of a group share a label or a sensitive value?",
         finding=tuple[DiversityFinding, ...],
         run=_diversity,
+        audience="checker",
     ),
     Measurement[ReleaseSubject, TogetherFinding](
         name="together",
@@ -277,6 +278,7 @@ ReleaseSubject.measurements = (
         question="How often does an attacker guess labels and sensitive values correctly?",
         finding=tuple[GuessFinding, ...],
         run=lambda subject: guesses_of(subject.records, subject.inputs.settings.sensitive, subject.suppression),
+        audience="checker",
     ),
     Measurement[ReleaseSubject, MembershipAttacks](
         name="membership",
@@ -285,6 +287,7 @@ ReleaseSubject.measurements = (
         finding=MembershipFinding,
         run=_membership,
         hide=describe_membership,
+        audience="checker",
     ),
     Measurement[ReleaseSubject, tuple[GapFinding, ...]](
         name="gaps",
@@ -293,6 +296,7 @@ ReleaseSubject.measurements = (
         finding=tuple[GapFinding, ...],
         run=lambda subject: Measured(gaps_of(subject.records)),
         listed=False,
+        audience="checker",
     ),
     Measurement[ReleaseSubject, RepresentativesFinding](
         name="representatives",

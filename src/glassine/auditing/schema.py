@@ -33,7 +33,12 @@ def schema() -> dict[str, Any]:
     """Return the JSON schema of ``glassine.findings/8``."""
     hints = get_type_hints(Findings)
     names = [field.name for field in dataclasses.fields(Findings) if field.name not in ("holder", "measured")]
-    properties: dict[str, Any] = {"schema": {"const": SCHEMA}, **{name: _type_schema(hints[name]) for name in names}}
+    properties: dict[str, Any] = {
+        "schema": {"const": SCHEMA},
+        "decision": {"type": "string"},
+        **{name: _type_schema(hints[name]) for name in names},
+    }
+    properties["holder"] = {"anyOf": [{"type": "null"}, {"$ref": "#"}]}
     properties["measured"] = {
         "type": "object",
         "properties": {name: _outcome_schema(finding) for name, finding in MEASURED.items()},

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from glassine.attacks.attack import Measurement
+from glassine.attacks.audience import RecordNote
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
@@ -133,7 +134,7 @@ class SeveralSubject(Subject):
         joint = outcome.value
         notes = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
         if joint.filled:
-            notes.append(f"Counted in the data, without classes: {', '.join(joint.filled)}.")
+            notes.append(RecordNote(f"Counted in the data, without classes: {', '.join(joint.filled)}."))
         if joint.contradiction is not None:
             notes.append(f"No dataset meets the counts of all models: {joint.contradiction}")
         elif joint.silence is None and not joint.proved_consistent:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 from glassine import __version__
 from glassine.attacks.attack import Measurement
 from glassine.attacks.outcome import Measured, Outcome
+from glassine.auditing.criterion import first_of
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
@@ -113,15 +114,21 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         subject.inputs.progress(measurement.title.lower())
         raw[measurement.name] = measurement.run(subject)
     evidence = subject.evidence(raw, suppression)
+    if only is None:  # an audit that was asked for one measurement covers that alone
+        evidence = replace(evidence, contents=subject.inputs.contents)
     checks = judge(subject.policy, evidence, suppression)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     return Findings(
         subject=subject.summary(),
         verdict=decide(checks),
         checks=checks,
-        measured=Outcomes(measured, [m.words for m in subject.measurements if m.listed or m.name in (only or ())]),
+        measured=Outcomes(
+            measured,
+            [m.words for m in subject.measurements if m.listed or m.name in (only or ())],
+            [m.name for m in subject.measurements if m.audience == "checker"],
+        ),
         policy=replace(subject.policy, suppress_below=suppression.below),
-        notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
+        notes=_shortened([*subject.notes(raw, evidence.guarantee, suppression), *_carried(subject.inputs)]),
         advice=advise(subject.policy, evidence, checks),
         requests=request(subject.policy, evidence, checks),
         policy_source=subject.policy.source,
@@ -129,8 +136,21 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,
         sensitive=subject.inputs.settings.sensitive,
+        contents=subject.inputs.contents,
         counted="people" if evidence.people else "records",
     )
+
+
+def _carried(inputs: AuditInputs) -> list[str]:
+    """Return what would leave with an estimator that is saved as it is."""
+    n = sum(other.n_bytes for other in inputs.carried)
+    if not n:
+        return []
+    places = first_of([other.where for other in inputs.carried])
+    return [
+        f"The estimator holds {n:,} bytes that its model does not need: {places}. They leave with it if it is saved as "
+        "it is. Save the model instead: `write_model`."
+    ]
 
 
 def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:
@@ -153,7 +173,8 @@ def _hidden(measurement: Measurement[Any, Any], outcome: Outcome[Any], suppressi
 
 def _shortened(notes: Sequence[str]) -> tuple[str, ...]:
     """Return the notes, of many the first, shortened."""
-    short = [note if len(note) <= LONGEST else f"{note[:LONGEST]}..." for note in notes]
+    # A note on records stays one.
+    short = [note if len(note) <= LONGEST else type(note)(f"{note[:LONGEST]}...") for note in notes]
     if len(short) > MOST_NOTES:
         short = [*short[:MOST_NOTES], f"{len(short) - MOST_NOTES} more notes of this kind are left out."]
     return tuple(short)

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from glassine.cli.exchange import ExchangeOptions
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
+    AudienceOption,
     AuditOption,
     ConfidenceOption,
     DataOption,
     DomainOption,
     Group,
-    HolderOption,
     HoldoutOption,
     JsonOption,
     ModelArgument,
     ModelFileOptions,
     NoiseOption,
+    OverwriteOption,
     PersonColumnOption,
     PolicyOption,
+    RecordsFileOptions,
     ReportOption,
     RequiredDomainOption,
     SeedOption,
@@ -42,29 +44,29 @@ from glassine.cli.reading import (
     load_kind,
     load_published,
     load_release,
+    load_whole,
     opened,
     read_domain,
     read_policy,
-    stored_estimator,
+    read_records,
+    stated_domain,
     with_inputs,
     written_values,
 )
 from glassine.cli.writing import (
-    check_holder_report,
     check_outputs,
     check_report,
     print_value,
     say,
     tell,
     text_of,
-    write_holder_report,
     write_report,
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import Findings
+    from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
     from glassine.data.sample import Sample
@@ -247,9 +249,42 @@ class ReportOptions(Group):
     heading: ClassVar[str] = "Output"
 
     output: ReportOption = None
-    holder_report: HolderOption = None
+    audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
     show_small_counts: SmallOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignOffOptions(Group):
+    """What only a person can state of a release."""
+
+    heading: ClassVar[str] = "Sign-off (nothing is filled in that nobody stated)"
+
+    statements: Annotated[
+        Path | None,
+        typer.Option("--statements", metavar="FILE", help="The fields below in a TOML file; options replace them."),
+    ] = None
+    who: Annotated[str | None, typer.Option("--who", metavar="TEXT", help="Who decided.")] = None
+    role: Annotated[str | None, typer.Option("--role", metavar="TEXT", help="Their role.")] = None
+    decision: Annotated[str | None, typer.Option("--decided", metavar="TEXT", help="What was decided.")] = None
+    day: Annotated[str | None, typer.Option("--day", metavar="DAY", help="Day of the decision, as 2026-11-23.")] = None
+    review_by: Annotated[
+        str | None, typer.Option("--review-by", metavar="DAY", help="Day until which the decision holds.")
+    ] = None
+    purpose: Annotated[str | None, typer.Option("--purpose", metavar="TEXT", help="Purpose of the release.")] = None
+    recipient: Annotated[str | None, typer.Option("--recipient", metavar="TEXT", help="Who gets the model.")] = None
+    conditions: Annotated[
+        str | None, typer.Option("--conditions", metavar="TEXT", help="Conditions of the release.")
+    ] = None
+
+    def sign_off(self) -> SignOff:
+        """Return what is stated, by the file and by options."""
+        from glassine.auditing.findings import SignOff
+
+        filed = SignOff() if self.statements is None else SignOff.from_toml(self.statements)
+        stated = {name: getattr(self, name) for name in SignOff.names()}
+        return replace(filed, **{name: text for name, text in stated.items() if text is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +312,10 @@ class AuditOptions(Group):
     disclosure: DisclosureOptions
     stated: StatementOptions
     report: ReportOptions
+    exchange: ExchangeOptions
+    signed: SignOffOptions
     reading: ModelFileOptions
+    written: RecordsFileOptions
 
     @property
     def alone(self) -> str:
@@ -288,8 +326,8 @@ class AuditOptions(Group):
 def audit_command(options: AuditOptions) -> None:
     """Audit a published model, or a release of surrogate trees.
 
-    Where the policy accepts the guarantee of a private model, the report and the exit status are the same whatever
-    --data and --holdout are; --holder-report says what these add.
+    Where the policy accepts the guarantee of a private model, verdict and exit status are the same whatever --data and
+    --holdout are; with --audience public the report is, too.
 
     Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
     be measured; 3 inconclusive.
@@ -297,11 +335,13 @@ def audit_command(options: AuditOptions) -> None:
     from glassine.attacks.outcome import Failed, NotApplicable
 
     records, report = options.records, options.report
-    read = [options.model, options.domain, records.data, records.holdout, options.policy]
-    check_outputs([report.output, report.holder_report], read)
+    read = [options.model, options.domain, records.data, records.holdout, options.policy, options.signed.statements]
+    check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
-    check_holder_report(report.holder_report, [records.data, records.holdout])
+    options.exchange.check(read, small=report.show_small_counts)
     _check_holdout(options)
+    with in_options({"day": "--day", "review_by": "--review-by"}):
+        signed = options.signed.sign_off()
     file, domain_file = read_once(options.model), opened(options.domain)
     limits, policy_file = read_policy(options.policy)
     with in_options(OPTIONS):
@@ -313,15 +353,21 @@ def audit_command(options: AuditOptions) -> None:
         else:
             findings = _of_model(file, read_domain(domain_file), options, limits)
             files = {"model": file, "domain": domain_file, "policy": policy_file}
+    if report.audience == "public" and options.only and findings.measured.for_checker.issuperset(options.only):
+        raise InvalidParameterError(
+            f"{options.only[0]} is measured on records, which is for the checker only.",
+            remedy="Leave --audience public out.",
+        )
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
             raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
     findings = with_inputs(findings, files, {"data": records.data, "holdout": records.holdout})
-    write = partial(write_report, title=options.model.name)
-    write_holder_report(findings.holder, report.holder_report, write=write)
+    findings = replace(findings, sign_off=signed)
+    findings = findings.public() if report.audience == "public" else findings
     if report.output is not None:
-        write(findings, report.output)
+        write_report(findings, report.output, title=options.model.name)
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    options.exchange.write(findings, options.model)
     # What was asked for was measured, and nothing was to be judged.
     raise typer.Exit(0 if options.only and not findings.checks else findings.exit_status)
 
@@ -340,19 +386,22 @@ def _check_holdout(options: AuditOptions) -> None:
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
     from glassine.auditing.inputs import AuditSettings, MembershipSettings, Statements
-    from glassine.data.sources import read_table
     from glassine.models import AdditiveModel
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
-    load = load_published if options.alone == "membership" else load_kind
-    read = load(file, known, reading.trust_pickle, reading.tree)
+    whole = None
+    if options.alone == "membership":
+        read = load_published(file, known, reading.trust_pickle, reading.tree)
+    else:
+        whole = load_whole(file, known, reading.trust_pickle, reading.tree)
+        read = whole.model
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
         table, others = (
-            None if path is None else read_table(path, known, attributes=texts)
+            None if path is None else read_records(path, options.written, known, attributes=texts)
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
@@ -365,11 +414,8 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
             _check_names("--sensitive", sensitive, names, advice)
         _check_names("--quasi", asked.quasi or (), names)
-        # An estimator states how its splits were selected, which the plain model does not.
-        plain = isinstance(read, AdditiveModel) or asked.sensitive is None or reading.tree is not None
-        stated = None if plain else stored_estimator(file, reading.trust_pickle)
         return audit(
-            read if stated is None else stated,
+            read if whole is None else whole,
             table,
             records.target,
             domain=known,
@@ -407,8 +453,8 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
-        people = _sample(release, records.data, records.target, records.person)
-        others = _sample(release, records.holdout, records.target, records.person)
+        people = _sample(release, records.data, options)
+        others = _sample(release, records.holdout, options)
         progress("auditing the release")
         return audit(
             release,
@@ -426,20 +472,22 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sample(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> Sample:
+def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> Sample:
     """Return records as the release names them, and their true labels."""
     from glassine.data.sample import Sample
-    from glassine.data.sources import read_frame
 
+    target, person = options.records.target, options.records.person
+    # An explainer that was given an array numbers the columns.
+    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
+    known = None if numbered else release.domain
     if path is None:
         return Sample()
-    frame, labels = read_frame(path, release.domain, attributes=identifiers(person)), None
+    frame: Any = read_records(path, options.written, known, attributes=identifiers(person)).frame.to_native()
+    labels = None
     check_person(person, {path: frame})
     if target is not None:
         _check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)
-    # An explainer that was given an array numbers the columns.
-    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     absent = any(name not in frame.columns for name in release.domain)
     if numbered and absent and len(frame.columns) == len(release.domain):
         return Sample(frame.to_numpy(), labels)
@@ -473,7 +521,8 @@ class CopyReportOptions(Group):
     person: PersonColumnOption = None
     policy: PolicyOption = None
     report: AuditOption = None
-    holder_report: HolderOption = None
+    audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
 
@@ -483,31 +532,31 @@ def scrub_command(
     copy: CopyOptions,
     audited: CopyReportOptions,
     reading: ModelFileOptions,
+    written: RecordsFileOptions,
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
     With --data and --target it tells what the copy costs in accuracy. A domain that declares the target is taken
-    without it, as by audit. Of a private model whose guarantee the policy accepts, the copy and all that is printed
-    are the same whatever --data is; --holder-report has the accuracy.
+    without it, as by audit. Of a private model whose guarantee the policy accepts, the copy, and with --audience public
+    all that is printed, are the same whatever --data is.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """
+    from glassine.attacks.audience import RecordNote
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
-    from glassine.data.sources import read_table
-    from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
     from glassine.scrubbing.scrub import accuracy, scrub
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
-    report, holder_report = audited.report, audited.holder_report
-    check_outputs([output, report, holder_report], [model, domain, data, audited.policy])
+    report = audited.report
+    read = [model, domain, data, audited.policy]
+    check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
-    check_holder_report(holder_report, [data])
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
-    known = Domain.from_json(domain_file)
+    known = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
@@ -526,7 +575,7 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         person = audited.person
-        table = None if data is None else read_table(data, known, attributes=identifiers(person))
+        table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
         check_person(person, {data: table})
         _check_target(target, data, None if table is None else table.names)
         progress("scrubbing")
@@ -549,17 +598,17 @@ def scrub_command(
         first = audit(before, table, target, **beside)
         second = audit(result.model, table, target, **beside)
     if private and cost is not None and second.holder is not None:
-        told = f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}."
-        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, told)))
+        accurate = RecordNote(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
+        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, accurate)))
         cost = None
     write_model(result.model, output)
     files = {"domain": domain_file, "policy": policy_file}
     first = with_inputs(first, {"model": model_file, **files}, {"data": data})
     second = with_inputs(second, {"model": read_once(output), **files}, {"data": data})
-    write = partial(write_report, title=output.name)
-    write_holder_report(second.holder, holder_report, write=write)
+    if audited.audience == "public":
+        first, second, cost = first.public(), second.public(), None
     if report is not None:
-        write(second, report)
+        write_report(second, report, title=output.name)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
     if audited.as_json:
         print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
@@ -582,7 +631,7 @@ def _tell_repeats(table: Table | None) -> None:
     if table is not None and len(table):
         for repeat in repeats(table):
             tell(
-                f"glassine: for the holder of the data alone: {repeat} Records are counted here; --person "
+                f"glassine: for the checker only: {repeat} Records are counted here; --person "
                 f"{repeat.column} counts people."
             )
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import os
-import signal
 import sys
 import traceback
 import warnings
@@ -18,20 +15,23 @@ from typer.core import TyperGroup
 
 from glassine import __version__
 from glassine.cli.audit import audit_command, scrub_command
+from glassine.cli.certificate import registry_command, sign_certificate_command, tie_command, verify_certificate_command
 from glassine.cli.compare import compare_command
-from glassine.cli.domains import check_command, infer_command
+from glassine.cli.domains import check_command, infer_command, new_command
 from glassine.cli.edit import edit_command
+from glassine.cli.evidence import evidence_command
 from glassine.cli.explain import make_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
+from glassine.cli.interrupts import install
 from glassine.cli.ledger import budget_command, charge_command, show_command
 from glassine.cli.ledger import verify_command as verify_ledger_command
-from glassine.cli.options import GroupedCommand, JsonOption, command
+from glassine.cli.options import GroupedCommand, JsonOption, OverwriteOption, command
 from glassine.cli.progress import stages
 from glassine.cli.rebuild import rebuild_command
 from glassine.cli.releases import answer_command, keys_command, serve_command, sign_command, verify_command
 from glassine.cli.usage import ParserError, refusal
-from glassine.cli.writing import drop_output, print_value, refuse_dash, say, tell
+from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
 __all__ = ["main"]
@@ -55,7 +55,7 @@ app = typer.Typer(
     "training data, and how to train one that reveals less. Begin with glassine demo, or with glassine domain infer "
     "RECORDS and glassine audit MODEL.",
     epilog=f"{STATUS}0 done, or within policy; 1 outside policy, or over a limit; 2 bad input or not done; "
-    "3 inconclusive; 130 interrupted. Each command's --help has its own.",
+    "3 inconclusive; 130 interrupted; 143 terminated. Each command's --help has its own.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -77,15 +77,18 @@ def demo_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write models, domain and reports into it.")
     ] = Path("glassine-demo"),
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write reports.
 
     Exit status: 0 when all was written, 2 if not.
     """
-    from glassine.cli.demo import run_demo
+    from glassine.cli.demo import FILES, run_demo
 
     refuse_dash(output)
+    if output.is_dir():
+        check_outputs([output / name for name in FILES], [], overwrite=overwrite)
     with stages() as progress:
         result = run_demo(output, progress=progress)
     print_value(result.to_dict() if as_json else result.to_text(), as_json)
@@ -103,11 +106,18 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("rebuild", "Rebuild training records from the counts of models.", rebuild_command),
     ("export", "Write a model in another format.", export_command),
     ("domain infer", "Draft a domain from records.", infer_command),
+    ("domain new", "Write a domain from a code book, or a form from a model.", new_command),
     ("domain check", "Check a domain, and records against it.", check_command),
     ("ledger show", "Show budgets and charges.", show_command),
     ("ledger budget", "Set the total budget of a data set.", budget_command),
     ("ledger charge", "Charge a release of other software.", charge_command),
     ("ledger verify", "Check a ledger, and certificates against it.", verify_ledger_command),
+    ("evidence", "Answer what authorities and checkers ask.", evidence_command),
+    ("certificate verify", "Verify that a certificate is of a model and its file.", verify_certificate_command),
+    ("certificate keys", "Make a pair of keys for signing.", keys_command),
+    ("certificate sign", "Sign a certificate.", sign_certificate_command),
+    ("certificate tie", "Tie a model to its records, for their holder alone.", tie_command),
+    ("certificate registry", "Draft a record for the registry of deployments.", registry_command),
     ("explain make", "Make a release of small trees that explain a black box.", make_command),
     ("explain answer", "Explain one decision from a release.", answer_command),
     ("explain keys", "Make a pair of keys for signing.", keys_command),
@@ -122,6 +132,7 @@ GROUPS = {
     "fit": "Train a differentially private model, and write it with its certificate.",
     "domain": "Draft and check domains: what is publicly known about the attributes.",
     "ledger": "Keep the privacy budgets of data sets.",
+    "certificate": "Verify and sign certificates of private models, and tie models to their records.",
     "explain": "Explain a black box by small trees: make, sign, verify and serve releases.",
 }
 """What the commands of two words have in common."""
@@ -147,7 +158,7 @@ for name, group in groups.items():
 def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
-    signal.signal(signal.SIGINT, _interrupt)
+    install()
     sys.exit(_run(sys.argv[1:]))
 
 
@@ -187,13 +198,6 @@ def _refuse(error: Exception, given: list[str]) -> int:
     else:
         tell(f"glassine: {refusal(error, given)}")
     return 2
-
-
-def _interrupt(*_: Any) -> None:
-    # The stream may be in use where the signal arrives: its file is not.
-    with contextlib.suppress(OSError):
-        os.write(2, b"glassine: interrupted.\n")
-    sys.exit(130)
 
 
 def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:

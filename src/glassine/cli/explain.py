@@ -10,38 +10,39 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
-from glassine.cli.fitting import Charge, ledger_files
+from glassine.cli.charging import Charge, ledger_files
+from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
+    AudienceOption,
     AuditOption,
     BlackBoxOptions,
     ClassesOption,
     DatasetOption,
     DomainOption,
     Group,
-    HolderOption,
     JsonOption,
     LedgerOption,
+    OverwriteOption,
     PersonColumnOption,
+    RecordsFileOptions,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import check_person, identifiers, read_domain
+from glassine.cli.reading import check_person, identifiers, read_domain, read_records
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (
-    check_holder_report,
     check_outputs,
     check_report,
     check_room,
     print_value,
-    tell,
     write_report,
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.domain import Domain
+    from glassine.domain import Attribute, Domain
     from glassine.surrogates import SurrogateExplainer
 
 __all__ = ["make_command"]
@@ -79,6 +80,7 @@ class RecordOptions(Group):
     ] = None
     classes: ClassesOption = None
     person: PersonColumnOption = None
+    written: RecordsFileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +151,8 @@ class FileOptions(Group):
 
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")]
     report: AuditOption = None
-    holder_report: HolderOption = None
+    audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
 
@@ -159,7 +162,7 @@ def make_command(
     """Make a release of the small trees of microaggregated groups, which explain a black box.
 
     It is made from RECORDS, or from --queries of the domain. With --epsilon nothing that is measured on the records
-    is printed; --holder-report has it, for their holder only.
+    is printed; the report has it, for the checker only.
 
     Exit status: 0 when it was done, whatever the verdict of --report, 2 if not.
     """
@@ -169,11 +172,10 @@ def make_command(
     if (data is None) == (records.queries is None):
         raise GlassineError("give either a file of records, or --queries and --domain.")
     charge = Charge(privacy.ledger, privacy.dataset)
-    check_outputs([output, report, files.holder_report], [data, records.domain, *ledger_files(privacy.ledger)])
+    read = [data, records.domain, *ledger_files(privacy.ledger)]
+    spent = output.with_name(f"{output.stem}.certificate.json")
+    check_outputs([output, report, None if charge.book is None else spent], read, overwrite=files.overwrite)
     check_report(report)
-    check_holder_report(files.holder_report, [data])
-    if files.holder_report is not None and privacy.epsilon is None:
-        raise GlassineError("--holder-report is for private trees.", remedy="Add --epsilon, or give --report.")
     check_room(output)
     known, declared = _without_target(read_domain(records.domain), records.target, records.classes)
     decides = black_box_of(box.black_box)
@@ -193,18 +195,18 @@ def make_command(
         **({} if groups.max_depth is None else {"max_depth": groups.max_depth}),
         **({} if groups.min_samples_leaf is None else {"min_samples_leaf": groups.min_samples_leaf}),
     }
-    with stages() as progress, given_as(box.takes), charge.admitted():
+    with stages() as progress, given_as(box.takes), charge.admitted(spent):
         progress("explaining")
         if data is None:
             explainer = _from_queries(decides, known, groups.k, records.queries, takes_of(box.takes), settings)
             measured, truth = None, None
         else:
             explainer, measured, truth = _from_records(decides, known, groups.k, records, box.takes, settings)
-        explainer.release().to_json(output)
+        with uninterrupted():
+            explainer.release().to_json(output)
+            charge.settled = True
         progress("auditing the release")
-        verdict = None if report is None else _report(explainer, truth, report, private=privacy.epsilon is not None)
-        if files.holder_report is not None:
-            _report_to_holder(explainer, truth, files.holder_report)
+        verdict = None if report is None else _report(explainer, truth, report, files.audience)
     plain = {
         "file": str(output),
         "n_groups": explainer.release().n_groups,
@@ -218,22 +220,19 @@ def make_command(
     print_value(plain if files.as_json else text, files.as_json)
 
 
-def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: bool) -> str:
+def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
+    private = explainer.epsilon is not None
     found = audit(explainer.release()) if private else audit(explainer, target=truth)
-    write_report(in_commands(found), path, title=TITLE)
+    if private and audience == "checker":
+        # The policy need not accept the guarantee: all that the records add is for the checker.
+        whole = audit(explainer, target=truth)
+        found = replace(found, holder=whole.holder or whole)
+    found = in_commands(found)
+    write_report(found.public() if audience == "public" else found, path, title=TITLE)
     return found.verdict
-
-
-def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> None:
-    """Write what the records behind private trees add, for their holder only."""
-    from glassine.auditing.api import audit
-
-    found = in_commands(audit(explainer, target=truth))
-    write_report(replace(found.holder or found, holder_only=True), path, title=TITLE)
-    tell(f"glassine: for the holder of the data only: {path}")
 
 
 def _without_target(
@@ -302,7 +301,6 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Any, k: int, source: RecordOptions, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
-    from glassine.data.sources import read_frame
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
@@ -313,8 +311,9 @@ def _from_records(
     words = names is not None and all(isinstance(name, str) for name in names)
     private = settings["epsilon"] is not None and domain is not None and names is not None
     # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
-    meant = {target: Category(names)} if target is not None and (words or private) else {}
-    records = read_frame(data, domain, attributes={**meant, **identifiers(person)}, lenient=private)
+    meant: dict[str, Attribute] = {target: Category(names)} if target is not None and (words or private) else {}
+    meant |= identifiers(person)
+    records: Any = read_records(data, source.written, domain, attributes=meant, lenient=private).frame.to_native()
     check_person(person, {data: records})
     persons, truth = None, None
     if person is not None:

@@ -83,7 +83,7 @@ OF_AUDITS = {
     "criterion": "--criterion",
     "data": "--data",
     "holdout": "--holdout",
-    "learner": "--shadows",
+    "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
 }
@@ -93,7 +93,8 @@ OF_AUDITS = {
 def in_commands(found: Findings) -> Findings:
     """Return findings whose advice, reasons and meanings name commands and options."""
     worded_: Findings = _in_options(found)
-    return replace(worded_, advice=tuple(as_command(remedy) for remedy in found.advice))
+    holder = None if found.holder is None else in_commands(found.holder)
+    return replace(worded_, advice=tuple(as_command(remedy) for remedy in found.advice), holder=holder)
 
 
 def _in_options(value: Any) -> Any:
@@ -105,8 +106,11 @@ def _in_options(value: Any) -> Any:
         return value if all(a is b for a, b in zip(value, parts, strict=True)) else tuple(parts)
     if isinstance(value, Mapping):
         named = {key: _in_options(part) for key, part in value.items()}
-        kind: Any = type(value)
-        return value if all(named[key] is value[key] for key in value) else kind(named)
+        if all(named[key] is value[key] for key in value):
+            return value
+        # Outcomes know more than what they map: which questions are asked, and for whom the answers are.
+        beside = getattr(value, "beside", None)
+        return dict(named) if beside is None else beside(named)
     if is_dataclass(value) and not isinstance(value, type):
         changed = {field.name: _in_options(getattr(value, field.name)) for field in fields(value) if field.init}
         changed = {name: part for name, part in changed.items() if part is not getattr(value, name)}

@@ -16,7 +16,9 @@ from glassine.cli.options import (
     Group,
     JsonOption,
     NoiseOption,
+    OverwriteOption,
     PolicyOption,
+    RecordsFileOptions,
     RequiredDomainOption,
     SeedOption,
     TrustOption,
@@ -25,7 +27,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_trees, read_policy
+from glassine.cli.reading import load_trees, read_policy, read_records, stated_domain
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
@@ -130,6 +132,7 @@ class RowOptions(Group):
         ),
     ] = 60.0
     seed: SeedOption = 0
+    overwrite: OverwriteOption = False
 
 
 def rebuild_command(
@@ -137,6 +140,7 @@ def rebuild_command(
     counting: CountOptions,
     together: TogetherOptions,
     solver: RowOptions,
+    written: RecordsFileOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
@@ -145,7 +149,7 @@ def rebuild_command(
     together, and which small groups they betray together though none does alone; rows are rebuilt on request. The most
     exposed record, the smallest group and the sum of epsilons are judged against the policy. Of one model with noisy or
     rounded counts, it gives intervals of the figures, and no rows: by the noise that the model states, or --noise. With
-    --data it tells how close the rows come to the records, and all of it is for the holder of the data only. The output
+    --data it tells how close the rows come to the records, and all of it is for the checker only. The output
     names such groups with their counts: it is for the publisher, not for publication.
 
     Rows of forests need pip install 'glassine[solver]'.
@@ -155,12 +159,11 @@ def rebuild_command(
     """
     from glassine.attacks import Search, reconstruct_records
     from glassine.auditing.several import SeveralModels
-    from glassine.data.sources import read_table
-    from glassine.domain import Domain
 
     models, output, rows = published.models, solver.output, solver.rows
     have_data = published.data is not None
-    check_outputs([output], [*models, published.domain, published.data, published.policy])
+    read = [*models, published.domain, published.data, published.policy]
+    check_outputs([output], read, overwrite=solver.overwrite)
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
         raise GlassineError("--output needs the rows that --no-rows leaves out.", remedy="Drop one of the two.")
@@ -175,8 +178,8 @@ def rebuild_command(
             remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
     limits, _ = read_policy(published.policy)
-    known = Domain.from_json(published.domain)
-    original = None if published.data is None else read_table(published.data, known)
+    known = stated_domain(published.domain)
+    original = None if published.data is None else read_records(published.data, written, known)
     trees = [load_trees(model, known, published.trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not counting.count_from_data:
         blurred = _blurred(trees[0], known, stated)
@@ -218,7 +221,7 @@ def rebuild_command(
             progress("comparing with the data")
             error = None if original is None else rebuilt.error_to(original, random_state=solver.seed)
     if output is not None and rebuilt is not None:
-        _write(rebuilt, output, holder_only=counting.count_from_data)
+        _write(rebuilt, output, for_checker=counting.count_from_data)
     judged = None if joint is None or len(models) == 1 or joint.contradiction is not None else judged
     _print(joint, rebuilt, error, judged, output, as_json, have_data)
     if joint is not None and joint.contradiction is not None:
@@ -294,12 +297,12 @@ def _rows(
 ) -> RowReconstruction:
     """Return the rows; where there are none, print what is known and raise."""
     from glassine.attacks.outcome import Measured
-    from glassine.report.wording import HOLDER_ONLY
+    from glassine.report.wording import CHECKER_ONLY
 
     if isinstance(outcome, Measured):
         return outcome.value
     if joint is not None and not as_json:
-        mark = f"{HOLDER_ONLY}\n\n" if have_data else ""
+        mark = f"{CHECKER_ONLY}\n\n" if have_data else ""
         print_value(mark + joint_text(joint, have_data=have_data), as_json=False)
     raise GlassineError(f"no rows: {worded(outcome.reason, NAMES)}")
 
@@ -313,22 +316,22 @@ def _print(
     as_json: bool,
     have_data: bool,
 ) -> None:
-    from glassine.report.wording import HOLDER_ONLY
+    from glassine.report.wording import CHECKER_ONLY
 
     if as_json:
         plain = None if found is None else _plain(found, error)
         judged = {} if findings is None else verdict_plain(findings)
         whole = plain or {} if joint is None else joint.to_dict() | judged | {"rows": plain}
-        print_value(whole | {"holder_only": have_data}, as_json=True)
+        print_value({"audience": "checker" if have_data else "public"} | whole, as_json=True)
         return
-    said = [HOLDER_ONLY] if have_data else []
+    said = [CHECKER_ONLY] if have_data else []
     said += [] if joint is None else [joint_text(joint, have_data=have_data)]
     said += [] if findings is None else [verdict_text(findings)]
     said += [] if found is None else [_text(found, error, output, joint is not None and len(joint.models) > 1)]
     print_value("\n\n".join(said), as_json=False)
 
 
-def _write(found: RowReconstruction, output: Path, *, holder_only: bool) -> None:
+def _write(found: RowReconstruction, output: Path, *, for_checker: bool) -> None:
     """Write the rows; those that follow from counts in the data say in a column of their own whose they are."""
     import polars as pl
 
@@ -339,9 +342,9 @@ def _write(found: RowReconstruction, output: Path, *, holder_only: bool) -> None
         if values is not None:
             columns[name if name not in columns else f"{name} of the row"] = values.tolist()
     frame = pl.DataFrame(columns, strict=False)
-    if holder_only:
-        name = "holder_only" if "holder_only" not in columns else "holder_only of the row"
-        frame = frame.with_columns(pl.lit(True).alias(name))
+    if for_checker:
+        name = "audience" if "audience" not in columns else "audience of the row"
+        frame = frame.with_columns(pl.lit("checker").alias(name))
     write_text(frame.write_csv(), output)
 
 

@@ -7,13 +7,13 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from glassine.errors import GlassineError, UnreadableFileError
+from glassine.errors import UnreadableFileError
 from glassine.files import write_text
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_ending",
-    "check_holder_report",
-    "check_new",
     "check_outputs",
     "check_report",
     "check_room",
@@ -32,7 +30,6 @@ __all__ = [
     "say",
     "tell",
     "text_of",
-    "write_holder_report",
     "write_report",
 ]
 
@@ -40,8 +37,16 @@ ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
 
 
-def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
-    """Raise before any work if an output is an input, another output or a folder, or lies in no folder."""
+def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None], *, overwrite: bool) -> None:
+    """Raise before any work if an output exists, is an input, another output or a folder, or lies in no folder.
+
+    Parameters
+    ----------
+    outputs, inputs : sequence of Path or None
+        The files.
+    overwrite : bool
+        Whether outputs that exist may be replaced.
+    """
     taken = {_resolved(path) for path in inputs if path is not None}
     for path in outputs:
         if path is None:
@@ -61,6 +66,10 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None])
         if not resolved.parent.is_dir():
             raise UnreadableFileError(
                 f"cannot write {path}: its folder does not exist.", remedy="Make it first.", path=path
+            )
+        if os.path.lexists(path) and not overwrite:
+            raise UnreadableFileError(
+                f"cannot write {path}: it exists.", remedy="Name another file, or give --overwrite.", path=path
             )
         taken.add(resolved)
 
@@ -82,14 +91,6 @@ def _resolved(path: Path) -> Path:
         reason = getattr(error, "strerror", None) or "it is a link to itself"
         raise UnreadableFileError(f"cannot use the path {path}: {reason}.", path=path) from None
     return resolved
-
-
-def check_new(path: Path | None, *, overwrite: bool) -> None:
-    """Raise if a file exists and must not be replaced."""
-    if path is not None and os.path.lexists(path) and not overwrite:
-        raise UnreadableFileError(
-            f"cannot write {path}: it exists.", remedy="Name another file, or give --overwrite.", path=path
-        )
 
 
 def check_ending(path: Path | None, endings: Sequence[str], rule: str) -> None:
@@ -126,39 +127,6 @@ def write_report(findings: Findings, output: Path, *, title: str) -> None:
         write_text(text_of(findings), output)
     else:
         write_text(render_html(findings, title=title), output)
-
-
-def check_holder_report(path: Path | None, records: Sequence[Path | None]) -> None:
-    """Raise if a report for the holder of the data is asked for and there are no data, or its ending is unknown."""
-    check_report(path)
-    if path is not None and all(given is None for given in records):
-        raise GlassineError(
-            "--holder-report says what the data add, and none are given.", remedy="Give --data, or leave it out."
-        )
-
-
-def write_holder_report(holder: Findings | None, path: Path | None, *, write: Callable[[Findings, Path], None]) -> None:
-    """Write what the data of a private model add, and say on standard error that it is for their holder only.
-
-    Nothing that is printed follows from the data.
-
-    Raises
-    ------
-    GlassineError
-        If a report is asked for and there is nothing to keep apart.
-    """
-    if holder is None:
-        if path is not None:
-            raise GlassineError(
-                "--holder-report is for a private model whose guarantee the policy accepts. What is found of this one "
-                "follows from the data anyway.",
-                remedy="Leave it out.",
-            )
-    elif path is None:
-        tell("glassine: the report follows from the model alone. Add --holder-report FILE for what the data add.")
-    else:
-        write(holder, path)
-        tell(f"glassine: for the holder of the data only: {path}")
 
 
 def text_of(findings: Findings, output: Path | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from glassine.domain.groups import (
 )
 from glassine.domain.shares import Shares
 from glassine.errors import InvalidDomainError, parameter
-from glassine.files import read_json, write_json
+from glassine.files import read_json, write_text
 
 __all__ = ["DOMAIN", "SCHEMA", "Domain", "from_dict", "product", "read", "schema", "to_dict", "write"]
 
@@ -287,6 +288,8 @@ def _some(names: Sequence[str], most: int = 8) -> str:
 
 
 SCHEMA = "glassine.domain/1"
+WIDTH = 120
+"""Characters of a line of a file, if its values allow it."""
 ATTRIBUTES: Mapping[str, type[Attribute]] = {"integer": Integer, "real": Real, "category": Category, "binary": Binary}
 GROUPS: Mapping[str, type[Group]] = {
     "exactly-one": ExactlyOne,
@@ -342,7 +345,36 @@ def read(path: str | os.PathLike[str]) -> Domain:
 
 def write(domain: Domain, path: str | os.PathLike[str]) -> None:
     """Write a domain to a file, whole or not at all."""
-    write_json(to_dict(domain), path)
+    write_text(to_text(domain), path)
+
+
+def to_text(domain: Domain) -> str:
+    """Return a domain as JSON text that a person can edit: a line for each attribute, values side by side."""
+    plain = to_dict(domain)
+    attributes = ",\n".join(_line(entry) for entry in plain["attributes"])
+    groups = ",\n".join(_line(entry) for entry in plain.get("groups", ()))
+    parts = [f'  "schema": {json.dumps(SCHEMA)}', f'  "attributes": [\n{attributes}\n  ]']
+    if groups:
+        parts.append(f'  "groups": [\n{groups}\n  ]')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _line(entry: dict[str, Any]) -> str:
+    """Return an attribute or a group on a line; values that do not fit stand on lines of their own, filled."""
+    text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
+    if len(text) <= WIDTH - 4 or not isinstance(entry.get("values"), list):
+        return f"    {text}"
+    lines, line = [], ""
+    for value in entry["values"]:
+        part = f" {json.dumps(value, ensure_ascii=False, allow_nan=False)},"
+        if line and len(line) + len(part) > WIDTH - 8:
+            lines.append(line)
+            line = ""
+        line += part
+    values = "".join(f"\n     {one}" for one in [*lines, line.removesuffix(",")])
+    mark = "\x00"
+    whole = json.dumps({**entry, "values": mark}, ensure_ascii=False, allow_nan=False)
+    return "    " + whole.replace(json.dumps(mark), f"[{values}\n    ]")
 
 
 def schema() -> dict[str, Any]:

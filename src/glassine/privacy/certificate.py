@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from glassine import __version__
-from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, listed, record, tagged
+from glassine.codec import NUMBER, Codec, Field, checked, decoded, listed, record
 from glassine.errors import (
     GlassineError,
     InvalidCertificateError,
-    InvalidMechanismError,
-    UnknownEventError,
     parameter,
     quoted,
 )
 from glassine.files import parse_json
 from glassine.privacy import accounting
+from glassine.privacy.event_json import EVENT, event_to_dict
 from glassine.privacy.events import (
-    KINDS,
     UNPROVED,
     DiscreteGaussianNoise,
     Event,
     Parallel,
     RepeatedSelection,
-    refuse,
 )
-from glassine.privacy.receipt import RECEIPT, Receipt
+from glassine.privacy.receipt import DIGEST, RECEIPT, Receipt
 from glassine.privacy.selection import mean_runs
+from glassine.privacy.signing import Signed
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
@@ -40,69 +37,29 @@ __all__ = [
     "ONE_PERSON",
     "ONE_RECORD",
     "SCHEMA",
+    "SIGNED",
     "TOLERANCE",
     "Certificate",
-    "event_from_dict",
-    "event_to_dict",
+    "Origin",
+    "Variant",
 ]
-
-# Events as plain values, and back: a certificate's JSON.
-
 
 LARGEST = 1e300
 """Largest size of a number in an event: beyond it, whole numbers have no floating-point form."""
 
+SCHEMA = "glassine.certificate/2"
 
-# Certificates that do not tell the steps of a grid, or the records by which neighbors differ, speak of one; the latter
-# is left out, so that certificates for one record read as they always did.
-_ONE = {"units": Field(required=False), "records": Field(required=False, omit=1)}
+Origin: TypeAlias = Literal["operating system", "vouched for by the caller", "seeded", "not stated"]
+"""Where random bits came from."""
 
+Variant: TypeAlias = Literal["pure", "approximate", "none"]
+"""Which form of differential privacy a certificate claims."""
 
-def _event_codec(kind: type[Event]) -> Codec[Any]:
-    """Return the codec of a kind of event, every figure of which must be stated."""
-    names = [field.name for field in dataclasses.fields(kind)]
-    said = {name: _ONE.get(name, Field(required=True)) for name in names}
-    if kind is Parallel:
-        said["branches"] = Field(codec=listed(listed(lazily(lambda: EVENT))), required=True)
-    return record(kind, said)
+SIGNED = Signed("glassine.signed-certificate/1", "certificate")
+"""A certificate and who published it."""
 
-
-EVENT: Codec[Any] = tagged("event", {name: (kind, _event_codec(kind)) for name, kind in KINDS.items()})
-
-
-def event_to_dict(event: Event) -> dict[str, Any]:
-    """Return an event as plain values, its kind under ``event``.
-
-    Raises
-    ------
-    UnknownEventError
-        If it is of no known kind.
-    """
-    if KINDS.get(type(event).__name__) is not type(event):
-        raise refuse(event)
-    out: dict[str, Any] = EVENT.encode(event)
-    return out
-
-
-def event_from_dict(values: object) -> Event:
-    """Return the event that :func:`event_to_dict` wrote; unknown, missing and mistyped fields are errors.
-
-    Raises
-    ------
-    InvalidMechanismError
-        If a field is unknown, missing or of the wrong type.
-    UnknownEventError
-        If the kind is unknown.
-    """
-    if isinstance(values, dict) and values.get("event") not in KINDS:
-        raise UnknownEventError(
-            f"an event must name its kind, one of {', '.join(KINDS)}, got {values.get('event')!r:.60}.", event=values
-        )
-    event: Event = decoded(EVENT, values, "the event", InvalidMechanismError)
-    return event
-
-
-SCHEMA = "glassine.certificate/1"
+CONSTANT = {"trust_model": "central", "release_type": "one release, not interactive"}
+"""What is true of every release of this package: a curator holds the records, and publishes one thing once."""
 
 ONE_RECORD, ONE_PERSON = "add-or-remove-one", "add-or-remove-one-person"
 """Neighboring relations: one record more or less; all records of one person more or less."""
@@ -135,9 +92,18 @@ class Certificate:
         What voids it: "seeded: not private", "domain inferred from the data: the guarantee does not cover it".
     public : dict
         What is taken as public knowledge, as JSON values.
+    randomness : {"operating system", "vouched for by the caller", "seeded", "not stated"}, default="not stated"
+        Where the random bits came from. Bits of a seed void the guarantee, so that they need a caveat.
+    arithmetic : str, default="not stated"
+        What floating-point numbers may add, in a sentence.
+    error_bound : int, optional
+        How many more errors on the training records, as the fit counts them, than the best model of its class makes:
+        at most so many with probability 0.95. It follows from public numbers alone. None where no bound is proved.
     model : str, optional
-        SHA-256 of the JSON of the model that was released, so that a certificate is not put beside another: see
+        SHA-256 of the canonical JSON of the model that was released, whatever the layout of a file that holds it: see
         ``glassine.formats.fingerprint``.
+    file : str, optional
+        SHA-256 of the bytes of the file that the model was written to.
     version : str
         Version of this package.
     receipt : Receipt, optional
@@ -172,7 +138,11 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
+    randomness: Origin = "not stated"
+    arithmetic: str = "not stated"
+    error_bound: int | None = None
     model: str | None = None
+    file: str | None = None
     version: str = __version__
     receipt: Receipt | None = None
 
@@ -184,9 +154,13 @@ class Certificate:
             raise InvalidCertificateError(f"{parameter('delta')} must lie in [0, 1), got {self.delta}.")
         for name in ("events", "assumptions", "caveats"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        model: object = self.model
-        if model is not None and not (isinstance(model, str) and len(model) == 64):
-            raise InvalidCertificateError(f"{parameter('model')} must be the 64 digits of a SHA-256, got {model!r}.")
+        for name in ("model", "file"):
+            digest: object = getattr(self, name)
+            if digest is not None and not (isinstance(digest, str) and DIGEST.fullmatch(digest)):
+                raise InvalidCertificateError(
+                    f"{parameter(name)} must be the 64 hexadecimal digits of a SHA-256, got {quoted(digest)}."
+                )
+        self._check_origin()
         unit: object = self.unit
         if not isinstance(unit, PrivacyUnit):
             raise InvalidCertificateError(
@@ -195,7 +169,7 @@ class Certificate:
         receipt: object = self.receipt
         if receipt is not None and not isinstance(receipt, Receipt):
             raise InvalidCertificateError(f"{parameter('receipt')} must be a Receipt or None, got {quoted(receipt)}.")
-        for text in (self.neighboring, self.version, *self.assumptions, *self.caveats):
+        for text in (self.neighboring, self.version, self.arithmetic, *self.assumptions, *self.caveats):
             _check_text(text)
         if unit.is_person != (self.neighboring == ONE_PERSON):
             raise InvalidCertificateError(
@@ -217,6 +191,20 @@ class Certificate:
                 remedy="State a caveat.",
             )
 
+    def _check_origin(self) -> None:
+        if self.randomness not in get_args(Origin):
+            raise InvalidCertificateError(
+                f"{parameter('randomness')} must be one of {', '.join(get_args(Origin))}, got "
+                f"{quoted(self.randomness)}."
+            )
+        if self.randomness == "seeded" and not self.caveats:
+            raise InvalidCertificateError("bits of a seed can be repeated, so that they need a caveat.")
+        bound: object = self.error_bound
+        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or not bound >= 0):
+            raise InvalidCertificateError(
+                f"{parameter('error_bound')} must be a whole number of at least 0 or None, got {quoted(bound)}."
+            )
+
     def __hash__(self) -> int:
         return hash(self.to_json())
 
@@ -225,6 +213,30 @@ class Certificate:
         """Whether no caveat voids the guarantee."""
         return not self.caveats
 
+    @property
+    def variant(self) -> Variant:
+        """Pure differential privacy, approximate with a delta, or none."""
+        if self.epsilon == math.inf:
+            return "none"
+        return "approximate" if self.delta else "pure"
+
+    @property
+    def rho(self) -> float | None:
+        """What the events cost together in zero-concentrated differential privacy; None where it does not apply."""
+        costs = [accounting.cost(event) for event in self.events]
+        total = math.fsum(cost.rho for cost in costs)
+        return total if math.isfinite(total) and not any(cost.delta or cost.slack for cost in costs) else None
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """What follows from the other fields, or holds of every release; JSON that says otherwise is refused."""
+        return {
+            "holds": self.holds,
+            "variant": self.variant,
+            "records_per_unit": self.unit.most_records,
+            **CONSTANT,
+        }
+
     @classmethod
     def none(cls, reason: str) -> Certificate:
         """Return the certificate of what is not private, for a stated reason: epsilon is infinite, nothing holds."""
@@ -232,7 +244,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the schema's name first; ``receipt`` only if there is one."""
-        return {"schema": SCHEMA, "holds": self.holds, **CERTIFICATE.encode(self)}
+        return {"schema": SCHEMA, **self.derived, **CERTIFICATE.encode(self)}
 
     def to_json(self) -> str:
         """Return the JSON text."""
@@ -245,21 +257,25 @@ class Certificate:
         Raises
         ------
         InvalidCertificateError
-            If a field is missing, unknown or of the wrong type, the schema is another one, ``holds`` contradicts the
-            caveats, the events spend more than is claimed, or an event has no proof and there is no caveat.
+            If a field is missing, unknown or of the wrong type, the schema is another one, what follows from other
+            fields contradicts them, the events spend more than is claimed, or an event has no proof and there is no
+            caveat.
         """
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
             raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {schema!r:.80}.")
-        if "holds" not in values:
-            raise InvalidCertificateError("the certificate lacks the key 'holds'.")
-        entries = {key: entry for key, entry in values.items() if key not in ("schema", "holds")}
+        names = (*CONSTANT, "holds", "variant", "records_per_unit")
+        for name in names:
+            if name not in values:
+                raise InvalidCertificateError(f"the certificate lacks the key {name!r}.")
+        entries = {key: entry for key, entry in values.items() if key not in ("schema", *names)}
         certificate = decoded(CERTIFICATE, entries, "the certificate", InvalidCertificateError)
-        if values["holds"] is not certificate.holds:
-            raise InvalidCertificateError(
-                f"{parameter('holds')} must be {certificate.holds} with {len(certificate.caveats)} caveats, got "
-                f"{values['holds']!r}."
-            )
+        for name, value in certificate.derived.items():
+            if type(values[name]) is not type(value) or values[name] != value:
+                raise InvalidCertificateError(
+                    f"{parameter(name)} must be {value!r} by the certificate's other fields, got "
+                    f"{quoted(values[name])}."
+                )
         return certificate
 
     @classmethod
@@ -292,15 +308,18 @@ class Certificate:
         if self.model:
             lines.append(f"Of the model with the SHA-256 {self.model}.")
         if self.receipt:
-            lines.append(f"Paid for by charge {self.receipt.charge} of the ledger {self.receipt.ledger}.")
+            lines.append(
+                f"Paid for by charge {self.receipt.charge} of the ledger {self.receipt.ledger}. With it, "
+                f"{_amounts(self.receipt.spent_epsilon, self.receipt.spent_delta)} of this data set is spent."
+            )
         return "\n".join([*lines, f"glassine {self.version}"])
 
     def __str__(self) -> str:
         return self.text()
 
     def _headline(self) -> str:
-        delta = f", delta = {self.delta:.6g}" if self.delta else ""
-        return f"{'' if self.holds else 'NOT '}differentially private: epsilon = {self.epsilon:.6g}{delta}".capitalize()
+        amounts = _amounts(self.epsilon, self.delta)
+        return f"{'' if self.holds else 'NOT '}differentially private: {amounts}".capitalize()
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -338,14 +357,21 @@ CERTIFICATE: Codec[Certificate] = record(
         "receipt": Field(codec=RECEIPT, omit=None),
         **{
             name: Field(required=True)
-            for name in ("delta", "neighboring", "assumptions", "caveats", "model", "version")
+            for name in (
+                *("delta", "neighboring", "randomness", "arithmetic", "assumptions", "caveats", "error_bound"),
+                *("model", "file", "version"),
+            )
         },
     },
     order=(
-        *("epsilon", "delta", "neighboring", "unit", "events", "assumptions", "caveats", "public", "model", "version"),
-        "receipt",
+        *("epsilon", "delta", "neighboring", "unit", "randomness", "arithmetic", "events", "assumptions", "caveats"),
+        *("public", "error_bound", "model", "file", "version", "receipt"),
     ),
 )
+
+
+def _amounts(epsilon: float, delta: float) -> str:
+    return f"epsilon = {epsilon:.6g}" + (f", delta = {delta:.6g}" if delta else "")
 
 
 def _unproved(event: Event) -> str | None:

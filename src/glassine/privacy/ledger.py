@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -18,6 +18,7 @@ from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
 from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
 from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Log, Row
 from glassine.privacy.payment import Entry, Payment, payment_of
+from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 if TYPE_CHECKING:
@@ -254,7 +255,14 @@ class Ledger:
                 spent_delta=account.spent_delta + asked_delta,
             )
             row = log.append(CHARGE, account, (asked, asked_delta), note, _now())
-        return _entry(log, log.n_charges, row)
+            receipt = Receipt(
+                ledger=log.identity,
+                charge=log.n_charges,
+                hash=row.hash.hex(),
+                spent_epsilon=decimal_above(account.spent_epsilon),
+                spent_delta=decimal_above(account.spent_delta),
+            )
+        return _entry(log, log.n_charges, row, receipt)
 
     def spent(self, dataset: str) -> float:
         """Return the epsilon charged so far, rounded up to a float.
@@ -281,7 +289,7 @@ class Ledger:
         dataset = _name(dataset)
         with self._file.transaction(write=False) as log:
             self._account(log, dataset)
-            return tuple(_entry(log, number, row) for number, row in log.charges() if row.dataset == dataset)
+            return tuple(entry for entry in _entries(log) if entry.dataset == dataset)
 
     def changes(self, dataset: str) -> tuple[BudgetChange, ...]:
         """Return how the budget of a dataset was set and changed, in order; errors as :meth:`spent`."""
@@ -326,7 +334,7 @@ class Ledger:
             If the file cannot be used.
         """
         with self._file.transaction(write=False) as log:
-            entries = tuple(_entry(log, number, row) for number, row in log.charges())
+            entries = tuple(_entries(log))
         payments: list[Payment] = []
         paid: dict[int, Certificate] = {}
         for certificate in certificates:
@@ -364,7 +372,12 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _entry(log: Log, number: int, row: Row) -> Entry:
+def _entries(log: Log) -> Iterator[Entry]:
+    for (number, row), receipt in zip(log.charges(), log.receipts(), strict=True):
+        yield _entry(log, number, row, receipt)
+
+
+def _entry(log: Log, number: int, row: Row, receipt: Receipt) -> Entry:
     return Entry(
         number=number,
         dataset=row.dataset,
@@ -373,7 +386,7 @@ def _entry(log: Log, number: int, row: Row) -> Entry:
         unit=log.accounts[row.dataset].unit,
         note=row.note,
         at=row.at,
-        receipt=log.receipt(number, row),
+        receipt=receipt,
     )
 
 

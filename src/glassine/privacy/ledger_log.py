@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from glassine.errors import DamagedLedgerError, InvalidParameterError, LedgerError
+from glassine.privacy.exact import decimal_above
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import PrivacyUnit
 
@@ -198,9 +199,16 @@ class Log:
         """Yield the charges in order, numbered from 1."""
         return enumerate((row for row in self.rows if row.kind == CHARGE), start=1)
 
-    def receipt(self, charge: int, row: Row) -> Receipt:
-        """Return the receipt of a charge."""
-        return Receipt(ledger=self.identity, charge=charge, hash=row.hash.hex())
+    def receipts(self) -> Iterator[Receipt]:
+        """Yield the receipt of each charge in order; its sums are of the charges to the same data set up to it."""
+        spent: dict[str, tuple[Fraction, Fraction]] = {}
+        for number, row in self.charges():
+            epsilon, delta = spent.get(row.dataset, (Fraction(0), Fraction(0)))
+            spent[row.dataset] = epsilon + Fraction(row.epsilon), delta + Fraction(row.delta)
+            epsilon, delta = map(decimal_above, spent[row.dataset])
+            yield Receipt(
+                ledger=self.identity, charge=number, hash=row.hash.hex(), spent_epsilon=epsilon, spent_delta=delta
+            )
 
     def _damage(self, what: str) -> DamagedLedgerError:
         return DamagedLedgerError(

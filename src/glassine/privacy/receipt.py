@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
-from glassine.codec import Codec, decoded, record
+from glassine.codec import Codec, Field, decoded, record
 from glassine.errors import InvalidCertificateError, quoted
 
 __all__ = ["RECEIPT", "Receipt"]
@@ -18,7 +19,8 @@ class Receipt:
     """The charge that paid for a release, as its certificate carries it.
 
     Each charge is hashed with a random number that never leaves the ledger's file, so that a receipt reveals how many
-    charges came before it and nothing else about them. See ``ledger_log.md``.
+    charges came before it in the ledger, what those on this data set add up to, and nothing else about them. See
+    ``ledger_log.md``.
 
     Parameters
     ----------
@@ -28,6 +30,8 @@ class Receipt:
         Number of the charge in that ledger, from 1.
     hash : str
         The ledger's hash chain up to this charge, 64 hexadecimal digits.
+    spent_epsilon, spent_delta : float
+        What was charged to the data set in all, this charge included: the sums, rounded up.
 
     Raises
     ------
@@ -38,6 +42,8 @@ class Receipt:
     ledger: str
     charge: int
     hash: str
+    spent_epsilon: float
+    spent_delta: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("ledger", "hash"):
@@ -47,10 +53,16 @@ class Receipt:
         charge: object = self.charge
         if isinstance(charge, bool) or not isinstance(charge, int) or not charge >= 1:
             raise InvalidCertificateError(f"a receipt's charge must be a whole number from 1, got {quoted(charge)}.")
+        for name, rule in (("spent_epsilon", "positive and finite"), ("spent_delta", "finite and at least 0")):
+            spent: object = getattr(self, name)
+            number = isinstance(spent, int | float) and not isinstance(spent, bool) and 0 <= spent < math.inf
+            if not number or (name == "spent_epsilon" and not spent):
+                raise InvalidCertificateError(f"a receipt's {name} must be {rule}, got {quoted(spent)}.")
+            object.__setattr__(self, name, float(spent))  # type: ignore[arg-type]
 
-    def to_dict(self) -> dict[str, str | int]:
+    def to_dict(self) -> dict[str, str | int | float]:
         """Return plain values."""
-        out: dict[str, str | int] = RECEIPT.encode(self)
+        out: dict[str, str | int | float] = RECEIPT.encode(self)
         return out
 
     @classmethod
@@ -59,4 +71,4 @@ class Receipt:
         return decoded(RECEIPT, values, "the receipt", InvalidCertificateError)
 
 
-RECEIPT: Codec[Receipt] = record(Receipt)
+RECEIPT: Codec[Receipt] = record(Receipt, {"spent_delta": Field(required=True)})

@@ -12,18 +12,25 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, parameter, warn_caller
+from glassine.privacy.certificate import Origin
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["SEEDED", "UNPAID", "VOUCHED", "Paid", "Planned", "Price", "fresh_count", "release"]
+__all__ = ["EXACT_DRAWS", "SEEDED", "UNPAID", "VOUCHED", "Paid", "Planned", "Price", "fresh_count", "release"]
 
 SEEDED = "seeded: not private"
 """Caveat of a release whose random bits can be repeated."""
 
 VOUCHED = "the random bits come from a source that the caller vouches for: independent, fair and secret"
 """Assumption of a release whose random bits are not the operating system's."""
+
+EXACT_DRAWS = (
+    "Every draw is made from random bits by arithmetic on whole numbers, without rounding. What rounding of weights "
+    "or of a scale can add is bounded, and stated as the slack of its event."
+)
+"""What a certificate says of arithmetic: see ``randomness.md``, ``samplers.md`` and ``mechanisms.md``."""
 
 R = TypeVar("R")
 
@@ -32,7 +39,7 @@ def _no_bits(size: int) -> bytes:
     raise RuntimeError("nothing is drawn before a fit is paid for.")
 
 
-UNPAID = Randomness(_no_bits)
+UNPAID = Randomness(_no_bits, seeded=False)
 """Stands for the randomness of a release that is not paid for, and gives none."""
 
 
@@ -78,6 +85,13 @@ class Paid:
     def assumptions(self) -> tuple[str, ...]:
         """What the certificate takes for granted of the random bits, beside what every one does."""
         return (VOUCHED,) if self.randomness.vouched else ()
+
+    @property
+    def origin(self) -> Origin:
+        """Where the certificate says that the random bits came from."""
+        if self.randomness.seeded:
+            return "seeded"
+        return "vouched for by the caller" if self.randomness.vouched else "operating system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

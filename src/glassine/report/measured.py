@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -66,4 +66,6 @@ def sections_of(findings: Findings, *, least: int = 0, below: int = LAST + 1) ->
     for name, one in measured_sections().items():
         outcome = findings.measured[name]
         if least <= one.rank < below and isinstance(outcome, Measured):
-            yield one.section(outcome.value, findings)
+            section = one.section(outcome.value, findings)
+            for_checker = name in findings.measured.for_checker
+            yield replace(section, audience="checker") if for_checker else section

@@ -40,7 +40,7 @@ def as_html(page: Page) -> str:
             title=page.title,
             described=page.described,
             version=page.version,
-            audience=wording.HOLDER_ONLY if page.holder_only else "",
+            audience=page.notice,
         )
     )
 

@@ -27,8 +27,9 @@ from glassine.report.sections.disclosure import disclosure_page
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
 from glassine.report.sections.membership import attack_page
 from glassine.report.sections.parts import model_section, sizes_are_counted
-from glassine.report.sections.policy import judged_page, measure_rows, policy_section, verdict_sentence
+from glassine.report.sections.policy import judged_page, measure_rows, policy_section
 from glassine.report.sections.reconstruction import headline_figures
+from glassine.report.sections.records import record_sections
 from glassine.report.sections.releases import release_page
 from glassine.report.sections.several import several_page
 
@@ -82,6 +83,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             *sections_of(findings, below=MODEL),
             _model(findings),
             *sections_of(findings, least=MODEL),
+            *record_sections(findings, kind),
         ),
         terms=(
             "bit",
@@ -110,11 +112,8 @@ def _attacks_page(findings: Findings, title: str | None) -> Page | None:
     page = replace(page, notes=(*map(wording.clean, findings.notes), *page.notes), schema=SCHEMA)
     if not findings.checks:
         return page
-    verdict = verdict_sentence(findings.checks, findings.policy, findings.model.kind)
-    if not verdict.lower().startswith(findings.verdict):
-        verdict = f"{findings.verdict.capitalize()}: {verdict[:1].lower()}{verdict[1:]}"
     judged = policy_section(findings.checks, findings.policy, findings.model.kind)
-    return replace(page, sentence=f"{page.sentence} {verdict}", sections=(judged, *page.sections))
+    return replace(page, sentence=f"{page.sentence} {findings.decision}", sections=(judged, *page.sections))
 
 
 def _described(findings: Findings) -> str:

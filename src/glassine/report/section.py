@@ -1,368 +1,26 @@
-"""What a report says, as plain values: pages, their sections, and the few kinds of blocks that sections are made of.
+"""What a report says, as plain values: pages and their sections.
 
-Sections hold every word and figure that is shown, none of how it looks: :mod:`glassine.report.page` lays them out as
-HTML, :mod:`glassine.report.text` as text. Texts may hold ``code`` between backticks; all names are cleaned before.
+:mod:`glassine.report.page` lays them out as HTML, :mod:`glassine.report.text` as text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
 
-from markupsafe import Markup
-
+from glassine.attacks.audience import Audience
 from glassine.auditing.findings import InputFile
 from glassine.report import wording
+from glassine.report.blocks import Block, Fact, Facts
 
 __all__ = [
-    "Block",
-    "Cell",
-    "Column",
-    "Command",
-    "Definitions",
-    "Fact",
-    "Facts",
-    "Figure",
-    "Fold",
-    "Gallery",
-    "Heading",
-    "Legend",
-    "Outline",
     "Page",
-    "Paragraph",
-    "PartRow",
-    "Parts",
-    "Points",
-    "Reading",
-    "Readings",
-    "Row",
-    "RowNumbers",
     "Section",
-    "Status",
-    "Step",
-    "Table",
     "clean_inputs",
     "facts_of",
     "facts_section",
     "sentence",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A figure with its name and what it means."""
-
-    name: str
-    value: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How far something got, in a word that has a symbol and a colour."""
-
-    word: str
-
-
-Cell: TypeAlias = str | Status | Markup
-"""What a cell of a table holds; markup is a drawing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Head of a column, whether it holds figures, and whether it stands out."""
-
-    name: str
-    numeric: bool = False
-    picked: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A row of a table.
-
-    Attributes
-    ----------
-    name : str
-        Its head.
-    cells : tuple of Cell
-        The other columns; an empty one has nothing to say.
-    group, note, meaning : str
-        What stands before the head, beside it and below it.
-    remark : str
-        A sentence across the table, below the row.
-    flag : str
-        A limit that is broken.
-    picked : bool
-        Whether it stands out.
-    """
-
-    name: str
-    cells: tuple[Cell, ...]
-    group: str = ""
-    note: str = ""
-    meaning: str = ""
-    remark: str = ""
-    flag: str = ""
-    picked: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table; ``style`` is ``stack`` (rows become lists on a phone), ``bars``, ``plain`` or ``wide``."""
-
-    kind: ClassVar[str] = "table"
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    style: str = "stack"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paragraph:
-    """A paragraph.
-
-    Attributes
-    ----------
-    text : str
-        What it says.
-    tone : str
-        ``lead``, ``note`` or ``missing`` for what is not known; empty for any other.
-    title : str
-        Words that stand out at its beginning.
-    status : str
-        A status at its end.
-    see : (str, str) or None
-        A section of the page, and its name.
-    """
-
-    kind: ClassVar[str] = "paragraph"
-    text: str
-    tone: str = ""
-    title: str = ""
-    status: str = ""
-    see: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading inside a section."""
-
-    kind: ClassVar[str] = "heading"
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Figures with what they mean."""
-
-    kind: ClassVar[str] = "facts"
-    facts: tuple[Fact, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Definitions:
-    """Names, each with some sentences."""
-
-    kind: ClassVar[str] = "definitions"
-    items: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
-    """A list of sentences; ``style`` is ``advice`` for numbered steps, ``missing`` for caveats."""
-
-    kind: ClassVar[str] = "points"
-    items: tuple[str, ...]
-    style: str = ""
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command to paste."""
-
-    kind: ClassVar[str] = "command"
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowNumbers:
-    """Records by their row number, with what is said of each."""
-
-    kind: ClassVar[str] = "rows"
-    rows: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Legend:
-    """What marks mean: the name of a colour, or a drawing, and words."""
-
-    kind: ClassVar[str] = "legend"
-    entries: tuple[tuple[str | Markup, str], ...]
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A chart, or several of one kind.
-
-    Attributes
-    ----------
-    drawings : tuple of Markup
-        The charts.
-    title, caption : str
-        What they show.
-    legend : Legend or None
-        What their marks mean.
-    scrolls : str
-        What is said of a figure that is wider than a phone and scrolls sideways; empty where it shrinks instead.
-    from_right : bool
-        Whether a figure that scrolls begins at its right end.
-    """
-
-    kind: ClassVar[str] = "figure"
-    drawings: tuple[Markup, ...]
-    title: str = ""
-    caption: str
-    legend: Legend | None = None
-    scrolls: str = ""
-    from_right: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Gallery:
-    """Small charts side by side: name, what is said beside it, and drawing."""
-
-    kind: ClassVar[str] = "gallery"
-    charts: tuple[tuple[str, str, Markup], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """A quantity in one reading: its value, the share that is left, and amounts before and after."""
-
-    name: str
-    value: str
-    left: float | None
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Readings:
-    """The readings of a quantity side by side."""
-
-    kind: ClassVar[str] = "readings"
-    readings: tuple[Reading, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartRow:
-    """A leaf or a rule in words.
-
-    Attributes
-    ----------
-    number : int
-        Its number, from 1.
-    lead : str
-        ``if``, ``else if`` or ``else`` for a rule; empty for a leaf.
-    condition : str
-        When it captures a record.
-    size, classes, prediction, purity, bits : str
-        The figures as text; empty where there is nothing to say.
-    share : float or None
-        Bits learned as a share of the scale.
-    level : int or None
-        Level of exposure; None where it is not known.
-    flags : tuple of str
-        The limits that it breaks, in words.
-    weight : float or None
-        Records for drawing: the size where it is shown, one constant where it is suppressed, None where unknown.
-    """
-
-    number: int
-    lead: str
-    condition: str
-    size: str
-    classes: str
-    prediction: str
-    purity: str
-    bits: str
-    share: float | None
-    level: int | None
-    flags: tuple[str, ...]
-    weight: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Leaves or rules, one below the other."""
-
-    kind: ClassVar[str] = "parts"
-    parts: tuple[PartRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step of an outline: a subtree begins or ends, a leaf stands, or leaves are left out.
-
-    Attributes
-    ----------
-    kind : str
-        ``begin``, ``end``, ``leaf`` or ``omitted``.
-    condition : str
-        The condition under which a record comes here from the parent.
-    summary : str
-        What the subtree holds, or how much is left out.
-    open : bool
-        Whether the subtree is shown unfolded at first.
-    part : PartRow or None
-        The leaf.
-    """
-
-    kind: str
-    condition: str = ""
-    summary: str = ""
-    open: bool = False
-    part: PartRow | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A tree as a nested list, written as a flat sequence of steps, so that no depth overflows a stack or a browser."""
-
-    kind: ClassVar[str] = "outline"
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Blocks that are folded away below a summary."""
-
-    kind: ClassVar[str] = "fold"
-    summary: str
-    blocks: tuple[Block, ...]
-
-
-Block: TypeAlias = (
-    Command
-    | Definitions
-    | Facts
-    | Figure
-    | Fold
-    | Gallery
-    | Heading
-    | Legend
-    | Outline
-    | Paragraph
-    | Parts
-    | Points
-    | Readings
-    | RowNumbers
-    | Table
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,6 +43,8 @@ class Section:
         What the text shows: sentences, or rows of a table whose columns are lined up.
     text_title : str
         The heading of that; neighbours of the same one share it. The title otherwise.
+    audience : str
+        ``checker`` where it holds figures of records, which is marked; else ``public``.
     """
 
     id: str
@@ -395,6 +55,7 @@ class Section:
     folded: str = ""
     text: tuple[str | tuple[str, ...], ...] = ()
     text_title: str = ""
+    audience: Audience = "public"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,8 +70,6 @@ class Page:
         A verdict, ``finding`` where nothing was judged, or ``recommended``.
     headline, sentence, caveat : str
         The result in a few words, why, and what it does not cover.
-    brief : str
-        The sentence for the text, where it differs.
     judged : bool
         Whether the headline is a verdict on a policy.
     details : tuple of Block
@@ -429,8 +88,8 @@ class Page:
         The files that were read.
     tied : bool
         Whether the text names them, too, so that its verdict is tied to them.
-    holder_only : bool
-        Whether it is for the holder of the data only.
+    notice : str
+        For whom it is, in the first line.
     scripted : bool
         Whether the HTML has a script, which folds and unfolds.
     version, schema : str
@@ -444,7 +103,6 @@ class Page:
     headline: str
     sentence: str
     caveat: str = ""
-    brief: str = ""
     judged: bool = False
     details: tuple[Block, ...] = ()
     notes: tuple[str, ...] = ()
@@ -454,7 +112,7 @@ class Page:
     terms: tuple[str, ...]
     inputs: tuple[InputFile, ...] = ()
     tied: bool = False
-    holder_only: bool = False
+    notice: str
     scripted: bool = False
     version: str
     schema: str = ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from glassine.report import wording
-from glassine.report.section import Command, Page
+from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Paragraph, Points, Released
+from glassine.report.section import Page
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -54,17 +55,14 @@ def _headline(page: Page) -> str:
 
 
 def _lines(page: Page) -> Iterator[str]:
-    if page.holder_only:
-        yield wording.HOLDER_ONLY
+    yield from _wrap(page.notice)
     yield f"Glassine {page.version}: {_headline(page)}"
+    yield from _wrap(page.sentence)
+    for block in page.details:
+        yield from _answer(block)
     for note in page.notes:
         yield from _wrap(f"Note: {note}", hang=6)
     yield from _wrap(page.described)
-    yield from _wrap(page.brief or page.sentence)
-    for block in page.details:
-        if isinstance(block, Command):
-            # Not wrapped: it is there to be pasted.
-            yield from ("", f"  {block.text}")
     files = [
         (
             file.role,
@@ -73,11 +71,12 @@ def _lines(page: Page) -> Iterator[str]:
         )
         for file in page.inputs
         # Digests stand in texts whose verdict is handed on, so that it can be matched with the files.
-        if page.tied
+        if page.tied and not any(isinstance(block, Released) and block.name == file.name for block in page.details)
     ]
     yield from _aligned(files)
     for title, sections in groupby(
-        (section for section in page.sections if section.text), lambda section: section.text_title or section.title
+        (section for section in page.sections if section.text),
+        lambda section: wording.marked(section.text_title or section.title, section.audience),
     ):
         yield ""
         yield from _wrap(title)
@@ -89,6 +88,34 @@ def _lines(page: Page) -> Iterator[str]:
                     for entry in entries:
                         number = re.match(r"\d+\. ", str(entry))
                         yield from _wrap(str(entry), indent=2, hang=2 + (len(number[0]) if number else 2))
+
+
+def _answer(block: Block) -> Iterator[str]:
+    """Yield a block of what stands with the result."""
+    if isinstance(block, Command):
+        # Not wrapped: it is there to be pasted.
+        yield from ("", f"  {block.text}", "")
+    elif isinstance(block, Failures):
+        for check in block.checks:
+            yield from _wrap(
+                f"[{check.status}] {check.name}: {check.measured} (limit: {check.limit})", indent=2, hang=4
+            )
+            yield from _wrap(check.meaning, indent=4, hang=4)
+    elif isinstance(block, Paragraph):
+        yield from _wrap(block.text)
+    elif isinstance(block, Columns | Fold):
+        for inner in block.blocks if isinstance(block, Fold) else chain(*block.columns):
+            yield from _answer(inner)
+    elif isinstance(block, Points):
+        yield from _wrap(block.title) if block.title else ()
+        for number, text in enumerate(block.items, start=block.first):
+            mark = f"{number}. " if block.style == "advice" else ""
+            yield from _wrap(f"{mark}{text}", indent=2, hang=2 + len(mark))
+    elif isinstance(block, Released):
+        yield from _wrap(f"{block.title}: {wording.shorten(block.name, LONGEST_NAME)}")
+        yield f"  sha256 {block.sha256}"
+        for text in block.holds:
+            yield from _wrap(f"It also holds: {text}", indent=2, hang=4)
 
 
 def _wrap(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from glassine.auditing.findings import TreeNode
 from glassine.models.svg import Chart, element
 from glassine.report import wording
-from glassine.report.section import PartRow
+from glassine.report.blocks import PartRow
 
 __all__ = ["children_of", "draw_tree", "leaves_below"]
 

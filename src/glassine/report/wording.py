@@ -9,16 +9,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from glassine.attacks.audience import Audience
 from glassine.attacks.outcome import ShownCount
 
 __all__ = [
-    "HOLDER_ONLY",
+    "CHECKER_ONLY",
+    "NOTICES",
     "amount",
     "bits",
     "candidates",
     "clean",
     "counting",
     "listing",
+    "marked",
     "none",
     "people",
     "percent",
@@ -30,8 +33,14 @@ __all__ = [
     "worlds",
 ]
 
-HOLDER_ONLY = "For the holder of the data only: measured on the records, covered by no guarantee."
-"""The first line of every text and page that was measured on records beside a model."""
+CHECKER_ONLY = "For the checker only: measured on the records, covered by no guarantee."
+"""The first line of every text and page all of which was measured on records."""
+
+NOTICES: dict[Audience, str] = {
+    "checker": "For the checker. Do not publish it: parts marked \u201cchecker only\u201d describe the records.",
+    "public": "For the public. Parts for the checker only are left out.",
+}
+"""The first line of every other report on findings."""
 
 # Overrides of the direction of writing, which could reorder the text around a name.
 _DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
@@ -90,6 +99,11 @@ def bits(value: float | None, *, beyond: float | None = None) -> str:
     while beyond is not None and digits < 6 and (round(value, digits) > beyond) != (value > beyond):
         digits += 1
     return f"{value:,.{digits}f}"
+
+
+def marked(title: str, audience: Audience) -> str:
+    """Return a heading of a text, marked where what stands below it is for the checker only."""
+    return f"{title} (checker only)" if audience == "checker" else title
 
 
 def amount(value: float) -> str:

@@ -1,26 +1,16 @@
-"""Signed releases: who published a file of surrogates, and that nobody changed it since (Ed25519)."""
+"""Signed releases: who published a file of surrogates, and that nobody changed it since."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import importlib
 import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from glassine.errors import GlassineError, SignatureError, UnreadableFileError
-from glassine.files import decoded, parse_json, read_bytes, write_bytes
+from glassine.privacy.signing import Signed, make_keys, read_public_key
 from glassine.surrogates.release import SurrogateRelease
 
 __all__ = ["ReleaseFile", "make_keys", "read_public_key", "read_release", "sign_release"]
 
-SCHEMA = "glassine.signed-release/1"
-
-KEYS = {"schema", "release", "public_key", "signature"}
-
-MAX_KEY_BYTES = 10_000
+SIGNED = Signed("glassine.signed-release/1", "release")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,113 +30,6 @@ class ReleaseFile:
     release: SurrogateRelease
     content: bytes
     public_key: str | None
-
-
-def _cryptography(name: str) -> Any:
-    try:
-        return importlib.import_module(f"cryptography.hazmat.primitives.{name}")
-    except ImportError:
-        raise GlassineError(
-            "signatures need the package cryptography.", remedy="Install it with pip install 'glassine[server]'."
-        ) from None
-
-
-def _unsupported() -> type[Exception]:
-    kind: type[Exception] = importlib.import_module("cryptography.exceptions").UnsupportedAlgorithm
-    return kind
-
-
-def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -> str:
-    """Write a new pair of Ed25519 keys, and return the public one in base64.
-
-    Parameters
-    ----------
-    private, public : path
-        Files to write, PEM; neither may exist. The private one can be read by its owner alone.
-
-    Returns
-    -------
-    str
-        The public key, base64 of 32 bytes.
-
-    Raises
-    ------
-    UnreadableFileError
-        If a file exists or cannot be written, or both are one; no key is left then.
-    """
-    ed25519, serialization = _cryptography("asymmetric.ed25519"), _cryptography("serialization")
-    if os.path.abspath(private) == os.path.abspath(public):
-        raise UnreadableFileError(
-            f"cannot write both keys to {os.fspath(private)}.", remedy="Name two files.", path=private
-        )
-    for path in (private, public):
-        if Path(path).exists() or Path(path).is_symlink():
-            raise UnreadableFileError(f"cannot write {os.fspath(path)}: it exists. Keys are not replaced.", path=path)
-    key = ed25519.Ed25519PrivateKey.generate()
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    public_pem = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    try:
-        with os.fdopen(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(secret)
-    except OSError as error:
-        raise UnreadableFileError(f"cannot write {os.fspath(private)}: {error.strerror}.", path=private) from None
-    try:
-        write_bytes(public_pem, public)
-    except UnreadableFileError:
-        Path(private).unlink(missing_ok=True)
-        raise
-    return _text_of(key.public_key())
-
-
-def _text_of(public_key: Any) -> str:
-    return base64.b64encode(public_key.public_bytes_raw()).decode()
-
-
-def _private_key(path: str | os.PathLike[str]) -> Any:
-    serialization, ed25519 = _cryptography("serialization"), _cryptography("asymmetric.ed25519")
-    data = read_bytes(path, most=MAX_KEY_BYTES)
-    try:
-        key = serialization.load_pem_private_key(data, password=None)
-    except (ValueError, TypeError, _unsupported()) as error:
-        raise SignatureError(
-            f"{os.fspath(path)} holds no private key without a password ({type(error).__name__}).",
-            remedy="Make one with glassine explain keys.",
-        ) from None
-    if not isinstance(key, ed25519.Ed25519PrivateKey):
-        raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign releases.")
-    return key
-
-
-def read_public_key(path: str | os.PathLike[str]) -> str:
-    """Return the public key of a PEM file in base64.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be read.
-    SignatureError
-        If it holds no public Ed25519 key.
-    """
-    serialization, ed25519 = _cryptography("serialization"), _cryptography("asymmetric.ed25519")
-    data = read_bytes(path, most=MAX_KEY_BYTES)
-    try:
-        key = serialization.load_pem_public_key(data)
-    except (ValueError, _unsupported()):
-        raise SignatureError(
-            f"{os.fspath(path)} holds no public key in PEM.", remedy="Give the publisher's file."
-        ) from None
-    if not isinstance(key, ed25519.Ed25519PublicKey):
-        raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign releases.")
-    return _text_of(key)
-
-
-def _signed_bytes(text: str) -> bytes:
-    # The schema's name keeps the signature from being one over something else.
-    return f"{SCHEMA}\n{text}".encode()
 
 
 def sign_release(
@@ -173,16 +56,8 @@ def sign_release(
     SignatureError
         If the key is none, or an older signature does not hold.
     """
-    import json
-
-    key = _private_key(private)
-    read = read_release(release)
-    text = _envelope(read.content, release)["release"] if read.public_key else read.content.decode()
-    signature = base64.b64encode(key.sign(_signed_bytes(text))).decode()
-    public = _text_of(key.public_key())
-    envelope = {"schema": SCHEMA, "public_key": public, "signature": signature, "release": text}
-    write_bytes((json.dumps(envelope, ensure_ascii=False, indent=2) + "\n").encode(), output)
-    return public
+    read_release(release)
+    return SIGNED.sign(release, private, output)
 
 
 def read_release(path: str | os.PathLike[str], public_key: str | None = None) -> ReleaseFile:
@@ -204,39 +79,6 @@ def read_release(path: str | os.PathLike[str], public_key: str | None = None) ->
     SignatureError
         If the signature does not hold, is missing although a key is given, or is of another key.
     """
-    name = os.fspath(path)
-    content = read_bytes(path)
-    envelope = _envelope(content, path)
-    if envelope.get("schema") != SCHEMA:
-        if public_key is not None:
-            raise SignatureError(f"{name} is not signed.", remedy="Ask its publisher for the signed file.")
-        return ReleaseFile(release=SurrogateRelease.from_dict(envelope), content=content, public_key=None)
-    if set(envelope) != KEYS or not all(isinstance(value, str) for value in envelope.values()):
-        raise SignatureError(f"{name} must hold the texts {', '.join(sorted(KEYS))} and nothing else.")
-    _verify(envelope, name)
-    if public_key is not None and envelope["public_key"] != public_key:
-        raise SignatureError(f"{name} is signed by another key than the one given.", remedy="Do not use it.")
-    release = SurrogateRelease.from_dict(parse_json(envelope["release"], path=path))
-    return ReleaseFile(release=release, content=content, public_key=envelope["public_key"])
-
-
-def _envelope(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    try:
-        text = decoded(content, path=path)
-    except UnicodeDecodeError:
-        raise UnreadableFileError(f"{os.fspath(path)} is not UTF-8 text.", path=path) from None
-    value = parse_json(text, path=path)
-    return value if isinstance(value, dict) else {"schema": type(value).__name__}
-
-
-def _verify(envelope: dict[str, str], name: str) -> None:
-    ed25519 = _cryptography("asymmetric.ed25519")
-    invalid = importlib.import_module("cryptography.exceptions").InvalidSignature
-    try:
-        raw = base64.b64decode(envelope["public_key"], validate=True)
-        signature = base64.b64decode(envelope["signature"], validate=True)
-        ed25519.Ed25519PublicKey.from_public_bytes(raw).verify(signature, _signed_bytes(envelope["release"]))
-    except (binascii.Error, ValueError, invalid):
-        raise SignatureError(
-            f"the signature of {name} does not hold: the file was changed or damaged.", remedy="Do not use it."
-        ) from None
+    opened = SIGNED.open(path, public_key)
+    release = SurrogateRelease.from_dict(opened.values)
+    return ReleaseFile(release=release, content=opened.content, public_key=opened.public_key)

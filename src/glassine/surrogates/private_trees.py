@@ -19,11 +19,12 @@ from glassine.learners.antecedents import declared
 from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.caveats import DOMAIN_FROM_DATA
 from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes
+from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import Paid
+from glassine.privacy.release import EXACT_DRAWS, Paid
 
 __all__ = [
     "LABELS_ONLY",
@@ -62,7 +63,8 @@ def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> Tree
         for name, attribute in ((name, domain[name]) for name in domain)
     }
     literals = declared(Domain(cut, groups=domain.groups), domain.names)
-    return TreeClass(logic=LiteralLogic.of(domain, literals, up_to_negation=True), depth=depth, n_classes=len(classes))
+    logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+    return TreeClass(logic=logic, depth=depth, loss=Loss.errors(len(classes)))
 
 
 def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> tuple[Budget, float]:
@@ -151,6 +153,8 @@ def certify_partition(
         assumptions=(*assumptions, *paid.assumptions),
         caveats=paid.caveats,
         public=public,
+        randomness=paid.origin,
+        arithmetic=EXACT_DRAWS,
         receipt=paid.receipt,
     )
 
@@ -174,5 +178,7 @@ def certify_labels(epsilon: float, paid: Paid, public: dict[str, Any]) -> Certif
         # With attributes public, so are the bounds that were taken from them.
         caveats=tuple(caveat for caveat in paid.caveats if caveat != DOMAIN_FROM_DATA),
         public=public,
+        randomness=paid.origin,
+        arithmetic=EXACT_DRAWS,
         receipt=paid.receipt,
     )

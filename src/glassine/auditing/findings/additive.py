@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from glassine.attacks.audience import for_checker
 from glassine.attacks.outcome import ShownCount
 
 __all__ = ["AdditiveFinding", "AxisFinding", "BinsFinding", "ShapeFinding", "TermFinding"]
@@ -85,6 +86,10 @@ class TermFinding:
     edited: bool
     shape: ShapeFinding | None
 
+    def public(self) -> TermFinding:
+        """Return it without sizes that were counted in the data."""
+        return replace(self, smallest=None, n_small=None, origin=None) if self.origin == "counted" else self
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinsFinding:
@@ -119,15 +124,15 @@ class BinsFinding:
     attribute: str
     n_cuts: int
     n_off_grid: int | None
-    n_midpoints: int | None
+    n_midpoints: int | None = field(metadata=for_checker())
     n_bounds: int
     n_private_bounds: int | None
-    exact_bounds: tuple[str, ...] | None
-    n_values: int | None
-    n_own_bins: int | None
+    exact_bounds: tuple[str, ...] | None = field(metadata=for_checker())
+    n_values: int | None = field(metadata=for_checker())
+    n_own_bins: int | None = field(metadata=for_checker())
     n_rebuilt: int
     n_undeclared: int | None
-    n_lone_categories: int | None
+    n_lone_categories: int | None = field(metadata=for_checker())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

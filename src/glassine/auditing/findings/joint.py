@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from glassine.attacks.outcome import ShownCount
@@ -86,3 +86,7 @@ class JointFinding:
     fewest_in_common: ShownCount | None
     n_small_groups: int
     n_certain_groups: int
+
+    def public(self) -> JointFinding | None:
+        """Return it without what needs the data; None where counts were taken from them."""
+        return None if self.counted else replace(self, bits_aligned=None)

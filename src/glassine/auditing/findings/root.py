@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from glassine.attacks.attack import Question
+from glassine.attacks.audience import Audience, RecordNote, for_checker, for_public
 from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.joint import SeveralSummary
+from glassine.auditing.findings.sign_off import SignOff
 from glassine.auditing.findings.surrogates import ReleaseSummary
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, Verdict
 from glassine.auditing.policy import Policy
 from glassine.files import write_json
+from glassine.formats.contents import FileContents
 
 __all__ = [
     "EXIT_STATUS",
@@ -69,17 +72,33 @@ class Outcomes(Mapping[str, Outcome[Any]]):
         The outcomes.
     questions : sequence of Question
         What is asked of such a subject, in the words of a report, whether this audit was asked for it or not.
+    for_checker : collection of str
+        Names of what is measured on records, so that it is for the checker only.
     """
 
-    __slots__ = ("_outcomes", "questions")
+    __slots__ = ("_outcomes", "for_checker", "questions")
 
-    def __init__(self, outcomes: Mapping[str, Outcome[Any]], questions: Sequence[Question] = ()) -> None:
+    def __init__(
+        self,
+        outcomes: Mapping[str, Outcome[Any]],
+        questions: Sequence[Question] = (),
+        for_checker: Collection[str] = (),
+    ) -> None:
         self._outcomes = dict(outcomes)
         self.questions = tuple(questions)
+        self.for_checker = frozenset(for_checker)
 
     def beside(self, outcomes: Mapping[str, Outcome[Any]]) -> Outcomes:
         """Return these outcomes and others, which replace those of the same names."""
-        return Outcomes({**self._outcomes, **outcomes}, self.questions)
+        return Outcomes({**self._outcomes, **outcomes}, self.questions, self.for_checker)
+
+    def public(self) -> Outcomes:
+        """Return them without what is for the checker only."""
+        shown = {name: for_public(outcome) for name, outcome in self.items() if name not in self.for_checker}
+        return Outcomes(
+            {name: outcome for name, outcome in shown.items() if outcome is not None},
+            [asked for asked in self.questions if asked.name not in self.for_checker],
+        )
 
     def __getitem__(self, name: str) -> Outcome[Any]:
         return self._outcomes.get(name, NOT_ASKED)
@@ -133,11 +152,15 @@ class Findings:
         ``records``, or ``people`` where persons were stated.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
-    holder_only : bool
-        Whether these are for the holder of the data only: they were measured on the records of a private subject.
+    contents : FileContents or None
+        Everything in the file that holds the subject, with sizes; None where no file was audited.
+    sign_off : SignOff
+        What a person states of the release; its fields are empty where nobody did.
+    audience : str
+        ``checker``, or ``public`` where what is for the checker only was left out: see :meth:`public`.
     holder : Findings or None
-        What records that were given beside a subject with an accepted guarantee add, for their holder only. These
-        findings are then the same whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
+        What records that were given beside a subject with an accepted guarantee add, for the checker only. All other
+        fields, the verdict among them, are then the same whatever the records are.
     """
 
     subject: SubjectSummary
@@ -155,8 +178,10 @@ class Findings:
     sensitive: str | None = None
     counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
-    holder_only: bool = False
-    holder: Findings | None = None
+    contents: FileContents | None = None
+    sign_off: SignOff = field(default_factory=SignOff)
+    audience: Audience = "checker"
+    holder: Findings | None = field(default=None, metadata=for_checker())
 
     @property
     def model(self) -> ModelSummary:
@@ -173,6 +198,29 @@ class Findings:
         return self.subject
 
     @property
+    def decision(self) -> str:
+        """What the verdict means for the release, in one sentence."""
+        what = {"release": "these explanations", "several models": "these models together"}.get(
+            self.subject.kind, f"this {self.subject.kind}"
+        )
+        statuses = [check.status for check in self.checks]
+        failed, unknown, passed = (statuses.count(status) for status in ("fail", "unknown", "pass"))
+        judged = failed + unknown + passed
+        checks = "1 check" if judged == 1 else f"{judged} checks"
+        if failed:
+            aside = f", and {unknown} could not run" if unknown else ""
+            return f"The policy does not allow the release of {what}: {failed} of {checks} failed{aside}."
+        if unknown:
+            aside = f"; the other {passed} passed" if passed > 1 else "; the other passed" if passed else ""
+            return f"The policy does not allow the release of {what} yet: {unknown} of {checks} could not run{aside}."
+        if not statuses:
+            return f"The policy does not decide on the release of {what}: it has no check for it."
+        silent = len(statuses) - judged
+        aside = f"; {silent} {'does' if silent == 1 else 'do'} not apply" if silent else ""
+        all_passed = f"{'all ' if judged > 1 else ''}{checks} passed" if judged else "no check applies"
+        return f"The policy allows the release of {what}: {all_passed}{aside if judged else ''}."
+
+    @property
     def exit_status(self) -> int:
         """0 within policy, 1 outside policy, 3 inconclusive."""
         return EXIT_STATUS[self.verdict]
@@ -182,10 +230,31 @@ class Findings:
         outcome = self.measured[name]
         return outcome.value if isinstance(outcome, Measured) else None
 
+    def public(self) -> Findings:
+        """Return what may be published: without measurements, notes and files of records.
+
+        **Guarantee**: of a subject whose guarantee is accepted, the same whatever the records are.
+        """
+        bare = {entry.name: entry.metadata["public"] for entry in dataclasses.fields(self) if entry.metadata}
+        return replace(
+            self,
+            audience="public",
+            measured=self.measured.public(),
+            notes=tuple(note for note in self.notes if not isinstance(note, RecordNote)),
+            inputs=tuple(file for file in self.inputs if file.sha256 is not None),
+            **bare,
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/8``, without those for the holder."""
-        fields = (field.name for field in dataclasses.fields(self) if field.name != "holder")
-        return {"schema": SCHEMA, **{name: plain_value(getattr(self, name)) for name in fields}}
+        """Return the findings as plain JSON values, schema ``glassine.findings/8``; the audience stands first."""
+        names = [entry.name for entry in dataclasses.fields(self) if entry.name not in ("audience", "holder")]
+        return {
+            "audience": self.audience,
+            "schema": SCHEMA,
+            "decision": self.decision,
+            **{name: plain_value(getattr(self, name)) for name in names},
+            "holder": None if self.holder is None else self.holder.to_dict(),
+        }
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the findings to a JSON file, whole or not at all."""

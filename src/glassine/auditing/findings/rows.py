@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from glassine.attacks.alignment import ErrorEstimate
+from glassine.attacks.audience import for_checker
 from glassine.attacks.outcome import ShownCount
 
 __all__ = ["RowsFinding"]
@@ -43,4 +44,4 @@ class RowsFinding:
     n_whole: ShownCount | None
     share_certain: float | None
     reproduced: bool | None
-    error: ErrorEstimate | None
+    error: ErrorEstimate | None = field(metadata=for_checker())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from glassine.attacks.audience import for_checker
 from glassine.attacks.outcome import ShownCount
 
 __all__ = [
@@ -197,7 +198,7 @@ class LeavesFinding:
     n_small: int | None
     n_alone: ShownCount
     share_alone: float
-    rows_alone: tuple[int, ...]
+    rows_alone: tuple[int, ...] = field(metadata=for_checker(public=()))
     purest: float | None
     share_certain: float | None
     origin: str
@@ -219,7 +220,7 @@ class ThresholdsFinding:
 
     n_thresholds: int
     n_off_grid: int
-    n_midpoints: int | None
+    n_midpoints: int | None = field(metadata=for_checker())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
@@ -37,6 +37,10 @@ NO_SENSITIVE: Outcome[DisclosureFinding] = NotApplicable(
 
 OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."
 """Why the public findings on a private model say nothing of what would be measured on its records."""
+
+
+OF_REGIONS = ("exposed", "empty")
+"""Flags of a part that follow from the model and the domain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +167,23 @@ class PartsFinding:
         The leaves or rules, in the model's order.
     nodes : tuple of TreeNode
         The shape of a tree, each node after its parent; empty for a rule list.
+    counted : bool
+        Whether sizes were counted in the data, because the model does not publish them, or people are counted.
     """
 
     parts: tuple[Part, ...]
     nodes: tuple[TreeNode, ...]
+    counted: bool = False
+
+    def public(self) -> PartsFinding:
+        """Return them without what was counted in the data; flags follow from sizes and shares."""
+        if not self.counted:
+            return self
+        bare = (
+            replace(part, size=None, counts=None, purity=None, flags=tuple(f for f in part.flags if f in OF_REGIONS))
+            for part in self.parts
+        )
+        return replace(self, parts=tuple(bare), counted=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

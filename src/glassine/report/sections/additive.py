@@ -13,20 +13,9 @@ from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.bins import MISSING, Bins
 from glassine.models.shapes import ShapeFunction, draw_shape
 from glassine.report import wording
+from glassine.report.blocks import Block, Column, Definitions, Fact, Gallery, Heading, Paragraph, Points, Row, Table
 from glassine.report.charts import draw_bar
-from glassine.report.section import (
-    Block,
-    Column,
-    Definitions,
-    Fact,
-    Gallery,
-    Heading,
-    Paragraph,
-    Points,
-    Row,
-    Section,
-    Table,
-)
+from glassine.report.section import Section
 
 __all__ = ["additive_figures", "additive_section"]
 

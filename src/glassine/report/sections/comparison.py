@@ -14,8 +14,7 @@ from glassine.comparison.measuring import NO_PARTS
 from glassine.comparison.recommending import LOPSIDED, Criterion
 from glassine.comparison.values import Measure
 from glassine.report import wording
-from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
-from glassine.report.section import (
+from glassine.report.blocks import (
     Block,
     Column,
     Command,
@@ -25,13 +24,12 @@ from glassine.report.section import (
     Fold,
     Heading,
     Legend,
-    Page,
     Paragraph,
-    Section,
     Table,
-    clean_inputs,
 )
-from glassine.report.section import Row as TableLine
+from glassine.report.blocks import Row as TableLine
+from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
+from glassine.report.section import Page, Section, clean_inputs
 
 __all__ = ["Advice", "advice_of", "comparison_page", "name_of"]
 
@@ -156,7 +154,7 @@ def comparison_page(
         ),
         terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "told apart"),
         inputs=clean_inputs(inputs),
-        holder_only=True,
+        notice=wording.CHECKER_ONLY,
         version=wording.clean(comparison.version),
     )
 

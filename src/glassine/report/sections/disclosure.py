@@ -8,25 +8,10 @@ from glassine import __version__
 from glassine.auditing.findings import DisclosureFinding, InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding, RemedyFinding
 from glassine.report import wording
+from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, RowNumbers, Status, Table
 from glassine.report.charts import Mark, draw_trade_off
 from glassine.report.measured import MeasuredSection
-from glassine.report.section import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Figure,
-    Page,
-    Paragraph,
-    Row,
-    RowNumbers,
-    Section,
-    Status,
-    Table,
-    clean_inputs,
-    facts_of,
-    sentence,
-)
+from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 from glassine.report.wording import people
 
 __all__ = ["disclosure_page", "sensitive_section"]
@@ -104,7 +89,7 @@ def disclosure_page(
         ),
         terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
         inputs=clean_inputs(inputs),
-        holder_only=True,
+        notice=wording.CHECKER_ONLY,
         version=__version__,
     )
 

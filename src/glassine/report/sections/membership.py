@@ -9,24 +9,10 @@ from glassine import __version__
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
+from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, Status, Table
 from glassine.report.charts import draw_roc
 from glassine.report.measured import MeasuredSection
-from glassine.report.section import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Figure,
-    Page,
-    Paragraph,
-    Row,
-    Section,
-    Status,
-    Table,
-    clean_inputs,
-    facts_of,
-    sentence,
-)
+from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 
 __all__ = ["attack_page", "membership_section", "membership_sentence"]
 
@@ -80,7 +66,7 @@ def attack_page(
         sections=(_attacks_section(finding), _holdout_section(finding)),
         terms=("member", "advantage", "balanced accuracy", "beyond chance", "false alarms", "vulnerability"),
         inputs=clean_inputs(inputs),
-        holder_only=True,
+        notice=wording.CHECKER_ONLY,
         version=__version__,
     )
 

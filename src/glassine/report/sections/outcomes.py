@@ -7,8 +7,9 @@ from glassine.attacks.outcome import Below, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
+from glassine.report.blocks import Fact, Facts
 from glassine.report.measured import MeasuredSection
-from glassine.report.section import Fact, Facts, Section
+from glassine.report.section import Section
 from glassine.report.sections.reconstruction import share_unit
 
 __all__ = ["labels_section", "lacking_values", "values_section"]

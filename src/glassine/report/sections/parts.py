@@ -11,18 +11,8 @@ from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.section import (
-    Block,
-    Figure,
-    Heading,
-    Legend,
-    Outline,
-    Paragraph,
-    PartRow,
-    Parts,
-    Section,
-    Step,
-)
+from glassine.report.blocks import Block, Figure, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
+from glassine.report.section import Section
 from glassine.report.tree_chart import children_of, draw_tree, leaves_below
 
 __all__ = ["Scale", "model_section", "outline", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
@@ -90,10 +80,7 @@ def parts_of(findings: Findings) -> PartsFinding:
 
 def sizes_are_counted(findings: Findings) -> bool:
     """Return whether sizes were counted in the data because the model does not publish them exactly."""
-    if any("counted in the data" in note for note in findings.notes):
-        return True
-    sizes = [part.size for part in parts_of(findings).parts]
-    return findings.model.n_records is None and bool(sizes) and None not in sizes
+    return parts_of(findings).counted
 
 
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:

@@ -6,12 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Failed, Measured, ShownCount
-from glassine.auditing.criterion import Limit, Remedy
+from glassine.auditing.criterion import Limit
 from glassine.auditing.findings import SCHEMA, Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.report import wording
+from glassine.report.blocks import (
+    Block,
+    Column,
+    Columns,
+    Failure,
+    Failures,
+    Fold,
+    Paragraph,
+    Points,
+    Released,
+    Row,
+    Status,
+    Table,
+)
 from glassine.report.measured import measured_sections
-from glassine.report.section import Column, Page, Paragraph, Points, Row, Section, Status, Table, clean_inputs, sentence
+from glassine.report.section import Page, Section, clean_inputs, sentence
+from glassine.report.sections.file import file_sections
+from glassine.report.sections.sign_off import sign_off_section
 
 __all__ = [
     "CAVEAT",
@@ -19,16 +35,19 @@ __all__ = [
     "judged_page",
     "measure_rows",
     "measured_section",
-    "next_section",
-    "passed_sentence",
     "policy_section",
+    "released",
+    "steps_of",
     "unmeasured_sentence",
-    "verdict_sentence",
     "worded",
 ]
 
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
+FIRST_STEPS = 3
+"""Steps that stand in the first view; more are folded away."""
+PUBLISHED = ("model", "release")
+"""Roles of files that a verdict is on."""
 CAVEAT = "The verdict covers only what was measured."
 PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins"), "several models": ("group", "groups")}
 
@@ -79,12 +98,13 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     if limit is None:
         return f"{check.limit:g}"
     unit = limit.unit.name
-    if unit in ("values", "occurrences") and not check.limit:
+    if unit in ("values", "occurrences", "bytes") and not check.limit:
         return NONE_ALLOWED
     figure = {
         "records": wording.people(round(check.limit)),
         "share": f"{100 * check.limit:g}%",
         "bits": f"{check.limit:g} bits",
+        "bytes": f"{check.limit:,.0f} bytes",
     }.get(unit, f"{check.limit:g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
@@ -101,7 +121,9 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
-    return "none" if unit in ("values", "occurrences") and not value else f"{value:g}"
+    if unit == "bytes" and value:
+        return f"{value:,.0f} bytes"
+    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
@@ -143,26 +165,35 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     verdict, checks, policy = findings.verdict, findings.checks, findings.policy
     # Where a check failed or is open, that is the news; what was not measured stands in its section.
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
+    against = tuple(_failure(worded(c, policy, kind)) for s in ("fail", "unknown") for c in checks if c.status == s)
+    steps = steps_of(findings)
+    more = Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1)
+    todo: tuple[Block, ...] = (
+        Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),
+        *((Fold(wording.plural(len(more.items), "more step"), (more,)),) if more.items else ()),
+    )
+    todo = (*(todo if steps else ()), *asked_for(findings.requests))
+    columns = (*(((Failures(against),),) if against else ()), *((todo,) if todo else ()))
     return Page(
         kind="privacy audit",
         title=wording.clean(title),
         described="",
         tone=verdict,
         headline=verdict.capitalize(),
-        sentence=f"{verdict_sentence(checks, policy, kind)} {unmeasured}".rstrip(),
-        brief=f"{verdict_sentence(checks, policy, kind, named=False)} {unmeasured}".rstrip(),
+        sentence=f"{findings.decision} {unmeasured}".rstrip(),
+        details=(*((Columns(columns),) if columns else ()), *released(findings)),
         caveat=CAVEAT,
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
-            next_section(findings.advice, verdict),
-            *([requests_section(findings.requests)] if findings.requests else []),
+            *file_sections(findings),
             measured_section(measures),
+            *sign_off_section(findings),
         ),
         terms=(),
         inputs=clean_inputs(findings.inputs),
-        holder_only=findings.holder_only,
+        notice=wording.NOTICES[findings.audience],
         version=wording.clean(findings.version),
         schema=SCHEMA,
     )
@@ -180,42 +211,50 @@ def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim:
             for row in rows
         ),
     )
-    text = tuple(f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})" for row in rows)
+    # Texts list what stands against a release above.
+    others = [row for row in rows if row.status not in ("fail", "unknown")]
+    text = tuple(f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})" for row in others)
     nothing = "The policy has no check for this model."
     return Section(
         id="policy",
         title="The policy, check by check",
         link="Policy",
         blocks=(*(Paragraph(text=line) for line in before), table if rows else Paragraph(text=nothing)),
-        text=(*before, *(text or (nothing,))),
-        text_title="Policy",
+        text=(*before, *(text or (() if rows else (nothing,)))),
+        text_title="Policy" if len(others) == len(rows) else "The other checks",
     )
 
 
-def next_section(advice: Sequence[Remedy], verdict: str) -> Section:
-    """Return what to do next."""
-    steps = tuple(wording.clean(remedy.text) for remedy in advice)
-    nothing = "There is no advice beyond the table of checks."
-    if verdict == "within policy":
-        nothing = "No action needed. Keep this report with the published model."
-    return Section(
-        id="next",
-        title="What to do next",
-        blocks=(Points(items=steps, style="advice") if steps else Paragraph(text=nothing),),
-        text=tuple(f"{number}. {step}" for number, step in enumerate(steps, start=1)),
+def steps_of(findings: Findings) -> tuple[str, ...]:
+    """Return what to do or to ask for, the most useful first."""
+    return tuple(wording.clean(remedy.text) for remedy in findings.advice)
+
+
+def released(findings: Findings) -> tuple[Released, ...]:
+    """Return the file that the verdict is on, with its digest and what else it holds; nothing without a file."""
+    title = {
+        "within policy": "Only this file may be released",
+        "outside policy": "Not to be released",
+        "inconclusive": "Not to be released before the open checks are answered",
+    }[findings.verdict]
+    terms = findings.value("terms")
+    holds = () if terms is None else tuple(map(wording.clean, terms.beside))
+    return tuple(
+        Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=holds)
+        for file in findings.inputs
+        if file.role in PUBLISHED and file.sha256 is not None
     )
 
 
-def requests_section(requests: Sequence[str]) -> Section:
-    """Return what to ask the publisher for, as sentences to paste into a message."""
+def asked_for(requests: Sequence[str]) -> tuple[Fold, ...]:
+    """Return what to ask the publisher for, as sentences to paste into a message; nothing where nothing is missing."""
     opening = "To decide on the release of this model, please state of its training data:"
-    return Section(
-        id="requests",
-        title="What to ask the publisher for",
-        link="Requests",
-        blocks=(Paragraph(text=opening), Points(items=tuple(map(wording.clean, requests)), style="advice")),
-        text=(opening, *(f"{number}. {wording.clean(text)}" for number, text in enumerate(requests, start=1))),
-    )
+    points = Points(items=tuple(map(wording.clean, requests)), style="advice")
+    return (Fold("What to ask the publisher for", (Paragraph(text=opening), points)),) if requests else ()
+
+
+def _failure(row: CheckRow) -> Failure:
+    return Failure(name=row.label, status=row.status, measured=row.measured, limit=row.limit, meaning=row.meaning)
 
 
 def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
@@ -247,22 +286,27 @@ def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
 
 
 def measured_section(rows: Sequence[MeasureRow]) -> Section:
-    """Return the questions of the audit, and whether they were answered; folded away where all were."""
+    """Return what was not measured and what it needs, in one list that is folded away; then what was measured."""
     missing = [row for row in rows if row.state != "measured"]
+    made = [row.short for row in rows if row.state == "measured"]
     table = Table(
-        caption="The questions of the audit, and whether they were answered",
+        caption="Each question that was not answered, or only in part, and what it needs",
         columns=(Column("Question"), Column("Status")),
         rows=tuple(
-            Row(name=row.name, meaning=row.question, cells=(Status(row.state),), remark=row.reason) for row in rows
+            Row(name=row.name, meaning=f"{row.question} {row.reason}", cells=(Status(row.state),)) for row in missing
         ),
     )
-    warning = Paragraph(text="“Not measured” does not mean safe.")
+    measured = Paragraph(text=f"Measured: {', '.join(made)}." if made else "Nothing was measured.")
+    warning = Paragraph(text="\u201cNot measured\u201d does not mean that nothing is revealed.")
+    folded = ", ".join(row.short for row in missing)
     return Section(
         id="measured",
-        title="What was measured, and what was not" if missing else "What was measured",
-        link="Measured",
-        folded="" if missing else f"all {len(rows)} questions of the audit were answered",
-        blocks=(warning, table) if missing else (table,),
+        title="What was not measured" if missing else "What was measured",
+        link="Not measured" if missing else "Measured",
+        folded=f"{len(missing)} of {len(rows)} questions: {folded}"
+        if missing
+        else f"all {wording.plural(len(rows), 'question')}",
+        blocks=(table, warning, measured) if missing else (measured,),
         text=tuple(f"{row.name} ({row.state}): {row.reason}" for row in missing),
         text_title="What was not measured",
     )
@@ -275,43 +319,3 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
     sentences = [f"Not measured: {', '.join(missing)}."] if missing else []
     sentences += [f"Measured in part: {', '.join(partly)}."] if partly else []
     return " ".join(sentences)
-
-
-def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, named: bool = True) -> str:
-    """Return why the verdict is what it is, in one sentence, with or without the labels of the checks."""
-    if not checks:
-        return "Inconclusive: the policy has no check for this model."
-
-    def labels(status: str) -> str:
-        names = [_label(check.rule, policy, kind) for check in checks if check.status == status]
-        names = [label[:1].lower() + label[1:] for label in names]
-        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        return f": {listed}" if named else ""
-
-    passed, failed, unknown = (
-        sum(check.status == status for check in checks) for status in ("pass", "fail", "unknown")
-    )
-    total = _checks(passed + failed + unknown)
-    if failed:
-        aside = f" {unknown} could not run." if unknown else ""
-        return f"{failed} of {total} failed{labels('fail')}.{aside}"
-    if unknown:
-        others = "" if not passed else " The other passed." if passed == 1 else f" The other {passed} passed."
-        return f"Inconclusive: {unknown} of {total} could not run{labels('unknown')}.{others}"
-    return passed_sentence(checks)
-
-
-def passed_sentence(checks: Sequence[Check]) -> str:
-    """Return how many checks passed, and how many do not apply to the model."""
-    inapplicable = sum(check.status == "not applicable" for check in checks)
-    if inapplicable == len(checks):
-        return "No check of the policy applies to this model."
-    if inapplicable:
-        verb = "does" if inapplicable == 1 else "do"
-        passed = _checks(len(checks) - inapplicable)
-        return f"{passed} passed; {inapplicable} {verb} not apply to this model."
-    return "The check passed." if len(checks) == 1 else f"All {_checks(len(checks))} passed."
-
-
-def _checks(count: int) -> str:
-    return wording.plural(count, "check")

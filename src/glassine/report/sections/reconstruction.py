@@ -14,9 +14,7 @@ from glassine.auditing.findings import (
     SubgroupFinding,
 )
 from glassine.report import wording
-from glassine.report.charts import draw_bar, draw_curve
-from glassine.report.measured import MeasuredSection
-from glassine.report.section import (
+from glassine.report.blocks import (
     Block,
     Column,
     Fact,
@@ -27,10 +25,11 @@ from glassine.report.section import (
     Readings,
     Row,
     RowNumbers,
-    Section,
     Table,
-    sentence,
 )
+from glassine.report.charts import draw_bar, draw_curve
+from glassine.report.measured import MeasuredSection
+from glassine.report.section import Section, sentence
 from glassine.report.sections.parts import Scale, parts_of
 
 __all__ = [

@@ -20,23 +20,11 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
+from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table
 from glassine.report.measured import MeasuredSection, sections_of
-from glassine.report.section import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Fold,
-    Page,
-    Paragraph,
-    Row,
-    RowNumbers,
-    Section,
-    Table,
-    facts_section,
-    sentence,
-)
+from glassine.report.section import Page, Section, facts_section, sentence
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows
+from glassine.report.sections.records import record_sections
 
 __all__ = ["release_page"]
 
@@ -71,7 +59,6 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
         page,
         kind="privacy of explanations",
         described=_described(findings),
-        brief="",
         caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
         notes=(
             *page.notes,
@@ -81,6 +68,7 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
         sections=(
             *page.sections,
             *sections_of(findings),
+            *record_sections(findings, "release"),
         ),
         terms=(
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),

@@ -8,19 +8,9 @@ from dataclasses import replace
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import Findings, JointFinding, RowsFinding, SeveralSummary
 from glassine.report import wording
+from glassine.report.blocks import Column, Fact, Paragraph, Points, Row, Table
 from glassine.report.charts import draw_bar
-from glassine.report.section import (
-    Column,
-    Fact,
-    Page,
-    Paragraph,
-    Points,
-    Row,
-    Section,
-    Table,
-    facts_section,
-    sentence,
-)
+from glassine.report.section import Page, Section, facts_section, sentence
 from glassine.report.sections.policy import judged_page, measure_rows
 
 __all__ = ["several_page"]
@@ -66,7 +56,7 @@ def several_page(findings: Findings, *, title: str | None = None) -> Page:
             *(() if rows is None else (_rows_section(rows),)),
         ),
         terms=("bit", "leaf", "domain", "suppressed"),
-        holder_only=findings.holder_only or on_records or (rows is not None and rows.error is not None),
+        notice=wording.CHECKER_ONLY if on_records or (rows is not None and rows.error is not None) else page.notice,
     )
 
 

@@ -1,0 +1,122 @@
+"""Whether a certificate, a model and its file belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from glassine.formats.json import fingerprint
+from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.payment import Payment
+
+__all__ = ["Match", "Matching", "compare_certificate", "compare_payment"]
+
+Matching: TypeAlias = Literal["holds", "contradicted", "not known"]
+
+PAID: dict[str, Matching] = {"paid": "holds", "fault": "contradicted", "unknown": "not known"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One thing that must agree between a certificate and what it is about.
+
+    Attributes
+    ----------
+    name : str
+        What is compared.
+    status : {"holds", "contradicted", "not known"}
+        How the comparison ended.
+    statement : str
+        What it says, a sentence.
+    """
+
+    name: str
+    status: Matching
+    statement: str
+
+
+def compare_certificate(
+    certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel, file: str
+) -> tuple[Match, ...]:
+    """Compare a certificate with a model and the file that holds it.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        As it was read: its events were added up again.
+    model : DecisionTree, RuleList or AdditiveModel
+        The model of the file.
+    file : str
+        SHA-256 of the file's bytes, hexadecimal.
+    """
+    return (_claim(certificate), _model(certificate, model), _file(certificate, file), _guarantee(certificate, model))
+
+
+def compare_payment(payment: Payment) -> Match:
+    """Return what a ledger says of the certificate's charge."""
+    said = payment.reason
+    if payment.entry is not None:
+        said = f"Charge {payment.entry.number} of {payment.entry.at} paid for it."
+    return Match(name="ledger", status=PAID[payment.status], statement=said)
+
+
+def _claim(certificate: Certificate) -> Match:
+    if certificate.caveats:
+        said = f"The certificate says that its guarantee does not hold: {'; '.join(certificate.caveats)}."
+        return Match(name="claim", status="contradicted", statement=said)
+    delta = f", delta {certificate.delta:g}" if certificate.delta else ""
+    return Match(
+        name="claim",
+        status="holds",
+        statement=f"Its events were added up again, and spend no more than it claims: epsilon {certificate.epsilon:g}"
+        f"{delta} for one {certificate.unit}.",
+    )
+
+
+def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel) -> Match:
+    if certificate.model is None:
+        return Match(name="model", status="not known", statement="The certificate names no model.")
+    if certificate.model == fingerprint(model):
+        return Match(name="model", status="holds", statement="It is of this model, value by value.")
+    return Match(
+        name="model",
+        status="contradicted",
+        statement="It is of another model: the digests of the canonical forms differ. The model was changed, or went "
+        "through a format that does not keep all of it.",
+    )
+
+
+def _file(certificate: Certificate, file: str) -> Match:
+    if certificate.file is None:
+        said = "The certificate names no file. What the file holds beside the model is not covered."
+        return Match(name="file", status="not known", statement=said)
+    if certificate.file == file:
+        return Match(name="file", status="holds", statement="It is of this file, byte for byte.")
+    return Match(
+        name="file",
+        status="not known",
+        statement="The file is not the one that was written with the certificate. What it holds beside the model is "
+        "not covered: publish the file that was written.",
+    )
+
+
+def _guarantee(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel) -> Match:
+    claim = model.guarantee
+    if claim is None:
+        said = "The model states no guarantee of its own."
+        return Match(name="guarantee", status="not known", statement=said)
+    stated = (claim.epsilon, claim.delta, claim.neighboring, claim.records_per_person)
+    certified = (
+        *(certificate.epsilon, certificate.delta, certificate.neighboring),
+        certificate.unit.records_per_person,
+    )
+    if stated == certified and (claim.holds or not certificate.holds):
+        said = "The model states the guarantee of the certificate."
+        return Match(name="guarantee", status="holds", statement=said)
+    return Match(
+        name="guarantee",
+        status="contradicted",
+        statement=f"The model states epsilon {claim.epsilon:g}, delta {claim.delta:g} and {claim.neighboring}, the "
+        f"certificate epsilon {certificate.epsilon:g}, delta {certificate.delta:g} and {certificate.neighboring}.",
+    )

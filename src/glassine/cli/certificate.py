@@ -1,0 +1,201 @@
+"""``glassine certificate``: certificates signed, compared with models and files, and tied to records."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from glassine.cli.options import (
+    DataOption,
+    Group,
+    JsonOption,
+    LedgerOption,
+    ModelArgument,
+    ModelFileOptions,
+    OverwriteOption,
+)
+from glassine.cli.reading import load_kind
+from glassine.cli.releases import KeyOption, PrivateKeyOption
+from glassine.cli.writing import check_ending, check_outputs, print_value, tell
+from glassine.errors import GlassineError, InvalidParameterError
+from glassine.files import read_once, read_text, write_json
+
+if TYPE_CHECKING:
+    from glassine.auditing.certified import Match
+    from glassine.privacy.certificate import Certificate
+
+__all__ = [
+    "read_certificate",
+    "registry_command",
+    "sign_certificate_command",
+    "tie_command",
+    "verify_certificate_command",
+]
+
+CertificateArgument = Annotated[
+    Path, typer.Argument(metavar="CERTIFICATE", help="The certificate, JSON, signed or not.")
+]
+TieKeyOption = Annotated[
+    Path | None, typer.Option("--tie-key", metavar="FILE", help="The holder's key of the tie; made if there is none.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieOptions(Group):
+    """What ties the model to its records."""
+
+    heading: ClassVar[str] = "The records (for their holder alone)"
+
+    tie: Annotated[
+        Path | None, typer.Option("--tie", metavar="FILE", help="The tie, which glassine certificate tie wrote.")
+    ] = None
+    data: DataOption = None
+    tie_key: TieKeyOption = None
+
+
+def verify_certificate_command(
+    model: ModelArgument,
+    certificate: CertificateArgument,
+    reading: ModelFileOptions,
+    records: TieOptions,
+    ledger: LedgerOption = None,
+    public_key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Verify that a certificate is of this model and file, adds up, and was paid for.
+
+    A signature that does not hold is an error. Verifying one needs pip install 'glassine[server]'.
+
+    Exit status: 0 when all that was compared agrees, 1 when something contradicts the certificate, 2 when a file cannot
+    be read or its signature does not hold, 3 when something is not known, such as which file was written.
+    """
+    from glassine.auditing.certified import Match, compare_certificate, compare_payment
+    from glassine.formats.json import fingerprint
+    from glassine.privacy.ledger import Ledger
+
+    claimed, key = read_certificate(certificate, public_key)
+    file = read_once(model)
+    read = load_kind(file, None, reading.trust_pickle, reading.tree)
+    matches = [*compare_certificate(claimed, read, file.sha256)]
+    if ledger is not None:
+        matches.append(compare_payment(Ledger(ledger).verify([claimed]).payments[0]))
+    if records.tie is not None or records.tie_key is not None or records.data is not None:
+        holds = _tied(records, fingerprint(read))
+        said = "The model is tied to these records." if holds else "The tie is of other records, model or key."
+        matches.append(Match(name="records", status="holds" if holds else "contradicted", statement=said))
+    plain = {"model": str(model), "certificate": str(certificate), "public_key": key}
+    signed = f"signed by {key}" if key else "not signed"
+    if as_json:
+        from glassine.auditing.findings.root import plain_value
+
+        print_value({**plain, "matches": plain_value(tuple(matches))}, True)
+    else:
+        print_value("\n".join([f"The certificate is {signed}.", *map(_line, matches)]), False)
+    status = {match.status for match in matches}
+    raise typer.Exit(1 if "contradicted" in status else 3 if "not known" in status else 0)
+
+
+def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certificate, str | None]:
+    """Return the certificate of a file and the key that signed it; a signature of it is checked."""
+    from glassine.privacy.certificate import SIGNED, Certificate
+    from glassine.privacy.signing import read_public_key
+
+    opened = SIGNED.open(path, None if public_key is None else read_public_key(public_key))
+    try:
+        return Certificate.from_dict(opened.values), opened.public_key
+    except GlassineError as error:
+        raise error.within(str(path)) from None
+
+
+def _line(match: Match) -> str:
+    return f"[{match.status}] {match.name}: {match.statement}"
+
+
+def _tied(records: TieOptions, model: str) -> bool:
+    from glassine.privacy.tie import Tie, read_tie_key
+
+    if records.tie is None or records.tie_key is None or records.data is None:
+        raise GlassineError("--tie, --tie-key and --data go together.", remedy="Give all three, or none.")
+    return Tie.from_json(records.tie).holds(model, read_once(records.data), read_tie_key(records.tie_key))
+
+
+def sign_certificate_command(
+    certificate: CertificateArgument,
+    key: PrivateKeyOption,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed certificate, JSON.")],
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Sign a certificate, so that others can verify whose it is and that it is whole.
+
+    Signing needs pip install 'glassine[server]'.
+
+    Exit status: 0 when it was written, 2 if not.
+    """
+    from glassine.privacy.certificate import SIGNED
+
+    check_outputs([output], [certificate, key], overwrite=overwrite)
+    read_certificate(certificate)
+    public = SIGNED.sign(certificate, key, output)
+    print_value({"file": str(output), "public_key": public} if as_json else f"Signed: {output}\n{public}", as_json)
+
+
+def registry_command(
+    certificate: CertificateArgument,
+    statements: Annotated[
+        Path,
+        typer.Option("--statements", metavar="FILE", help="What only a person can state, TOML."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the record, JSON or YAML.")],
+) -> None:
+    """Draft a record of a private release for the registry of deployments of differential privacy.
+
+    The file of statements names at least name, data_curators, description, intended_use, data_product_region,
+    publication_date and registry_authors. YAML reads JSON, so that the record may end in .yaml.
+
+    Exit status: 0 when it was written, 2 if not.
+    """
+    from glassine.report.exchange import as_registry
+
+    check_outputs([output], [certificate, statements])
+    check_ending(output, (".json", ".yaml", ".yml"), "records are written as JSON, which is YAML")
+    text = read_text(statements)
+    try:
+        stated = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidParameterError(f"{statements} is not valid TOML: {str(error).splitlines()[0]}.") from None
+    write_json(as_registry(read_certificate(certificate)[0], stated), output)
+    print_value(f"Record: {output}", False)
+
+
+def tie_command(
+    model: ModelArgument,
+    data: Annotated[Path, typer.Argument(metavar="RECORDS", help="The file of the training records, as it is kept.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the tie, JSON.")],
+    tie_key: TieKeyOption,
+    reading: ModelFileOptions,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tie a model to the file of its records, for their holder alone.
+
+    Neither the tie nor its key is to be published: who has both can try out candidates for a record.
+
+    Exit status: 0 when it was written, 2 if not.
+    """
+    from glassine.formats.json import fingerprint
+    from glassine.privacy.tie import Tie, make_tie_key, read_tie_key
+
+    if tie_key is None:
+        raise GlassineError("a tie needs a key.", remedy="Give --tie-key, a file that is made if there is none.")
+    check_outputs([output], [model, data, tie_key], overwrite=overwrite)
+    read = load_kind(read_once(model), None, reading.trust_pickle, reading.tree)
+    key = read_tie_key(tie_key) if tie_key.exists() else make_tie_key(tie_key)
+    Tie.of(fingerprint(read), read_once(data), key).to_json(output)
+    tell("glassine: the tie and its key are for the holder of the data only.")
+    plain: dict[str, Any] = {"tie": str(output), "key": str(tie_key)}
+    print_value(plain if as_json else f"Tie: {output}\nKey: {tie_key}", as_json)

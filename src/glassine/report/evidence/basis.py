@@ -1,0 +1,147 @@
+"""What evidence rests on, and the kinds of answers: a figure with its method, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from glassine.privacy.certificate import Certificate
+
+__all__ = [
+    "ANSWERS",
+    "NO_CERTIFICATE",
+    "NO_REPORT",
+    "Answer",
+    "Basis",
+    "Figure",
+    "Missing",
+    "Parts",
+    "answer",
+    "bound_of",
+    "certified",
+    "judged",
+    "limited",
+    "parts_of",
+    "shown",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure and how it was measured, or where it is proved."""
+
+    text: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why there is no figure: what follows "not measured, because"."""
+
+    reason: str
+
+
+Answer: TypeAlias = Figure | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What evidence rests on.
+
+    Attributes
+    ----------
+    findings : mapping or None
+        The JSON of an audit's findings.
+    certificate : Certificate or None
+        The certificate of the model.
+    """
+
+    findings: Mapping[str, Any] | None = None
+    certificate: Certificate | None = None
+
+    def measured(self, name: str) -> Mapping[str, Any] | Missing:
+        """Return what an audit measured under a name, or why it did not."""
+        if self.findings is None:
+            return NO_REPORT
+        outcome = self.findings["measured"].get(name)
+        if outcome is None:
+            return Missing("this audit does not measure it of such a subject")
+        if outcome["status"] != "measured":
+            return Missing(str(outcome["reason"]).rstrip("."))
+        values: Mapping[str, Any] = outcome
+        return values
+
+    def check(self, name: str) -> Mapping[str, Any] | None:
+        """Return the check of a rule, if the audit made it."""
+        checks = () if self.findings is None else self.findings["checks"]
+        return next((check for check in checks if check["rule"] == name), None)
+
+
+NO_REPORT = Missing("no report of an audit was given")
+NO_CERTIFICATE = Missing("no certificate was given")
+
+Parts: TypeAlias = list[Mapping[str, Any]]
+Measure: TypeAlias = Callable[[Basis], Iterator[Answer]]
+ANSWERS: dict[str, Measure] = {}
+"""Each figure by the name that the table of items uses."""
+
+
+def answer(function: Measure) -> Measure:
+    """Register a figure under the name of its function."""
+    ANSWERS[function.__name__.removeprefix("_")] = function
+    return function
+
+
+def shown(value: Any) -> str:
+    """Return a count as it may be shown, a share or an amount."""
+    if value is None:
+        return "not shown"
+    if isinstance(value, Mapping):
+        return f"fewer than {value['below']}" if "below" in value else f"about {value['about']:,}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
+    """Yield how a rule of the policy was judged."""
+    check = basis.check(name)
+    if basis.findings is None:
+        yield NO_REPORT
+    elif check is None:
+        on = basis.findings["policy"].get(name) is not None
+        yield Missing(f"{what} is not judged of such a subject" if on else f"the policy has no limit on {what}")
+    elif check["status"] == "unknown":
+        yield Missing(str(check["meaning"]).rstrip("."))
+    elif check["basis"] == "guarantee":
+        yield Figure(check["meaning"], "by the guarantee that the policy accepts, not by counting")
+    else:
+        status = {"pass": "kept", "fail": "broken", "not applicable": "nothing to judge"}[check["status"]]
+        figure = "" if check["measured"] is None else f"{shown(check['measured'])}, "
+        yield Figure(f"{what}: {figure}limit {check['limit']:g}, {status}. {check['meaning']}", "rule of the policy")
+
+
+def judged(basis: Basis, *names: str) -> Iterator[Answer]:
+    """Yield how those rules were judged that the audit judged."""
+    for name in names:
+        if basis.check(name) is not None:
+            yield from limited(basis, name, name.replace("_", " "))
+
+
+def parts_of(basis: Basis) -> list[Mapping[str, Any]] | Missing:
+    """Return the parts of the model, or why there are none."""
+    found = basis.measured("parts")
+    return found if isinstance(found, Missing) else list(found["parts"])
+
+
+def certified(basis: Basis, figure: Callable[[Certificate], Answer]) -> Iterator[Answer]:
+    """Yield a figure of the certificate, if there is one."""
+    yield NO_CERTIFICATE if basis.certificate is None else figure(basis.certificate)
+
+
+def bound_of(basis: Basis, name: str) -> Figure | None:
+    """Return a bound that follows from the guarantee, if it holds."""
+    guarantee = None if basis.findings is None else basis.findings["guarantee"]
+    for bound in () if guarantee is None else guarantee["bounds"]:
+        if bound["name"] == name:
+            return Figure(f"{name}: at most {bound['value']:.4g}. {bound['statement']}", bound["method"])
+    return None

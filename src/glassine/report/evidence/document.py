@@ -1,0 +1,282 @@
+"""Evidence: what authorities and checkers ask of a published model, item by item, and what answers it."""
+
+from __future__ import annotations
+
+import importlib.resources
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from glassine.auditing.findings.root import SCHEMA as FINDINGS
+from glassine.errors import InvalidParameterError, parameter, quoted
+from glassine.privacy.certificate import Certificate
+from glassine.report import wording
+from glassine.report.evidence import measured, stated
+from glassine.report.evidence.basis import ANSWERS, NO_REPORT, Answer, Basis, Figure, Missing
+
+__all__ = ["LISTS", "SCHEMA", "EvidenceDocument", "Item", "Line", "evidence", "items"]
+
+SCHEMA = "glassine.evidence/1"
+WIDTH = 100
+PERSON = "Only a person can state this"
+EMPTY = "____________________"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that is asked of a published model.
+
+    Attributes
+    ----------
+    id : str
+        Its number in the table.
+    list : str
+        Who asks.
+    asked : str
+        What is asked.
+    source : str
+        Document and section; empty where it was not seen.
+    heading : str
+        The name that the source gives it, if it has one.
+    figures : tuple of str
+        Names of the figures that answer it.
+    unmeasured : str
+        Why no figure answers it, or what figures leave open.
+    unseen : str
+        Which source was not read, so that the item is not confirmed.
+    person : tuple of str
+        What only a person can state.
+    """
+
+    id: str
+    list: str
+    asked: str
+    source: str
+    heading: str = ""
+    figures: tuple[str, ...] = ()
+    unmeasured: str = ""
+    unseen: str = ""
+    person: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """An item with its answers."""
+
+    item: Item
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceDocument:
+    """The answers to one list of items.
+
+    Attributes
+    ----------
+    list : str
+        Name of the list, such as ``nist``.
+    title : str
+        Whose questions they are.
+    about : str
+        What is answered for.
+    audience : str
+        ``checker`` or ``public``, as the report that the figures come from.
+    lines : tuple of Line
+        One for each item, in the order of the table.
+    version : str
+        Version of Glassine.
+    """
+
+    list: str
+    title: str
+    about: str
+    audience: str
+    lines: tuple[Line, ...]
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; what only a person can state has an empty text."""
+        return {
+            "schema": SCHEMA,
+            "audience": self.audience,
+            "list": self.list,
+            "title": self.title,
+            "about": self.about,
+            "version": self.version,
+            "items": [
+                {
+                    "id": line.item.id,
+                    "heading": line.item.heading,
+                    "asked": line.item.asked,
+                    "source": line.item.source,
+                    "answers": [_plain(answer) for answer in line.answers],
+                    "person": dict.fromkeys(line.item.person, ""),
+                }
+                for line in self.lines
+            ],
+        }
+
+    def markdown(self) -> str:
+        """Return a page of Markdown."""
+        out = [f"# {self.title}", "", f"{self.about} For: {self.audience}. Glassine {self.version}.", ""]
+        for line in self.lines:
+            out += [f"## {_title(line.item)}", "", line.item.asked, "", f"*Source: {_source(line.item)}.*", ""]
+            out += [f"- {_escaped(_sentence(answer))}" for answer in line.answers]
+            out += [f"- {PERSON}: {name}: {EMPTY}" for name in line.item.person]
+            out.append("")
+        return "\n".join(out)
+
+    def text(self) -> str:
+        """Return plain text."""
+        import textwrap
+
+        def wrapped(text: str, first: str) -> str:
+            return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
+
+        out = [self.title, "=" * len(self.title), "", wrapped(f"{self.about} For: {self.audience}.", ""), ""]
+        for line in self.lines:
+            out += [_title(line.item), wrapped(line.item.asked, "  "), wrapped(f"Source: {_source(line.item)}.", "  ")]
+            out += [wrapped(_sentence(answer), "  - ") for answer in line.answers]
+            out += [wrapped(f"{PERSON}: {name}: {EMPTY}", "  - ") for name in line.item.person]
+            out.append("")
+        return "\n".join(out)
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    text = importlib.resources.files("glassine.report.evidence").joinpath("items.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def items() -> tuple[Item, ...]:
+    """Return every item of the table, in its order."""
+    tuples = ("figures", "person")
+    return tuple(
+        Item(**{key: tuple(value) if key in tuples else value for key, value in entry.items()})
+        for entry in _table()["item"]
+    )
+
+
+FIGURES = (measured, stated)
+"""The modules that register figures by name."""
+
+LISTS: tuple[str, ...] = ("tre", "tehdas", "edpb", "nist", "iso27559", "hipaa")
+"""Names of the lists."""
+
+
+def evidence(
+    which: str, *, findings: Mapping[str, Any] | None = None, certificate: Certificate | None = None
+) -> EvidenceDocument:
+    r"""Return what a report and a certificate answer to a list of items.
+
+    Parameters
+    ----------
+    which : {"tre", "tehdas", "edpb", "nist", "iso27559", "hipaa"}
+        Whose items: checkers of trusted research environments, the European health data space, European
+        data-protection authorities, NIST SP 800-226, ISO/IEC 27559, or HIPAA's expert determination.
+    findings : mapping, optional
+        The JSON of an audit's findings.
+    certificate : Certificate, optional
+        The certificate of the model.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the list is unknown, there is neither report nor certificate, or the findings are of another schema.
+
+    Examples
+    --------
+    >>> from glassine import audit, parse_rules
+    >>> rules = parse_rules("if [a] then [true] ([3 ; 41] examples)\nelse [false] ([52 ; 9] examples)")
+    >>> document = evidence("tre", findings=audit(rules).to_dict())
+    >>> document.lines[0].item.id, document.lines[0].answers[1].text
+    ('T1', '0 of 2 parts are below the limit')
+    """
+    from glassine import __version__
+
+    if which not in LISTS:
+        raise InvalidParameterError(f"{parameter('which')} must be one of {', '.join(LISTS)}, got {quoted(which)}.")
+    if findings is None and certificate is None:
+        raise InvalidParameterError("evidence needs the findings of an audit, a certificate, or both.")
+    if findings is not None:
+        _check(findings)
+    basis = Basis(findings=findings, certificate=certificate)
+    return EvidenceDocument(
+        list=which,
+        title=_table()["lists"][which],
+        about=_about(basis),
+        audience="public" if findings is None else findings["audience"],
+        lines=tuple(Line(item=item, answers=_answers(item, basis)) for item in items() if item.list == which),
+        version=__version__,
+    )
+
+
+def _check(findings: Mapping[str, Any]) -> None:
+    schema = findings.get("schema")
+    needed = (
+        "subject",
+        "verdict",
+        "checks",
+        "measured",
+        "policy",
+        "inputs",
+        "version",
+        "guarantee",
+        "domain",
+        "advice",
+    )
+    if schema != FINDINGS or any(name not in findings for name in needed):
+        raise InvalidParameterError(
+            f"{parameter('findings')} must be of schema {FINDINGS!r}, got {quoted(schema)}.",
+            remedy="Write the report of an audit as JSON with this version.",
+        )
+
+
+def _about(basis: Basis) -> str:
+    if basis.findings is None:
+        return "About the model of a certificate."
+    subject = basis.findings["subject"]
+    name = next((file["name"] for file in basis.findings["inputs"] if file["role"] in ("model", "release")), "")
+    return f"About {wording.clean(name)}, {subject['kind']}." if name else f"About a {subject['kind']}."
+
+
+def _answers(item: Item, basis: Basis) -> tuple[Answer, ...]:
+    out = [Missing(f"the source of this item was not seen: {item.unseen}")] if item.unseen else []
+    said: list[Answer] = [*out]
+    for name in item.figures:
+        said += ANSWERS[name](basis)
+    if item.unmeasured:
+        said.append(Missing(item.unmeasured))
+    if not said and not item.person:
+        said.append(NO_REPORT)
+    return tuple(dict.fromkeys(said))
+
+
+def _plain(answer: Answer) -> dict[str, str]:
+    if isinstance(answer, Figure):
+        return {"figure": wording.clean(answer.text), "method": wording.clean(answer.method)}
+    return {"not_measured_because": wording.clean(answer.reason)}
+
+
+def _sentence(answer: Answer) -> str:
+    plain = _plain(answer)
+    if "figure" in plain:
+        return f"{plain['figure'].rstrip('.')}. Method: {plain['method'].rstrip('.')}."
+    return f"Not measured, because {plain['not_measured_because'].rstrip('.')}."
+
+
+def _title(item: Item) -> str:
+    return f"{item.id} {item.heading}".strip()
+
+
+def _source(item: Item) -> str:
+    return item.source or "not confirmed"
+
+
+def _escaped(text: str) -> str:
+    """Return a text that Markdown shows as it is: no tag, no emphasis from names."""
+    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"\\{c}" if c in "\\*_[]`|" else c for c in plain)

@@ -1,0 +1,347 @@
+"""Figures of what an audit measured: sizes, shares, attacks, reconstruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from glassine.report import wording
+from glassine.report.evidence.basis import (
+    NO_REPORT,
+    Answer,
+    Basis,
+    Figure,
+    Missing,
+    answer,
+    bound_of,
+    judged,
+    limited,
+    parts_of,
+    shown,
+)
+
+
+@answer
+def _smallest_leaf(basis: Basis) -> Iterator[Answer]:
+    yield from limited(basis, "smallest_leaf", "smallest leaf, rule or bin")
+
+
+@answer
+def _small_leaves(basis: Basis) -> Iterator[Answer]:
+    parts = parts_of(basis)
+    if isinstance(parts, Missing):
+        yield parts
+        return
+    small = sum("small" in part["flags"] for part in parts)
+    unknown = sum(part["size"] is None for part in parts)
+    said = f"{small} of {len(parts)} parts are below the limit"
+    yield Figure(said + (f"; the size of {unknown} is not shown" if unknown else ""), "parts that break the limit")
+
+
+@answer
+def _smallest_class(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "smallest_class_count")
+    parts = parts_of(basis)
+    if isinstance(parts, Missing):
+        yield parts
+        return
+    counts = [count for part in parts for count in part["counts"] or () if isinstance(count, int) and count]
+    hidden = [part for part in parts if part["counts"] is None and part["size"] != 0]
+    if counts:
+        shown = len(parts) - len(hidden)
+        yield Figure(f"smallest positive count of one class: {min(counts):,}, in {shown} parts", "published counts")
+    if hidden:
+        below = (basis.findings or {})["policy"]["suppress_below"]
+        yield Missing(
+            f"counts of classes are not shown at {len(hidden)} of {len(parts)} parts: none is published, or one is "
+            f"below {below} and suppressed"
+        )
+
+
+@answer
+def _zero_classes(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "zero_classes")
+    parts = parts_of(basis)
+    if isinstance(parts, Missing):
+        yield parts
+        return
+    zero = [part for part in parts if part["size"] != 0 and (part["purity"] == 1 or 0 in (part["counts"] or ()))]
+    hidden = sum(part["counts"] is None and part["purity"] is None and part["size"] != 0 for part in parts)
+    said = f"a class has no record in {len(zero)} of {len(parts)} parts"
+    yield Figure(
+        said + (f", not counting {hidden} that are not shown" if hidden else ""), "published counts and shares"
+    )
+
+
+@answer
+def _purest_leaf(basis: Basis) -> Iterator[Answer]:
+    if basis.check("purest_leaf") is None and not isinstance(labels := basis.measured("labels"), Missing):
+        yield Figure(f"largest share of one class: {labels['purest']:.3g}", "published class counts; no limit is set")
+        return
+    yield from limited(basis, "purest_leaf", "largest share of one class")
+
+
+def _parameters(basis: Basis) -> int | Missing:
+    """Return the free parameters of a tree or rule list: two a split or condition, and the shares of each leaf."""
+    if basis.findings is None:
+        return NO_REPORT
+    subject = basis.findings["subject"]
+    classes, parts = subject.get("classes"), basis.measured("parts")
+    if classes is None or isinstance(parts, Missing):
+        return Missing("it is defined for trees and rule lists of classes")
+    splits = {node["parent"] for node in parts["nodes"]} - {None} if parts["nodes"] else range(subject["n_parts"] - 1)
+    return 2 * len(splits) + int(subject["n_parts"]) * (len(classes) - 1)
+
+
+@answer
+def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "degrees_of_freedom")
+    parameters = _parameters(basis)
+    if isinstance(parameters, Missing):
+        yield parameters
+        return
+    n = (basis.findings or {})["subject"]["n_records"]
+    if n is None:
+        yield Missing("the model does not publish how many records it was trained on")
+        return
+    yield Figure(
+        f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
+        "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
+    )
+
+
+@answer
+def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
+    parameters = _parameters(basis)
+    if isinstance(parameters, Missing):
+        yield parameters
+        return
+    n = (basis.findings or {})["subject"]["n_records"]
+    if n is None or not parameters:
+        yield Missing("the model does not publish how many records it was trained on, or has no parameter")
+        return
+    yield Figure(f"{n / parameters:.3g} records a parameter", "records, over the parameters that T5 counts")
+
+
+@answer
+def _case_numbers(basis: Basis) -> Iterator[Answer]:
+    parts = parts_of(basis)
+    if isinstance(parts, Missing):
+        yield parts
+        return
+    counted = (basis.findings or {})["counted"]
+    shown = sum(isinstance(part["size"], int) for part in parts)
+    yield Figure(f"the number of {counted} stands at {shown} of {len(parts)} parts, unweighted", f"{counted} counted")
+
+
+@answer
+def _depth(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None or "depth" not in basis.findings["subject"]:
+        yield NO_REPORT if basis.findings is None else Missing("the subject is not one model")
+        return
+    subject = basis.findings["subject"]
+    yield Figure(f"depth {subject['depth']}, {wording.plural(subject['n_parts'], 'part')}", "read off the model")
+
+
+@answer
+def _size(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    subject, domain = basis.findings["subject"], basis.findings["domain"]
+    n = subject.get("n_records")
+    yield Missing("the number of records is not published") if n is None else Figure(f"{n:,} records", "published")
+    if domain is not None:
+        yield Figure(f"{wording.plural(domain['n_attributes'], 'attribute')} in the public domain", "the domain")
+
+
+# What attacks found.
+
+
+@answer
+def _membership_attacks(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "largest_advantage", "largest_measured_advantage", "largest_attack_advantage")
+    found = basis.measured("membership")
+    if isinstance(found, Missing):
+        bound = bound_of(basis, "membership advantage")
+        yield found if bound is None else bound
+        return
+    for attack in found["attacks"]:
+        if attack["status"] == "measured" and attack["advantage"] is not None:
+            interval = f"{attack['advantage_low']:.3f} to {attack['advantage_high']:.3f}"
+            auc = "" if attack["auc"] is None else f", AUC {attack['auc']:.3f}"
+            p = "" if attack["p_value"] is None else f", p = {attack['p_value']:.2g}"
+            said = f"{attack['attack']}: advantage {attack['advantage']:.3f} ({interval}){auc}{p}"
+            yield Figure(said, f"attack on membership, intervals of {found['confidence']:.0%}")
+        else:
+            yield Missing(f"{attack['attack']} {attack['reason'] or 'gave no figure'}".rstrip("."))
+
+
+@answer
+def _gap_attack(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("membership")
+    if isinstance(found, Missing):
+        yield found
+        return
+    for attack in found["attacks"]:
+        if "gap" in attack["attack"] and attack["advantage"] is not None:
+            yield Figure(f"{attack['attack']}: advantage {attack['advantage']:.3f}", "accuracy on both sides")
+
+
+@answer
+def _attribute_inference(basis: Basis) -> Iterator[Answer]:
+    labels, sensitive = basis.measured("labels"), basis.measured("disclosure")
+    if isinstance(labels, Missing):
+        yield labels
+    else:
+        yield Figure(
+            f"the outcome of a record is guessed right for {labels['guess_rate']:.1%}, and for "
+            f"{labels['base_rate']:.1%} without the model; certain for {shown(labels['n_certain'])} records",
+            "published class counts, a reader who knows the leaf",
+        )
+    if isinstance(sensitive, Missing):
+        yield Missing(f"what can be inferred of a sensitive attribute was not asked for: {sensitive.reason}")
+        return
+    for reader in sensitive["readers"]:
+        rate = "" if reader["guess_rate"] is None else f", guessed right for {reader['guess_rate']:.1%}"
+        yield Figure(
+            f"{reader['reader']}: {sensitive['sensitive']} is practically certain for {shown(reader['certain'])} "
+            f"people{rate}",
+            "maximum-entropy estimate, a reader who knows the quasi-identifiers of everybody",
+        )
+
+
+@answer
+def _training_values(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("values")
+    if isinstance(found, Missing):
+        yield found
+        return
+    for name, what in (
+        ("n_thresholds", "thresholds on numbers"),
+        ("n_off_grid", "of them that are no public cut points"),
+        ("n_midpoints", "that are the midpoint of two training values"),
+    ):
+        if name in found:
+            value = found[name]
+            yield (
+                Missing(f"{what}: the data or a domain is needed")
+                if value is None
+                else Figure(f"{what}: {shown(value)}", "exact values of the records that the model publishes")
+            )
+
+
+@answer
+def _reconstruction(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("reconstruction")
+    if isinstance(found, Missing):
+        yield found
+        return
+    if found.get("dist_g") is not None:
+        yield Figure(f"share of uncertainty left: {found['dist_g']:.3f}", "Dist_G of the probabilistic data set")
+    if found.get("undefined"):
+        yield Missing(str(found["undefined"]).rstrip("."))
+
+
+@answer
+def _rows(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("rows")
+    if isinstance(found, Missing):
+        yield Missing(f"rows were not rebuilt: {found.reason}")
+        return
+    certain = "not proved" if found["n_whole"] is None else shown(found["n_whole"])
+    yield Figure(f"{found['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count")
+
+
+@answer
+def _inversion(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("alignment")
+    if isinstance(found, Missing):
+        yield found
+    elif "error" in found:
+        yield Figure(
+            f"typical records drawn from the model lie at a mean distance of {found['error']:.3f} from the training "
+            f"records; random ones at {found['baseline']:.3f}",
+            "records drawn from what the model leaves possible, matched with the training records",
+        )
+
+
+@answer
+def _most_exposed(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("reconstruction")
+    if basis.check("largest_bits_per_record") is None and not isinstance(found, Missing):
+        if found["bits_largest"] is not None:
+            yield Figure(f"{found['bits_largest']:.3g} bits about the most exposed record", "possible records, counted")
+    else:
+        yield from limited(basis, "largest_bits_per_record", "bits about the most exposed record")
+    parts = parts_of(basis)
+    if not isinstance(parts, Missing):
+        exposed = sum("exposed" in part["flags"] for part in parts)
+        yield Figure(f"{exposed} of {len(parts)} parts reveal more than the limit", "possible records, counted")
+
+
+@answer
+def _maximum_and_average(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("reconstruction")
+    if isinstance(found, Missing):
+        yield found
+        return
+    for name, word in (("bits_largest", "maximum"), ("bits_mean", "average")):
+        value = found.get(name)
+        yield (
+            Missing(f"the {word} has no value in this domain")
+            if value is None
+            else Figure(
+                f"{word}: {value:.3g} bits about a record",
+                "all possible records of the domain are the reference, not the population",
+            )
+        )
+
+
+@answer
+def _together(basis: Basis) -> Iterator[Answer]:
+    found = basis.measured("joint")
+    if isinstance(found, Missing):
+        yield Missing(
+            "linking needs other data, and one model was audited; several models of the same records can be audited "
+            "together"
+        )
+        return
+    yield Figure("several models of the same records were audited together", "their counts, intersected")
+
+
+@answer
+def _attacks_made(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    for name, outcome in basis.findings["measured"].items():
+        if outcome["status"] == "measured":
+            yield Figure(f"{name}: made", "the report has the figures")
+        else:
+            yield Missing(f"{name}: {outcome['reason']}".rstrip("."))
+
+
+@answer
+def _reader(basis: Basis) -> Iterator[Answer]:
+    yield (
+        Figure(
+            "measured against a reader who knows all other attributes of everybody: more than a motivated intruder",
+            "worst case of each measurement",
+        )
+        if basis.findings is not None
+        else NO_REPORT
+    )
+
+
+@answer
+def _rests_on_size(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    passed = [check for check in basis.findings["checks"] if check["status"] == "pass"]
+    private = any(check["basis"] == "guarantee" for check in passed)
+    sizes = bool(passed) and all(check["rule"] in ("smallest_leaf", "smallest_group") for check in passed)
+    said = (
+        "an accepted guarantee" if private else "the size of groups alone" if sizes else "several rules, not size alone"
+    )
+    yield Figure(f"the rules that are kept rest on {said}", "the checks of the policy")

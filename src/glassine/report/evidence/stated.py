@@ -1,0 +1,299 @@
+"""Figures of what is stated: the guarantee, its certificate, and the report itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from glassine.privacy import accounting
+from glassine.privacy.certificate import Certificate
+from glassine.report import wording
+from glassine.report.evidence.basis import (
+    NO_CERTIFICATE,
+    NO_REPORT,
+    Answer,
+    Basis,
+    Figure,
+    Missing,
+    answer,
+    certified,
+)
+
+
+@answer
+def _bounds(basis: Basis) -> Iterator[Answer]:
+    guarantee = None if basis.findings is None else basis.findings["guarantee"]
+    if guarantee is None:
+        yield NO_REPORT if basis.findings is None else Missing("the model claims no differential privacy")
+        return
+    if not guarantee["bounds"]:
+        yield Missing(f"the guarantee does not hold: {'; '.join(guarantee['caveats'])}")
+    for bound in guarantee["bounds"]:
+        yield Figure(f"{bound['name']}: at most {bound['value']:.4g}. {bound['statement']}", bound["method"])
+
+
+@answer
+def _standing(basis: Basis) -> Iterator[Answer]:
+    guarantee = None if basis.findings is None else basis.findings["guarantee"]
+    if guarantee is None:
+        yield NO_REPORT if basis.findings is None else Missing("the model claims no differential privacy")
+        return
+    yield Figure(f"claimed by {guarantee['claimed_by']}; {guarantee['standing']}", "the claim, and the policy")
+
+
+@answer
+def _claim(basis: Basis) -> Iterator[Answer]:
+    guarantee = None if basis.findings is None else basis.findings["guarantee"]
+    stated: Any = basis.certificate or guarantee
+    if stated is None:
+        yield Missing("the model claims no differential privacy" if basis.findings else NO_CERTIFICATE.reason)
+        return
+    values = stated if isinstance(stated, Mapping) else stated.to_dict()
+    if values["epsilon"] is None:
+        yield Missing(f"the certificate claims nothing: {'; '.join(values['caveats'])}")
+        return
+    against = f". It does not hold: {'; '.join(values['caveats'])}" if values["caveats"] else ""
+    added = "events added up again when the certificate was read"
+    method = added if basis.certificate is not None else "as the model states it; a model cannot prove it"
+    yield Figure(
+        f"epsilon {values['epsilon']:.6g}, delta {values['delta']:.3g}, {values['neighboring']}{against}", method
+    )
+
+
+@answer
+def _certificate(basis: Basis) -> Iterator[Answer]:
+    def figure(stated: Certificate) -> Answer:
+        if stated.model is None:
+            return Missing("the certificate names no model")
+        file = "" if stated.file is None else f"; of the file {stated.file}"
+        return Figure(f"SHA-256 of the model's canonical form {stated.model}{file}", "compared by `certificate verify`")
+
+    yield from certified(basis, figure)
+
+
+@answer
+def _variant(basis: Basis) -> Iterator[Answer]:
+    def figure(stated: Certificate) -> Answer:
+        words = {
+            "pure": "pure differential privacy",
+            "approximate": "approximate differential privacy",
+            "none": "no differential privacy",
+        }
+        rho = "" if stated.rho is None else f"; its events cost rho = {stated.rho:.4g} in zCDP"
+        return Figure(f"{words[stated.variant]}{rho}", "added up from the events")
+
+    yield from certified(basis, figure)
+
+
+@answer
+def _mechanisms(basis: Basis) -> Iterator[Answer]:
+    if basis.certificate is None:
+        yield NO_CERTIFICATE
+        return
+    if not basis.certificate.events:
+        yield Missing("the certificate has no events")
+    for event in basis.certificate.events:
+        cost = accounting.cost(event)
+        kind = type(event).__name__
+        said = f"{event.name}: {kind}, epsilon {cost.pure:.6g}, rho {cost.rho:.4g}"
+        yield Figure(said, event.proof or "the mechanism's own proof")
+
+
+@answer
+def _unit(basis: Basis) -> Iterator[Answer]:
+    def figure(stated: Certificate) -> Answer:
+        records = wording.plural(stated.unit.most_records, "record")
+        k = "" if stated.unit.is_person else " k records of one person are protected with k times epsilon."
+        return Figure(f"unit: {stated.unit}; {records} a unit.{k}", stated.neighboring)
+
+    yield from certified(basis, figure)
+
+
+@answer
+def _public_knowledge(basis: Basis) -> Iterator[Answer]:
+    if basis.certificate is None:
+        yield NO_CERTIFICATE
+        return
+    names = ", ".join(basis.certificate.public)
+    yield Figure(f"taken as public: {names}" if names else "nothing is taken as public", "as the certificate states")
+    for caveat in basis.certificate.caveats:
+        yield Figure(f"does not hold: {caveat}", "as the certificate states")
+
+
+@answer
+def _ledger(basis: Basis) -> Iterator[Answer]:
+    def figure(stated: Certificate) -> Answer:
+        receipt = stated.receipt
+        if receipt is None:
+            return Missing("no ledger was charged, so that other releases were not added up")
+        return Figure(
+            f"charge {receipt.charge} of the ledger {receipt.ledger[:12]}…; the data set spent epsilon "
+            f"{receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g} in all, this release included",
+            "receipt of the ledger; plain sums",
+        )
+
+    yield from certified(basis, figure)
+
+
+@answer
+def _error_bound(basis: Basis) -> Iterator[Answer]:
+    def figure(stated: Certificate) -> Answer:
+        if stated.error_bound is None:
+            return Missing("no bound on the loss in accuracy is proved for this learner")
+        return Figure(
+            f"at most {stated.error_bound:,} errors more on the training records than the best model of the class, "
+            "with probability 0.95",
+            "utility of the exponential mechanism; public numbers alone",
+        )
+
+    yield from certified(basis, figure)
+
+
+@answer
+def _release_type(basis: Basis) -> Iterator[Answer]:
+    yield from certified(basis, lambda stated: Figure(stated.derived["release_type"], "true of every certificate"))
+
+
+@answer
+def _trust_model(basis: Basis) -> Iterator[Answer]:
+    yield from certified(basis, lambda stated: Figure(stated.derived["trust_model"], "true of every certificate"))
+
+
+@answer
+def _arithmetic(basis: Basis) -> Iterator[Answer]:
+    def figure(stated: Certificate) -> Answer:
+        if stated.arithmetic == "not stated":
+            return Missing("the certificate does not state it")
+        return Figure(f"random bits: {stated.randomness}. {stated.arithmetic}", "proofs beside the samplers")
+
+    yield from certified(basis, figure)
+
+
+@answer
+def _assumptions(basis: Basis) -> Iterator[Answer]:
+    for text in () if basis.certificate is None else basis.certificate.assumptions:
+        yield Figure(f"assumed: {text}", "as the certificate states")
+
+
+@answer
+def _verdict(basis: Basis) -> Iterator[Answer]:
+    yield (
+        NO_REPORT if basis.findings is None else Figure(basis.findings["verdict"], "the checks of the policy together")
+    )
+
+
+@answer
+def _checks(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    for check in basis.findings["checks"]:
+        yield Figure(
+            f"{check['rule']}: {check['status']}, limit {check['limit']:g}. {check['meaning']}", check["basis"]
+        )
+
+
+@answer
+def _policy(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    limits = ", ".join(
+        f"{name} {'off' if value is None else str(value).lower()}" for name, value in basis.findings["policy"].items()
+    )
+    source = basis.findings["policy_source"]
+    yield Figure(limits, f"policy: {source}")
+
+
+@answer
+def _advice(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    for entry in basis.findings["advice"]:
+        yield Figure(f"advised: {entry['text']}", "what would help with a broken or an open rule")
+    if not basis.findings["advice"]:
+        yield Figure("no measure is advised", "no rule is broken or open")
+
+
+@answer
+def _versions(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is not None:
+        yield Figure(f"audited by Glassine {basis.findings['version']}, with fixed seeds", "recorded in the report")
+    if basis.certificate is not None:
+        yield Figure(f"trained by Glassine {basis.certificate.version}", "recorded in the certificate")
+
+
+@answer
+def _files(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    for file in basis.findings["inputs"]:
+        digest = "no digest: records" if file["sha256"] is None else f"SHA-256 {file['sha256']}"
+        yield Figure(f"{file['role']}: {file['name']}, {digest}", "bytes that were read")
+    if not basis.findings["inputs"]:
+        yield Missing("the audit was called from a program, and read no file")
+
+
+@answer
+def _audience(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    checker = basis.findings["audience"] == "checker"
+    said = "the report holds figures for the checker only" if checker else "the report may be published"
+    yield Figure(said, "marked in the report")
+
+
+@answer
+def _rounding(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    below = basis.findings["policy"]["suppress_below"]
+    yield Figure(f"counts from 1 to below {below} are not shown, and shares and bits are rounded", "suppression")
+
+
+@answer
+def _no_digest(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    plain = [file for file in basis.findings["inputs"] if file["role"] in ("data", "holdout") and file["sha256"]]
+    yield Figure(
+        f"digests of records in the report: {len(plain)}",
+        "a plain digest gives a record away to who has the others; ties are by a key that the holder keeps",
+    )
+
+
+@answer
+def _schemas(basis: Basis) -> Iterator[Answer]:
+    for values in (basis.findings, None if basis.certificate is None else basis.certificate.to_dict()):
+        if values is not None:
+            yield Figure(f"JSON, schema {values['schema']}", "documented schema")
+
+
+@answer
+def _format(basis: Basis) -> Iterator[Answer]:
+    model = next((f for f in basis.findings["inputs"] if f["role"] == "model"), None) if basis.findings else None
+    if model is None:
+        yield NO_REPORT if basis.findings is None else Missing("the audit read no file of the model")
+        return
+    binary = model["name"].lower().endswith((".pkl", ".pickle", ".joblib", ".skops", ".onnx", ".ubj"))
+    yield Figure(f"{model['name']}: {'a binary file' if binary else 'text'}", "ending of the file")
+
+
+@answer
+def _roles(basis: Basis) -> Iterator[Answer]:
+    if basis.findings is None:
+        yield NO_REPORT
+        return
+    sensitive = basis.findings["sensitive"]
+    found = basis.measured("disclosure")
+    quasi = () if isinstance(found, Missing) else found["quasi_identifiers"]
+    for name in basis.findings["subject"].get("attributes", ()):
+        role = "sensitive" if name == sensitive else "quasi-identifier" if name in quasi else "tested, no role stated"
+        yield Figure(f"{name}: {role}", "as stated for the audit")
+    if sensitive is None:
+        yield Missing("no sensitive attribute was named")

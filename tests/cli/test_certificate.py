@@ -1,0 +1,264 @@
+"""Certificates on the command line: of a model and its file, paid for, signed, and tied to records by their holder."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import stat
+from pathlib import Path
+
+import pytest
+
+from glassine import Domain, Ledger, OptimalTreeClassifier, PrivateTreeClassifier
+from glassine.formats import load_model
+from glassine.formats.json import fingerprint
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.events import Selection
+from tests.cli.running import Done, Run, attributes, people
+
+FIT = ["fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5"]
+
+
+@pytest.fixture
+def fitted(folder: Path, run: Run) -> Path:
+    """Fit a private tree, charged to a ledger."""
+    done = run(*FIT, "-o", "tree.json", "--ledger", "budget.sqlite", "--dataset", "people", cwd=folder)
+    assert done.status == 0, done.err
+    return folder
+
+
+def verify(run: Run, folder: Path, *more: str, model: str = "tree.json") -> Done:
+    return run("certificate", "verify", model, "tree.certificate.json", *more, cwd=folder)
+
+
+def statuses(done: Done) -> dict[str, str]:
+    return {match["name"]: match["status"] for match in json.loads(done.out)["matches"]}
+
+
+def test_a_certificate_names_the_model_and_the_file_that_was_written(fitted: Path, run: Run) -> None:
+    stated = Certificate.from_json((fitted / "tree.certificate.json").read_text())
+    assert stated.file == hashlib.sha256((fitted / "tree.json").read_bytes()).hexdigest()
+    assert stated.model == fingerprint(load_model(fitted / "tree.json"))
+    assert stated.model != stated.file
+    assert stated.randomness == "operating system"
+    assert stated.receipt is not None
+    assert stated.receipt.spent_epsilon == 0.5
+    done = verify(run, fitted, "--ledger", "budget.sqlite", "--json")
+    assert statuses(done) == dict.fromkeys(["claim", "model", "file", "guarantee", "ledger"], "holds")
+    assert done.status == 0
+
+
+def test_the_receipt_adds_up_what_the_data_set_spent(fitted: Path, run: Run) -> None:
+    Ledger(fitted / "budget.sqlite").budget("others", 5)
+    Ledger(fitted / "budget.sqlite").charge("others", 3)
+    options = ["--ledger", "budget.sqlite", "--dataset", "people", "--epsilon", "0.3", "-o", "second.json"]
+    assert run(*FIT[:-2], *options, cwd=fitted).status == 0
+    receipt = Certificate.from_json((fitted / "second.certificate.json").read_text()).receipt
+    assert receipt is not None
+    assert (receipt.charge, receipt.spent_epsilon, receipt.spent_delta) == (3, 0.8, 0)
+    values = json.loads((fitted / "second.certificate.json").read_text())
+    values["receipt"]["spent_epsilon"] = 0.3
+    (fitted / "tree.certificate.json").write_text(json.dumps(values))
+    assert statuses(verify(run, fitted, "--ledger", "budget.sqlite", "--json", model="second.json"))["ledger"] == (
+        "contradicted"
+    )
+
+
+def test_a_seeded_fit_says_where_its_bits_came_from_and_is_not_verified(folder: Path, run: Run) -> None:
+    assert run(*FIT, "-o", "tree.json", "--seed", "1", cwd=folder).status == 0
+    assert json.loads((folder / "tree.certificate.json").read_text())["randomness"] == "seeded"
+    done = verify(run, folder)
+    assert done.status == 1
+    assert "[contradicted] claim: The certificate says that its guarantee does not hold: seeded" in done.out
+
+
+def test_a_changed_model_is_not_the_certified_one(fitted: Path, run: Run) -> None:
+    values = json.loads((fitted / "tree.json").read_text())
+    values["guarantee"]["epsilon"] = 0.25
+    (fitted / "tree.json").write_text(json.dumps(values))
+    done = verify(run, fitted, "--json")
+    assert done.status == 1
+    assert statuses(done) == {
+        "claim": "holds",
+        "model": "contradicted",
+        "file": "not known",
+        "guarantee": "contradicted",
+    }
+
+
+def test_the_same_model_in_another_layout_is_known_but_its_file_is_not(fitted: Path, run: Run) -> None:
+    values = json.loads((fitted / "tree.json").read_text())
+    (fitted / "tree.json").write_text(json.dumps(values))
+    done = verify(run, fitted, "--json")
+    assert (done.status, statuses(done)["model"], statuses(done)["file"]) == (3, "holds", "not known")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text[: len(text) // 2], "is not valid JSON"),
+        (lambda text: text.replace('"epsilon": 0.5', '"epsilon": 0.4', 1), "must claim what its events spend"),
+        (lambda text: text.replace('"holds": true', '"holds": false', 1), "holds must be True"),
+        (lambda text: text.replace('"central"', '"local"', 1), "trust_model must be 'central'"),
+        (lambda text: text.replace("glassine.certificate/2", "glassine.findings/7", 1), "must have the schema"),
+        (lambda text: "[]", "must have the schema"),
+        (lambda text: "\xff", "is not valid JSON"),
+    ],
+)
+def test_a_tampered_truncated_or_foreign_certificate_is_refused_by_name(
+    change: object, words: str, fitted: Path, run: Run
+) -> None:
+    path = fitted / "tree.certificate.json"
+    assert callable(change)
+    path.write_text(change(path.read_text()))
+    done = verify(run, fitted)
+    assert (done.status, done.out) == (2, "")
+    assert words in done.err
+    assert "tree.certificate.json" in done.err
+
+
+def test_files_in_each_others_place_are_refused(fitted: Path, run: Run) -> None:
+    swapped = run("certificate", "verify", "tree.certificate.json", "tree.json", cwd=fitted)
+    assert swapped.status == 2
+    assert "tree.json: a certificate must have the schema" in swapped.err
+    twice = run("certificate", "verify", "tree.certificate.json", "tree.certificate.json", cwd=fitted)
+    assert twice.status == 2
+    assert "of schema 'glassine.certificate/2'" in twice.err
+
+
+def test_another_ledger_did_not_pay(fitted: Path, run: Run) -> None:
+    Ledger(fitted / "other.sqlite").budget("people", 1)
+    done = verify(run, fitted, "--ledger", "other.sqlite")
+    assert done.status == 1
+    assert "[contradicted] ledger: It was paid for by charge 1 of another ledger." in done.out
+
+
+def test_a_signed_certificate_is_verified_and_every_change_of_it_is_seen(fitted: Path, run: Run) -> None:
+    assert run("certificate", "keys", "private.pem", "public.pem", cwd=fitted).status == 0
+    sign = ["certificate", "sign", "tree.certificate.json", "--key", "private.pem", "-o", "signed.json", "--json"]
+    key = json.loads(run(*sign, cwd=fitted).out)["public_key"]
+    check = ["certificate", "verify", "tree.json", "signed.json", "--public-key", "public.pem"]
+    done = run(*check, "--json", cwd=fitted)
+    assert (done.status, json.loads(done.out)["public_key"]) == (0, key)
+
+    envelope = json.loads((fitted / "signed.json").read_text())
+    assert envelope["schema"] == "glassine.signed-certificate/1"
+    changed = envelope["certificate"].replace('"error_bound": ', '"error_bound": 1', 1)
+    assert changed != envelope["certificate"]
+    (fitted / "signed.json").write_text(json.dumps({**envelope, "certificate": changed}))
+    tampered = run(*check, cwd=fitted)
+    assert tampered.status == 2
+    assert "the signature of signed.json does not hold" in tampered.err
+
+    unsigned = verify(run, fitted, "--public-key", "public.pem")
+    assert unsigned.status == 2
+    assert "is not signed" in unsigned.err
+    run("certificate", "keys", "other.pem", "other-public.pem", cwd=fitted)
+    run(*sign, cwd=fitted)
+    foreign = run(*check[:-1], "other-public.pem", cwd=fitted)
+    assert foreign.status == 2
+    assert "signed by another key" in foreign.err
+
+
+def test_a_signature_of_a_release_is_none_of_a_certificate(fitted: Path, run: Run) -> None:
+    from glassine.server.signing import SIGNED
+
+    run("certificate", "keys", "private.pem", "public.pem", cwd=fitted)
+    SIGNED.sign(fitted / "tree.certificate.json", fitted / "private.pem", fitted / "signed.json")
+    done = run("certificate", "verify", "tree.json", "signed.json", cwd=fitted)
+    assert done.status == 2
+    assert "must have the schema 'glassine.certificate/2'" in done.err
+
+
+TIE = ["certificate", "tie", "tree.json", "people.csv", "--tie-key", "key.txt", "-o", "tie.json"]
+TIED = ["--tie", "tie.json", "--data", "people.csv", "--tie-key", "key.txt"]
+
+
+def test_only_the_key_ties_a_model_to_its_records(fitted: Path, run: Run) -> None:
+    done = run(*TIE, cwd=fitted)
+    assert done.status == 0, done.err
+    assert "for the holder of the data only" in done.err
+    assert stat.S_IMODE((fitted / "key.txt").stat().st_mode) == 0o600
+    values = json.loads((fitted / "tie.json").read_text())
+    assert values["holder_only"] is True
+    records = (fitted / "people.csv").read_bytes()
+    assert values["records"] != hashlib.sha256(records).hexdigest()
+    key = bytes.fromhex((fitted / "key.txt").read_text())
+    message = f"glassine.tie/1\n{values['model']}\n".encode() + records
+    assert values["records"] == hmac.new(key, message, "sha256").hexdigest()
+    assert statuses(verify(run, fitted, *TIED, "--json"))["records"] == "holds"
+    # The same records and model under another key: nothing of the tie can be tried out without the key.
+    run(*TIE[:4], "--tie-key", "second.txt", "-o", "second.json", cwd=fitted)
+    assert json.loads((fitted / "second.json").read_text())["records"] != values["records"]
+
+
+def test_other_records_model_or_key_do_not_fit_a_tie(fitted: Path, run: Run) -> None:
+    run(*TIE, cwd=fitted)
+    for name, text in (
+        ("people.csv", (fitted / "people.csv").read_text().replace("yes", "no", 1)),
+        ("key.txt", "0" * 64 + "\n"),
+        ("tie.json", (fitted / "tie.json").read_text().replace('"records": "', '"records": "', 1)),
+    ):
+        kept = (fitted / name).read_text()
+        if name == "tie.json":
+            values = json.loads(kept)
+            text = json.dumps({**values, "model": "0" * 64})
+        (fitted / name).write_text(text)
+        done = verify(run, fitted, *TIED)
+        assert (done.status, "[contradicted] records" in done.out) == (1, True), name
+        (fitted / name).write_text(kept)
+    assert verify(run, fitted, *TIED).status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("tie.json", "{}", "is no tie"),
+        ("tie.json", '{"schema": "glassine.tie/1"', "is not valid JSON"),
+        ("key.txt", "short", "holds no key"),
+    ],
+)
+def test_a_file_that_is_no_tie_or_key_is_refused(name: str, text: str, words: str, fitted: Path, run: Run) -> None:
+    run(*TIE, cwd=fitted)
+    (fitted / name).write_text(text)
+    done = verify(run, fitted, *TIED)
+    assert done.status == 2
+    assert words in done.err
+
+
+def test_a_tie_needs_its_records_and_its_key(fitted: Path, run: Run) -> None:
+    run(*TIE, cwd=fitted)
+    done = verify(run, fitted, "--tie", "tie.json")
+    assert done.status == 2
+    assert "go together" in done.err
+    assert run(*TIE[:4], "-o", "tie.json", cwd=fitted).status == 2
+
+
+def test_the_error_bound_follows_from_public_numbers(fitted: Path, run: Run) -> None:
+    stated = Certificate.from_json((fitted / "tree.certificate.json").read_text())
+    domain = Domain.from_json(fitted / "domain.json").restrict(["age", "smoker"])
+    size = PrivateTreeClassifier(domain=domain, classes=("no", "yes")).log_class_size()
+    (choice,) = [event for event in stated.events if isinstance(event, Selection)]
+    temperature = choice.inverse_temperature
+    assert stated.error_bound is not None
+    assert stated.error_bound == int((size + math.log(20)) / temperature)
+
+
+def test_fits_keep_their_error_bound_against_the_best_tree() -> None:
+    domain = Domain(attributes()).restrict(["age", "smoker"])
+    X, y = people(200).select("age", "smoker"), people(200)["ill"].to_numpy()
+    best = OptimalTreeClassifier(domain=domain, classes=("no", "yes"), max_depth=1).fit(X, y)
+    fewest = int((best.predict(X) != y).sum())
+    kept = []
+    for seed in range(40):
+        learner = PrivateTreeClassifier(
+            domain=domain, classes=("no", "yes"), max_depth=1, epsilon=0.2, random_state=seed
+        ).fit(X, y)
+        bound = learner.certificate_.error_bound
+        assert bound is not None
+        assert bound < len(y)
+        kept.append(int((learner.predict(X) != y).sum()) <= fewest + bound)
+    # Each fit keeps it with probability 0.95: of 40, fewer than 33 do so once in 1,000 times.
+    assert sum(kept) >= 33

@@ -1,0 +1,232 @@
+"""Evidence: every item that is asked has a line, with a figure, a reason, or an empty field for a person."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glassine.report.evidence
+from glassine import AuditSettings, Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
+from glassine.auditing.findings.root import SCHEMA as FINDINGS
+from glassine.errors import InvalidParameterError
+from glassine.privacy.certificate import Certificate
+from glassine.report.evidence import LISTS, evidence
+from glassine.report.evidence.basis import ANSWERS, Figure, Missing
+from glassine.report.evidence.document import Line, items
+from tests.cli.running import Run
+
+RULES = """if [a] then [true] ([5 ; 40] examples)
+else if [b] then [false] ([30 ; 0] examples)
+else [false] ([50 ; 30] examples)"""
+
+ASKED = {
+    "tre": [f"T{i}" for i in range(1, 21)],
+    "tehdas": [f"H{i}" for i in range(1, 7)],
+    "edpb": ["D1", "D2", *(f"D3.{i}" for i in range(1, 7)), "D4", "D5", "D6.1", "D6.2", "D6.3"]
+    + [f"D{i}" for i in range(7, 12)],
+    "nist": [f"N{i}" for i in range(1, 12)],
+    "iso27559": [f"I{i}" for i in range(1, 6)],
+    "hipaa": ["P1", "P2", "P3"],
+}
+
+
+@pytest.fixture(scope="module")
+def private() -> tuple[dict[str, Any], Certificate]:
+    """Return the findings on a private tree, and its certificate."""
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame({"age": rng.integers(0, 100, 500), "sex": rng.choice(["f", "m"], 500)})
+    y = np.where(X["age"].to_numpy() > 50, "yes", "no")
+    domain = Domain({"age": Integer(0, 100, thresholds=(25, 50, 75)), "sex": Category(("f", "m"))})
+    tree = PrivateTreeClassifier(domain=domain, classes=("no", "yes"), max_depth=2, epsilon=0.5).fit(X, y)
+    found = audit(tree.model_, domain=domain, policy=Policy(accept_guarantee=True))
+    return found.to_dict(), tree.certificate_
+
+
+@pytest.fixture(scope="module")
+def plain() -> dict[str, Any]:
+    """Return the findings on a rule list without a guarantee."""
+    return audit(parse_rules(RULES), domain=Domain.binary(["a", "b", "c"])).to_dict()
+
+
+def answered(line: Line) -> bool:
+    return bool(line.answers or line.item.person)
+
+
+def line_of(which: str, number: str, **given: Any) -> Line:
+    return next(line for line in evidence(which, **given).lines if line.item.id == number)
+
+
+@pytest.mark.parametrize("which", LISTS)
+@pytest.mark.parametrize("given", ["report", "certificate", "both", "without a guarantee"])
+def test_every_item_has_a_line(
+    which: str, given: str, private: tuple[dict[str, Any], Certificate], plain: dict[str, Any]
+) -> None:
+    findings, certificate = private
+    document = {
+        "report": lambda: evidence(which, findings=findings),
+        "certificate": lambda: evidence(which, certificate=certificate),
+        "both": lambda: evidence(which, findings=findings, certificate=certificate),
+        "without a guarantee": lambda: evidence(which, findings=plain),
+    }[given]()
+    assert [line.item.id for line in document.lines] == ASKED[which]
+    assert all(map(answered, document.lines))
+    for text in (document.text(), document.markdown()):
+        for line in document.lines:
+            assert re.search(rf"^(## )?{re.escape(line.item.id)}( |$)", text, re.MULTILINE)
+    values = json.loads(json.dumps(document.to_dict(), allow_nan=False))
+    for item in values["items"]:
+        assert item["answers"] or item["person"]
+        assert all(text == "" for text in item["person"].values())
+
+
+def test_an_item_without_figure_reason_or_field_has_no_line() -> None:
+    bare = next(item for item in items() if item.id == "T5")
+    assert not answered(Line(item=bare, answers=()))
+    assert answered(Line(item=bare, answers=(Missing("it was not asked for"),)))
+
+
+def test_the_table_names_sources_and_figures_that_exist() -> None:
+    table = Path(glassine.report.evidence.__file__).with_name("items.toml").read_text()
+    assert set(tomllib.loads(table)["lists"]) == set(LISTS)
+    assert len({item.id for item in items()}) == len(items())
+    used = {name for item in items() for name in item.figures}
+    assert used == set(ANSWERS), "a figure without an item, or an item without its figure"
+    for item in items():
+        assert bool(item.source) != bool(item.unseen), item.id
+        assert item.figures or item.unmeasured or item.person, item.id
+    # What was not read in a source is said to be unconfirmed, and cites nothing.
+    assert [item.id for item in items() if item.unseen] == ["D5", "P3"]
+
+
+def test_the_authorities_own_names_stand_in_the_headings() -> None:
+    headings = {item.heading for item in items() if item.list == "edpb"}
+    assert {"Singling out", "Linking", "Inference", "Attribute inference", "Membership inference"} <= headings
+    assert {"Exfiltration", "Regurgitation of training data", "Model inversion", "Reconstruction attacks"} <= headings
+
+
+def test_figures_of_a_model_are_those_of_its_counts() -> None:
+    shown = audit(
+        parse_rules(RULES), domain=Domain.binary(["a", "b", "c"]), settings=AuditSettings(show_small_counts=True)
+    ).to_dict()
+    (smallest,) = line_of("tre", "T3", findings=shown).answers
+    assert smallest == Figure("smallest positive count of one class: 5, in 3 parts", "published counts")
+    zero = line_of("tre", "T4", findings=shown).answers[0]
+    assert isinstance(zero, Figure)
+    assert zero.text.startswith("a class has no record in 1 of 3 parts")
+    (freedom,) = line_of("tre", "T5", findings=shown).answers
+    # 155 records; two conditions, and three shares of one class.
+    assert isinstance(freedom, Figure)
+    assert freedom.text == "residual degrees of freedom: 155 - 7 = 148"
+    ratio = line_of("edpb", "D5", findings=shown).answers[1]
+    assert isinstance(ratio, Figure)
+    assert ratio.text == "22.1 records a parameter"
+
+
+def test_degrees_of_freedom_of_a_tree_are_those_of_sacro_ml() -> None:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    (freedom,) = line_of("tre", "T5", findings=audit(tree).to_dict()).answers
+    parameters = 2 * (tree.tree_.node_count - tree.get_n_leaves()) + tree.get_n_leaves()
+    assert isinstance(freedom, Figure)
+    assert freedom.text == f"residual degrees of freedom: {len(y)} - {parameters} = {len(y) - parameters}"
+
+
+def test_suppressed_counts_stay_suppressed(plain: dict[str, Any]) -> None:
+    (hidden,) = [answer for answer in line_of("tre", "T3", findings=plain).answers if isinstance(answer, Missing)]
+    assert "below 10 and suppressed" in hidden.reason
+    said = evidence("tre", findings=plain).text()
+    assert "smallest positive count of one class: 5" not in said
+
+
+def test_a_certificate_answers_what_nist_asks(private: tuple[dict[str, Any], Certificate]) -> None:
+    findings, certificate = private
+
+    def said(number: str) -> str:
+        answers = line_of("nist", number, findings=findings, certificate=certificate).answers
+        return " ".join(answer.text for answer in answers if isinstance(answer, Figure))
+
+    assert "epsilon 0.5" in said("N1")
+    assert said("N2").startswith("pure differential privacy")
+    assert "unit: record; 1 record a unit" in said("N3")
+    assert f"at most {certificate.error_bound:,} errors more" in said("N6")
+    assert said("N7") == "one release, not interactive"
+    assert said("N8") == "central"
+    assert said("N9").startswith("random bits: operating system.")
+    (unpaid,) = line_of("nist", "N5", certificate=certificate).answers
+    assert unpaid == Missing("no ledger was charged, so that other releases were not added up")
+
+
+def test_what_was_not_given_is_said_to_be_missing(plain: dict[str, Any]) -> None:
+    assert line_of("nist", "N2", findings=plain).answers == (Missing("no certificate was given"),)
+    (missing,) = line_of("edpb", "D4", findings=plain).answers
+    assert missing == Missing("the model claims no differential privacy")
+    certificate = Certificate.none("no noise")
+    assert line_of("tre", "T5", certificate=certificate).answers == (Missing("no report of an audit was given"),)
+
+
+def test_names_from_a_model_are_shown_as_they_are(plain: dict[str, Any]) -> None:
+    hostile = {**plain, "subject": {**plain["subject"], "attributes": ["<img src=x>", "a|b*c\x1b[31m"]}}
+    document = evidence("iso27559", findings=hostile)
+    assert "<img" not in document.markdown()
+    assert "&lt;img src=x&gt;" in document.markdown()
+    assert "\x1b" not in document.text() + document.markdown()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "needs the findings"),
+        ({"findings": {"schema": "glassine.findings/1"}}, "must be of schema"),
+        ({"findings": {"schema": FINDINGS}}, "must be of schema"),
+    ],
+)
+def test_other_values_are_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidParameterError, match=words):
+        evidence("tre", **given)
+    with pytest.raises(InvalidParameterError, match="must be one of tre"):
+        evidence("gdpr", certificate=Certificate.none("no noise"))
+
+
+@pytest.fixture
+def reports(folder: Path, run: Run) -> Path:
+    (folder / "rules.txt").write_text(RULES)
+    run("audit", "rules.txt", "-o", "report.json", cwd=folder)
+    (folder / "certificate.json").write_text(Certificate.none("no noise").to_json())
+    return folder
+
+
+def test_the_command_writes_markdown_json_and_text(reports: Path, run: Run) -> None:
+    for ending in ("md", "json", "txt"):
+        done = run("evidence", "report.json", "certificate.json", "--for", "nist", "-o", f"out.{ending}", cwd=reports)
+        assert (done.status, done.err) == (0, "")
+    assert (reports / "out.md").read_text().startswith("# NIST SP 800-226")
+    assert json.loads((reports / "out.json").read_text())["schema"] == "glassine.evidence/1"
+    assert "About rules.txt, rule list." in (reports / "out.txt").read_text()
+    printed = run("evidence", "report.json", "--for", "tre", cwd=reports)
+    assert printed.out.startswith("Output checking in trusted research environments")
+    assert json.loads(run("evidence", "report.json", "--for", "tre", "--json", cwd=reports).out)["list"] == "tre"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("report.json", "report.json"), "is a second report"),
+        (("domain.json",), "is neither the JSON report of an audit nor a certificate"),
+        (("report.json", "-o", "out.pdf"), "Markdown, JSON or text"),
+        (("none.json",), "cannot read none.json"),
+    ],
+)
+def test_files_that_cannot_be_used_are_refused(arguments: tuple[str, ...], words: str, reports: Path, run: Run) -> None:
+    done = run("evidence", *arguments, "--for", "tre", cwd=reports)
+    assert (done.status, done.out) == (2, "")
+    assert words in done.err
