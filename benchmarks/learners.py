@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 import glassine  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
+from glassine.learners.exhaustive.losses import Loss  # noqa: E402
 from glassine.learners.exhaustive.trees import TreeClass  # noqa: E402
 
 EPSILONS = (0.01, 0.03, 0.1, 1.0)
@@ -256,7 +257,7 @@ def class_sizes() -> dict[str, float]:
     for p, levels in ((20, 3), (75, 3), (75, 4), (200, 3)):
         domain = glassine.Domain.binary([f"x{i}" for i in range(p)])
         logic = LiteralLogic.of(domain, [glassine.domain.OneOf(f"x{i}", (1,)) for i in range(p)], up_to_negation=True)
-        trees = TreeClass(logic=logic, depth=levels, n_classes=2)
+        trees = TreeClass(logic=logic, depth=levels, loss=Loss.errors(2))
         out[f"{p} literals, depth {levels}"] = trees.log_count() / np.log(10)
         say(f"{p} literals, depth {levels}: 10^{out[f'{p} literals, depth {levels}']:.1f} trees")
     return out

@@ -146,7 +146,7 @@ def test_a_pipeline_is_written_whole_or_not_at_all(model: Path, run: Run, monkey
     (model / "p.pkl").write_bytes(b"old")
     before = listing(model)
     monkeypatch.setattr("os.fsync", full)
-    done = run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", cwd=model)
+    done = run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", "--overwrite", cwd=model)
     assert done.status == 2
     assert done.err == "glassine: cannot write p.pkl: No space left on device.\n"
     assert listing(model) == before
@@ -156,7 +156,7 @@ def test_what_is_left_out_is_said_with_every_export(model: Path, run: Run) -> No
     told = {one.to: one.leaves_out for one in formats() if RuleList in one.kinds and one.to not in ("", "json")}
     assert len(told) >= 5
     for to, left_out in told.items():
-        done = run("export", "rules.json", "--to", to, "-o", "out.skops", "--json", cwd=model)
+        done = run("export", "rules.json", "--to", to, "-o", "out.skops", "--overwrite", "--json", cwd=model)
         assert done.status == 0, done.err
         assert json.loads(done.out)["leaves_out"] == left_out
     done = run("export", "rules.json", "--to", "json", cwd=model)

@@ -22,8 +22,10 @@ from glassine import (
     RuleList,
     write_model,
 )
-from glassine.cli import fitting, summary
+from glassine.cli import charging, fitting, summary
 from glassine.errors import LedgerError, UnreadableFileError
+from glassine.formats import load_model
+from glassine.formats.json import fingerprint
 from tests.cli.running import Run, attributes, listing, people, process
 from tests.formats.reading import read_cells
 
@@ -339,14 +341,65 @@ def test_killed_after_the_charge(folder: Path) -> None:
     assert Ledger(folder / "budget.sqlite").spent("people") == 0.5
 
 
-def test_interrupted_after_the_charge(folder: Path) -> None:
+@pytest.mark.parametrize(("number", "status", "said"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
+def test_a_signal_after_the_charge_leaves_a_certificate_of_what_was_spent(
+    number: str, status: int, said: str, folder: Path
+) -> None:
     before = set(listing(folder))
-    done = process(KILL.format("SIGINT"), *CHARGED, cwd=folder)
-    assert done.returncode == 130, done.stderr
+    done = process(KILL.format(number), *CHARGED, cwd=folder)
+    assert done.returncode == status, done.stderr
     charged = "glassine: entry 1 of budget.sqlite stays charged: epsilon 0.5 is spent.\n"
-    assert done.stderr == f"glassine: interrupted.\n{charged}"
-    assert set(listing(folder)) == before
-    assert Ledger(folder / "budget.sqlite").spent("people") == 0.5
+    certified = "glassine: m.certificate.json certifies what is spent. Nothing was released.\n"
+    assert done.stderr == f"glassine: {said}.\n{charged}{certified}"
+    assert set(listing(folder)) == before | {"m.certificate.json"}
+    certificate = Certificate.from_json((folder / "m.certificate.json").read_text())
+    assert (certificate.epsilon, certificate.events, certificate.model) == (0.5, (), None)
+    book = Ledger(folder / "budget.sqlite")
+    assert book.spent("people") == 0.5
+    assert certificate.receipt == book.entries("people")[0].receipt
+
+
+def test_a_signal_while_the_ledger_is_charged_waits_until_the_charge_is_noted(folder: Path) -> None:
+    code = """
+import os, signal
+from glassine.privacy.ledger import Ledger
+charge = Ledger.charge
+def struck(self, *args, **kwargs):
+    entry = charge(self, *args, **kwargs)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return entry
+Ledger.charge = struck
+"""
+    done = process(code, *CHARGED, cwd=folder)
+    assert done.returncode == 143
+    assert "entry 1 of budget.sqlite stays charged" in done.stderr
+    assert Certificate.from_json((folder / "m.certificate.json").read_text()).epsilon == 0.5
+
+
+def test_the_certificate_of_what_was_spent_replaces_none_of_an_older_model(folder: Path) -> None:
+    assert process("", *CHARGED, cwd=folder).returncode == 0
+    before = (folder / "m.certificate.json").read_bytes()
+    done = process(KILL.format("SIGTERM"), *CHARGED, "--overwrite", cwd=folder)
+    assert "m.certificate.entry-2.json certifies what is spent" in done.stderr
+    assert (folder / "m.certificate.json").read_bytes() == before
+    assert Certificate.from_json((folder / "m.certificate.entry-2.json").read_text()).epsilon == 0.5
+
+
+def test_a_signal_while_the_model_is_written_waits_until_its_certificate_is(folder: Path) -> None:
+    code = """
+import os, signal
+import glassine.formats
+write = glassine.formats.write_model
+def struck(*args, **kwargs):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return write(*args, **kwargs)
+glassine.formats.write_model = struck
+"""
+    done = process(code, *CHARGED, cwd=folder)
+    assert done.returncode == 143, done.stderr
+    assert "certifies what is spent" not in done.stderr
+    certificate = certified(folder)
+    assert certificate.model == fingerprint(load_model(folder / "m.json"))
 
 
 def test_a_defect_after_the_charge_says_that_it_stays(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,7 +472,7 @@ def test_a_ledger_that_can_no_longer_be_read_after_the_fit(
     def locked(*args: Any) -> None:
         raise LedgerError("locked", path="budget.sqlite")
 
-    monkeypatch.setattr(fitting, "account_of", locked)
+    monkeypatch.setattr(charging, "account_of", locked)
     done = run(*CHARGED, cwd=folder)
     assert done.status == 0, done.err
     assert "Charged to budget.sqlite, entry 1." in done.out

@@ -109,7 +109,9 @@ BAD: dict[str, Bad] = {
     "data of no bytes": Bad(says="is empty", step=put("people.csv", b"")),
     "data without records": Bad(says="minimum of 1", step=put("people.csv", b"id,age,smoker,ill\n")),
     "data rubbish": Bad(says="people.csv", step=put("people.csv", b"PAR1" + bytes(99))),
-    "data separated by semicolons": Bad(says="not separated by commas", step=put("people.csv", b"age;ill\n1;no\n")),
+    "data separated by either of two marks": Bad(
+        says="commas and semicolons", step=put("people.csv", b"aged;ill, or not\n1;no\n")
+    ),
     "two columns of one name": Bad(says="two columns", step=put("people.csv", b"age,smoker,ill,age\n1,1,no,2\n")),
     "a column is absent": Bad(says="lack the column 'age'", step=records(lambda frame: frame.drop("age"))),
     # The target and its classes.
@@ -203,8 +205,8 @@ BAD: dict[str, Bad] = {
     "report over the domain": Bad(says="read or written already", more=("--report", "domain.json")),
     "output in no folder": Bad(says="folder does not exist", more=("-o", "no/such/m.json")),
     "output is a folder": Bad(says="is a folder", step=make_folder),
-    "output exists": Bad(says="cannot be had again for nothing", step=put("m.json", b"{}")),
-    "certificate exists": Bad(says="cannot be had again", step=put("m.certificate.json", b"{}")),
+    "output exists": Bad(says="cannot write m.json: it exists", step=put("m.json", b"{}")),
+    "certificate exists": Bad(says="cannot write m.certificate.json: it exists", step=put("m.certificate.json", b"{}")),
     "output is a loop of links": Bad(says="m.json", step=link_to_itself),
     "a name too long": Bad(says="File name too long", more=("-o", "m" * 250)),
     "no such policy": Bad(says="cannot read none.toml", more=("--report", "r.html", "--policy", "none.toml")),

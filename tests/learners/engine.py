@@ -18,6 +18,7 @@ from glassine.data.bits import BitSets
 from glassine.domain import Between, Category, Domain, ExactlyOne, Integer, Literal, OneOf
 from glassine.learners.exhaustive.gibbs import LOG_BITS, Choice, Weighting
 from glassine.learners.exhaustive.lists import DEFAULT, DrawnList, ListClass, ListSums
+from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.trees import LEAF, Leaf, Split, Tree, TreeClass, TreeSums, children
 from tests.oracles import model_classes as oracle
 from tests.oracles import strategies as small
@@ -59,21 +60,26 @@ def worlds_of(domain: Domain, rules: Sequence[Sequence[Literal]]) -> list[oracle
     return sorted(found)
 
 
+def loss_of(loss: int | Loss) -> Loss:
+    """Return a loss, or that of errors alone over so many classes."""
+    return loss if isinstance(loss, Loss) else Loss.errors(loss)
+
+
 def trees_of(
-    domain: Domain, literals: Sequence[Literal], depth: int, n_classes: int
+    domain: Domain, literals: Sequence[Literal], depth: int, loss: int | Loss
 ) -> tuple[TreeClass, list[oracle.World]]:
     """Return a class of trees, and the worlds of the literals that it kept."""
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
     worlds = worlds_of(domain, [(literal,) for literal in logic.literals])
-    return TreeClass(logic=logic, depth=depth, n_classes=n_classes), worlds
+    return TreeClass(logic=logic, depth=depth, loss=loss_of(loss)), worlds
 
 
 def lists_of(
-    domain: Domain, pool: Sequence[Sequence[Literal]], length: int, n_classes: int
+    domain: Domain, pool: Sequence[Sequence[Literal]], length: int, loss: int | Loss
 ) -> tuple[ListClass, list[oracle.World]]:
     """Return a class of rule lists, and the worlds of the rules that it kept."""
     logic = RuleLogic.of(domain, pool)
-    return ListClass(logic=logic, length=length, n_classes=n_classes), worlds_of(domain, logic.antecedents)
+    return ListClass(logic=logic, length=length, loss=loss_of(loss)), worlds_of(domain, logic.antecedents)
 
 
 def singles(literals: Sequence[Literal]) -> list[tuple[Literal, ...]]:
@@ -91,14 +97,14 @@ def sums_of(
     return models.sums(pack(truth, labels, models.n_classes, multiplicities), weighting)
 
 
-def weighting_of(epsilon: Fraction | int, n: int, part_weight: float = 1.0) -> Weighting:
-    return Weighting.private(Fraction(epsilon), part_weight, n)
+def weighting_of(epsilon: Fraction | int, n: int, part_weight: float = 1.0, unit: int = 1) -> Weighting:
+    return Weighting.private(Fraction(epsilon), part_weight, n, unit)
 
 
 def named(model: Tree | DrawnList) -> Any:
     """Return a tree or a list of the engine as the oracle writes it."""
     if isinstance(model, Leaf):
-        return ("leaf", model.label)
+        return ("leaf", model.value)
     if isinstance(model, Split):
         return ("split", model.literal, named(model.true), named(model.false))
     return (model.rules, model.default)
@@ -115,7 +121,7 @@ def law_of(
 ) -> dict[Any, float]:
     """Return the log-probability of every model, as the oracle writes it."""
     n = len(labels) if multiplicities is None else int(multiplicities.sum())
-    weighting = weighting_of(epsilon, n, part_weight)
+    weighting = weighting_of(epsilon, n, part_weight, models.loss.unit)
     found = sums_of(models, truth, labels, weighting, multiplicities).log_distribution()
     return {named(model): log for model, log in found.items()}
 
@@ -141,7 +147,7 @@ def _below_tree(sums: TreeSums, chosen: tuple[int, ...], signs: int) -> list[tup
     out: list[tuple[Any, Decimal]] = []
     for number, share in _shares(sums._options(chosen, signs)):
         if number == LEAF:
-            out += [(("leaf", y), share * more) for y, more in _shares(sums._labels(chosen, signs))]
+            out += [(("leaf", y), share * more) for y, more in _shares(sums._values(chosen, signs))]
             continue
         true, false = (_below_tree(sums, *child) for child in children(chosen, signs, number))
         out += [(("split", number, a, b), share * p * q) for a, p in true for b, q in false]
@@ -152,7 +158,7 @@ def _below_list(sums: ListSums, rules: tuple[tuple[int, int], ...]) -> list[tupl
     chosen = tuple(sorted(rule for rule, _ in rules))
     out: list[tuple[Any, Decimal]] = []
     for number, share in _shares(sums._options(chosen)):
-        for y, more in _shares(sums._labels(chosen, number)):
+        for y, more in _shares(sums._values(chosen, number)):
             if number == DEFAULT:
                 out.append(((rules, y), share * more))
             else:

@@ -161,11 +161,14 @@ def test_certificate_adds_up_and_names_every_release(kind: Any) -> None:
     learner = private(kind, epsilon=0.3, random_state=None).fit(frame, y)
     certificate = learner.certificate_
     assert (certificate.epsilon, certificate.delta, certificate.holds) == (0.3, 0.0, True)
-    selection, counts = certificate.events
+    rates, selection, counts = certificate.events
     assert selection.monotone
-    assert selection.inverse_temperature + selection.slack == pytest.approx(0.285, abs=1e-9)
-    assert selection.inverse_temperature < 0.285
-    assert counts.scale == pytest.approx(1 / 0.015)
+    assert selection.inverse_temperature + selection.slack == pytest.approx(0.2565, abs=1e-9)
+    assert selection.inverse_temperature < 0.2565
+    assert counts.scale == pytest.approx(1 / 0.0285)
+    assert rates.scale == pytest.approx(1 / 0.015)
+    assert "base rates" in rates.name
+    assert [round(event.share, 3) for event in certificate.events] == [0.05, 0.855, 0.095]
     assert json.loads(certificate.to_json())["epsilon"] == 0.3
     assert learner.model_.guarantee.epsilon == 0.3
     assert learner.model_.guarantee.count_scale == counts.scale
@@ -267,9 +270,20 @@ def test_probabilities_follow_from_the_published_counts_and_agree_with_predictio
 
 
 @pytest.mark.parametrize("kind", PRIVATE)
-def test_without_counts_only_labels_are_published(kind: Any) -> None:
+def test_without_counts_the_probabilities_are_those_of_the_drawn_values(kind: Any) -> None:
     frame, y = people()
     learner = private(kind, leaf_counts_share=0.0).fit(frame, y)
+    rates, selection = learner.certificate_.events
+    assert (rates.share, selection.share) == (0.05, 0.95)
+    assert all(cell.evidence.counts is None for cell in learner.model_.cells)
+    assert 0 < learner.predict_proba(frame).min() < learner.predict_proba(frame).max() < 1
+    assert learner.model_.guarantee.count_scale is None
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+def test_of_errors_alone_and_without_counts_only_labels_are_published(kind: Any) -> None:
+    frame, y = people()
+    learner = private(kind, leaf_counts_share=0.0, accuracy_share=1.0).fit(frame, y)
     assert len(learner.certificate_.events) == 1
     assert all(cell.evidence.counts is None for cell in learner.model_.cells)
     assert set(np.unique(learner.predict_proba(frame))) <= {0.0, 1.0}
@@ -433,13 +447,17 @@ def test_class_sizes_are_those_of_the_domain() -> None:
     for kind in PRIVATE + OPTIMAL:
         size = "max_depth" if "Tree" in kind.__name__ else "max_rules"
         learner = private(kind, domain=binary) if kind in PRIVATE else kind(2, binary)
-        learner.set_params(**{size: 1}).fit(frame.select("smoker"), y)
+        learner.set_params(**{size: 1}, accuracy_share=1.0).fit(frame.select("smoker"), y)
         # Two labels alone; a split with two labels at each side; a rule or its negation, each with two labels twice.
         expected = 2 + 4 if size == "max_depth" else 2 + 2 * 4
         assert np.exp(learner.log_class_size()) == pytest.approx(expected)
         unfitted = clone(learner).set_params(classes=CLASSES)
         assert unfitted.log_class_size() == learner.log_class_size()
         assert 0 < unfitted.memory_needed() == learner.memory_needed() < 1000
+        # Of two classes a leaf has at most 17 values: the base rates, and eight toward each class.
+        expected = 17 + 17**2 if size == "max_depth" else 17 + 2 * 17**2
+        unfitted.set_params(accuracy_share=0.3)
+        assert np.exp(unfitted.log_class_size()) == pytest.approx(expected)
         with pytest.raises(InvalidParameterError, match="Pass domain="):
             unfitted.set_params(domain=None).log_class_size()
 

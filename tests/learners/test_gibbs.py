@@ -18,6 +18,7 @@ from scipy import stats
 from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import LOG_RANGE, Choice, Weighting
 from glassine.learners.exhaustive.lists import ListClass, ListSums
+from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.trees import TreeClass, TreeSums
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
@@ -68,7 +69,7 @@ def test_choices_leave_out_what_is_impossible_and_nothing_else() -> None:
 
 def test_labels_cost_the_records_of_the_others() -> None:
     weighting = Weighting.private(Fraction(1, 2), 1.0, 10)
-    found = gibbs.labels(np.array([2, 0, 5]), weighting)
+    found = gibbs.values(np.array([2, 0, 5]), Loss.errors(3), weighting)
     assert [choice.cost for choice in found] == [5.0, 7.0, 2.0]
     assert [choice.scaled for choice in found] == [-3 * 2**47, -5 * 2**47, 0]
 
@@ -212,7 +213,7 @@ def test_the_range_of_logarithms_bounds_every_sum(part_weight: float, n_classes:
 def remember(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the choices of each node, so that many draws take little time."""
     for kind in (TreeSums, ListSums):
-        for name in ("_options", "_labels"):
+        for name in ("_options", "_values"):
             known: dict[Any, Any] = {}
             method = getattr(kind, name)
 

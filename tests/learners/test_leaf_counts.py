@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.learners.publishing import evidence, noisy_histogram
+from glassine.learners.publishing import evidence_of, noisy_histogram
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness
 from tests.privacy.fitting import fits
@@ -54,7 +54,7 @@ def test_the_event_costs_what_was_given() -> None:
 
 
 def test_evidence_holds_whole_numbers_or_none() -> None:
-    published = evidence(1, np.array([4, 7], dtype=np.int64))
+    (published,) = evidence_of([1], np.array([[4, 7]], dtype=np.int64))
     assert published.counts == (4, 7)
     assert published.prediction == 1
-    assert evidence(0, None).counts is None
+    assert evidence_of([0], None)[0].counts is None

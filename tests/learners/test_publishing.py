@@ -13,7 +13,7 @@ from glassine.data.conform import conform
 from glassine.domain import Domain
 from glassine.learners.exhaustive.lists import list_model
 from glassine.learners.exhaustive.trees import Leaf, Split, leaf_nodes, tree_model
-from glassine.learners.publishing import decision_path
+from glassine.learners.publishing import decision_path, evidence_of
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
@@ -39,7 +39,9 @@ def test_a_tree_predicts_as_it_was_drawn(seed: int) -> None:
     tree = drawn(seed, "tree")
     leaves = leaf_nodes(tree)
     counts = np.arange(3 * len(leaves)).reshape(-1, 3)
-    model = tree_model(tree, LITERALS, counts=counts, domain=DOMAIN, classes=("x", "y", "z"), source="test")
+    model = tree_model(
+        tree, LITERALS, evidence_of(values_of(tree), counts), domain=DOMAIN, classes=("x", "y", "z"), source="test"
+    )
     cells = model.apply(RECORDS)
     predictions = [model.cells[cell].evidence.prediction for cell in cells]
     assert predictions == [oracle.predict(engine.named(tree), world) for world in WORLDS]
@@ -56,7 +58,12 @@ def test_a_list_predicts_as_it_was_drawn(seed: int) -> None:
     rules = drawn(seed, "list")
     counts = np.arange(3 * (len(rules.rules) + 1)).reshape(-1, 3)
     model = list_model(
-        rules, engine.singles(LITERALS), counts=counts, attributes=DOMAIN.names, classes=(0, 1, 2), source="test"
+        rules,
+        engine.singles(LITERALS),
+        evidence_of([*(label for _, label in rules.rules), rules.default], counts),
+        attributes=DOMAIN.names,
+        classes=(0, 1, 2),
+        source="test",
     )
     cells = model.apply(RECORDS)
     predictions = [model.cells[cell].evidence.prediction for cell in cells]
@@ -68,9 +75,13 @@ def test_a_list_predicts_as_it_was_drawn(seed: int) -> None:
 
 @pytest.mark.parametrize("tree", [Leaf(1), Split(0, Leaf(0), Split(2, Leaf(1), Leaf(0)))])
 def test_without_counts_a_tree_has_labels_alone(tree: Any) -> None:
-    model = tree_model(tree, LITERALS, counts=None, domain=DOMAIN, classes=(0, 1), source="test")
+    model = tree_model(tree, LITERALS, evidence_of(values_of(tree), None), domain=DOMAIN, classes=(0, 1), source="test")
     assert all(node.evidence.counts is None for node in model.nodes)
     assert [cell.evidence.prediction for cell in model.cells] == [leaf[1] for leaf in leaves_of(engine.named(tree))]
+
+
+def values_of(tree: Any) -> list[int]:
+    return [leaf[1] for leaf in leaves_of(engine.named(tree))]
 
 
 def leaves_of(tree: Any) -> list[Any]:
@@ -78,7 +89,9 @@ def leaves_of(tree: Any) -> list[Any]:
 
 
 def test_a_single_leaf_takes_everything() -> None:
-    model = tree_model(Leaf(0), [], counts=np.array([[3, 1]]), domain=Domain.binary(["b"]), classes=(0, 1), source="t")
+    model = tree_model(
+        Leaf(0), [], evidence_of([0], np.array([[3, 1]])), domain=Domain.binary(["b"]), classes=(0, 1), source="t"
+    )
     records = conform({"b": np.array([0, 1, 1])}, Domain.binary(["b"]))
     assert model.apply(records).tolist() == [0, 0, 0]
     assert len(model.nodes) == 1

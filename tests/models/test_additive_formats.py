@@ -89,7 +89,10 @@ def test_names_and_values_cannot_break_out(name: str) -> None:
         attributes=(name,), terms=(term,), intercept=(0.5,), link="logit", classes=("no", name), target=name
     )
     columns = {name: np.array([f"{name}!", "other", None], dtype=object)}
-    rows = in_duckdb(to_sql(model, "records"), frame_of(columns))
+    if "\\" in name:
+        with pytest.raises(InvalidModelError, match="holds a backslash"):
+            to_sql(model, "records")
+    rows = in_duckdb(to_sql(model, "records", dialect="duckdb"), frame_of(columns))
     assert [row["prediction_score"] for row in rows] == [2.0, 0.25, 0.25]
     assert [row["prediction"] for row in rows] == [name] * 3
     space = run(model)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import duckdb
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from glassine import parse_rules
 from glassine.domain import Between, OneOf
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import to_sql
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from tests.models.writing import HOSTILE, cases, chain, stump
@@ -118,10 +119,50 @@ def test_the_bare_expression_is_the_same(engine: str) -> None:
 def test_hostile_names_stay_names(engine: str, text: str) -> None:
     model = stump(f"x{text}", text, (text, "other"))
     frame = pl.DataFrame({f"x{text}": [text, "no", None]})
-    query = to_sql(model, "records", prediction=f"p{text}", probabilities=True)
+    query = to_sql(model, "records", prediction=f"p{text}", probabilities=True, dialect=engine)
     rows = ENGINES[engine](query, frame)
     assert [row[f"p{text}"] for row in rows] == [text, "other", "other"]
     assert [row[f"probability_{text}"] for row in rows] == [0.75, 1 / 6, 1 / 6]
+
+
+BREAKING = ["\\", "a\\", "a\\\\", "\\' OR 1=1 --", "\\n", "it's \\"]
+"""Texts that end in a backslash or hold one: engines that read escapes go on reading behind their end."""
+
+
+@pytest.mark.parametrize("text", BREAKING)
+@pytest.mark.parametrize("kind", ["value", "class", "column", "prediction"])
+def test_a_backslash_is_refused_where_the_engine_is_not_known(kind: str, text: str) -> None:
+    column, value, label, predicted = (
+        text if kind == one else "x" for one in ("column", "value", "class", "prediction")
+    )
+    model = stump(column, value, (label, "other"))
+    with pytest.raises(InvalidModelError, match="holds a backslash"):
+        to_sql(model, "records", prediction=predicted)
+
+
+def test_an_engine_that_is_not_tested_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="must be one of duckdb, polars, spark, sqlite"):
+        to_sql(stump("x", "a", ("no", "yes")), dialect="snow")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("text", [*HOSTILE, *BREAKING])
+def test_hostile_names_stay_names_in_spark(text: str, spark: Any) -> None:
+    # Spark has no columns with two of these, whatever their quotes; texts are what breaks out.
+    name = "x" if {*text} & set(" ,;{}()\n\t=.") else f"x{text}"
+    model = stump(name, text, (text, "other"))
+    frame = spark.createDataFrame([(text,), ("no",), (None,)], f"`{name.replace('`', '``')}` string")
+    frame.createOrReplaceTempView("records")
+    rows = spark.sql(to_sql(model, "records", dialect="spark")).collect()
+    assert [row["prediction"] for row in rows] == [text, "other", "other"]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    builder = import_module("pyspark.sql").SparkSession.builder.master("local[1]").appName("glassine")
+    session = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.ui.enabled", "false").getOrCreate()
+    yield session
+    session.stop()
 
 
 def test_a_column_that_is_not_there_is_an_error_not_a_text() -> None:

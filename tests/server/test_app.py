@@ -26,7 +26,7 @@ def client(*, black_box: Any = decide, form: str = "restricted", limits: Limits 
     file = ReleaseFile(release=release, content=json.dumps(release.to_dict()).encode(), public_key=None)
     takes = "pandas" if black_box is not None else None
     app = create_app(file, black_box=black_box, takes=takes, limits=limits)
-    return TestClient(app, raise_server_exceptions=False)
+    return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_a_large_release_is_sent_in_parts() -> None:
 
     content = bytes(range(256)) * 1000
     file = ReleaseFile(release=small_release(), content=content, public_key=None)
-    reply = TestClient(create_app(file, limits=NO_LIMIT)).get("/release")
+    reply = TestClient(create_app(file, limits=NO_LIMIT), base_url="http://localhost").get("/release")
     assert reply.content == content
     assert reply.headers["content-length"] == str(len(content))
     assert reply.headers["x-content-type-options"] == "nosniff"

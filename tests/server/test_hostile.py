@@ -87,7 +87,7 @@ def test_hostile_requests() -> None:
     from starlette.testclient import TestClient
 
     rng = random.Random(3)
-    client = TestClient(app(), raise_server_exceptions=False)
+    client = TestClient(app(), base_url="http://localhost", raise_server_exceptions=False)
     trained = {repr(value) for value in records()["hours"].tolist()}
     published = json.dumps(small_release().to_dict())
     secret = {value for value in trained if value not in published and len(value) > 4}

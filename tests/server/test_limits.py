@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from glassine.errors import InvalidParameterError
-from glassine.server.limits import MAX_CLIENTS, Gate, Limits, Rates, client_of
+from glassine.server.access import Access
+from glassine.server.limits import MAX_CLIENTS, Gate, Limits, Rates
 
 
 class Clock:
@@ -50,21 +51,24 @@ def test_memory_of_clients_is_bounded() -> None:
 
 
 def test_who_asks() -> None:
-    assert client_of({"client": ("10.0.0.1", 5)}) == "10.0.0.1"
+    assert Access().client({"client": ("10.0.0.1", 5)}) == "10.0.0.1"
     # A network of 64 bits is one client: it has no end of addresses.
-    assert client_of({"client": ("2001:db8::1", 5)}) == client_of({"client": ("2001:db8::2", 9)})
-    assert client_of({"client": ("2001:db8:0:1::1", 5)}) != client_of({"client": ("2001:db8::2", 9)})
+    assert Access().client({"client": ("2001:db8::1", 5)}) == Access().client({"client": ("2001:db8::2", 9)})
+    assert Access().client({"client": ("2001:db8:0:1::1", 5)}) != Access().client({"client": ("2001:db8::2", 9)})
     # A socket of IPv6 shows clients of IPv4 in one network; they are not one client.
-    assert client_of({"client": ("::ffff:10.0.0.1", 5)}) == "10.0.0.1"
-    assert client_of({"client": None}) == ""
-    assert client_of({"client": ("unix", 0)}) == "unix"
+    assert Access().client({"client": ("::ffff:10.0.0.1", 5)}) == "10.0.0.1"
+    assert Access().client({"client": None}) == ""
+    assert Access().client({"client": ("unix", 0)}) == "unix"
 
 
-@pytest.mark.parametrize("name", ["rate", "burst", "total_rate", "max_bytes", "seconds"])
+@pytest.mark.parametrize("name", ["rate", "burst", "total_rate", "max_bytes", "seconds", "connections"])
 @pytest.mark.parametrize("value", [0, -1, math.nan])
 def test_limits_are_above_zero(name: str, value: float) -> None:
     with pytest.raises(InvalidParameterError, match=name):
         Limits(**{name: value})  # type: ignore[arg-type]
+
+
+HOST = (b"host", b"localhost:8000")
 
 
 def ask(
@@ -81,7 +85,7 @@ def ask(
         await send({"type": "http.response.body", "body": message["body"]})
 
     async def run() -> None:
-        gate = Gate(app, limits)
+        gate = Gate(app, limits, Access())
         for _ in range(times):
             out.clear()
             queue = list(messages)
@@ -95,7 +99,7 @@ def ask(
             async def send(message: MutableMapping[str, Any]) -> None:
                 out.append(message)
 
-            await gate({"type": "http", "client": ("10.0.0.1", 1), "headers": headers or []}, receive, send)
+            await gate({"type": "http", "client": ("10.0.0.1", 1), "headers": [HOST, *(headers or [])]}, receive, send)
 
     asyncio.run(run())
     if not out:

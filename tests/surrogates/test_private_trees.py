@@ -133,7 +133,7 @@ def test_the_drawn_trees_follow_the_law() -> None:
         """Return whether a tree gives the records of the cell their label."""
         while isinstance(tree, Split):
             tree = tree.true if columns.holds(literals[tree.literal])[0] else tree.false
-        return tree.label == 1
+        return tree.value == 1
 
     def share(at: float) -> float:
         """Return how often all records of the cell get their label."""

@@ -36,6 +36,7 @@ class _Script:
         self.answers = answers
         self.asked = 0
         self.noise: list[tuple[list[int], float]] = []
+        self.drawn = False
 
     def choose(self, law: Mapping[Any, float]) -> Any:
         if self.asked == len(self.answers):
@@ -44,6 +45,7 @@ class _Script:
         return self.answers[self.asked - 1]
 
     def draw(self, sums: Any, randomness: Any) -> Any:
+        self.drawn = True
         return self.choose(sums.log_distribution())
 
     def quantiles(
@@ -68,6 +70,12 @@ class _Script:
         return cuts, tuple(events)
 
     def laplace(self, values: Any, scale: Any, randomness: Any) -> Any:
+        if not self.drawn:
+            # The draw reads these counts: each way they may come is followed. Cut, they are post-processed.
+            shares = [laplace_log_shares(count, float(scale)) for count in np.ravel(values).tolist()]
+            ways = product(range(CUT + 1), repeat=len(shares))
+            law = {way: math.fsum(s[n] for s, n in zip(shares, way, strict=True)) for way in ways}
+            return np.array(self.choose(law), dtype=np.int64)
         self.noise.append((np.ravel(values).tolist(), float(scale)))
         return np.asarray(values)
 
@@ -105,8 +113,8 @@ def law_of_fit(fit: Callable[[], Any], outcome: Callable[[Any], Hashable]) -> di
     fit : callable
         Returns a fitted estimator.
     outcome : callable
-        What is released besides the noisy counts, from the estimator; together with the noisy counts, each cut at
-        ``CUT``, it is the result.
+        What is released besides the noisy counts, from the estimator; together with the answers to all choices, which
+        are released, too, and the noisy counts, each cut at ``CUT``, it is the result.
     """
     found: dict[Hashable, float] = {}
     pending: list[tuple[list[Any], float]] = [([], 0.0)]
@@ -119,7 +127,7 @@ def law_of_fit(fit: Callable[[], Any], outcome: Callable[[Any], Hashable]) -> di
                 pending += [([*answers, answer], log + more) for answer, more in question.law.items()]
                 continue
         shares = [laplace_log_shares(count, scale) for values, scale in script.noise for count in values]
-        released = outcome(fitted)
+        released = outcome(fitted), tuple(answers)
         for counts in product(range(CUT + 1), repeat=len(shares)):
             total = log + math.fsum(share[count] for share, count in zip(shares, counts, strict=True))
             # Two ways to the same result add up.

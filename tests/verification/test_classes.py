@@ -78,8 +78,8 @@ def width_of(models: TreeClass | ListClass) -> int:
 def slack_of(models: TreeClass | ListClass) -> float:
     """Return what the learners state for rounding, and what the logarithms need."""
     if isinstance(models, TreeClass):
-        return gibbs.rounding(models.depth + 1, 2, len(models.logic.literals) + models.n_classes) + FLOATS
-    n_terms = len(models.logic.antecedents) + models.n_classes
+        return gibbs.rounding(models.depth + 1, 2, len(models.logic.literals) + models.loss.n_values) + FLOATS
+    n_terms = len(models.logic.antecedents) + models.loss.n_values
     return gibbs.rounding(2 * models.length + 2, 1, n_terms) + FLOATS
 
 
@@ -96,7 +96,7 @@ def mechanism_of(
         rows = [*((record, 1) for record in dataset), *background]
         truth, labels = oracle.arrays(tuple(record for record, _ in rows), width_of(models))
         times = np.array([n for _, n in rows], dtype=np.int64)
-        weighting = engine.weighting_of(Fraction(epsilon), int(times.sum()), part_weight)
+        weighting = engine.weighting_of(Fraction(epsilon), int(times.sum()), part_weight, models.loss.unit)
         law: Law = engine.sums_of(models, truth, labels, weighting, times).log_distribution()
         return law
 
@@ -294,5 +294,5 @@ def test_planted_cut_of_log_weights_is_found(name: str, monkeypatch: pytest.Monk
 def test_no_label_is_cut_off_however_unlikely() -> None:
     models = CLASSES["trees, depth 1, 2 literals, 2 classes"][0]()
     law = mechanism_of(models[0], 5.0, background=[((models[1][0], 0), 10**4)])(())
-    leaves = {model.label: log for model, log in law.items() if isinstance(model, Leaf)}
+    leaves = {model.value: log for model, log in law.items() if isinstance(model, Leaf)}
     assert leaves[1] == pytest.approx(leaves[0] - 5e4, abs=1e-6)

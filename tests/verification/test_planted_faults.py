@@ -145,6 +145,7 @@ SOME_READERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME_READERS)
 def test_a_reader_that_looks_at_all_records_is_found(name: str) -> None:
     found = found_in(name, everything=False)
@@ -226,7 +227,7 @@ def draw_at_half_more(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         Weighting,
         "private",
-        classmethod(lambda cls, epsilon, prior, number: honest(epsilon * half_more, prior, number)),
+        classmethod(lambda cls, epsilon, *rest: honest(epsilon * half_more, *rest)),
     )
     for module in (exponential_tree, exponential_rule_list):
         stated: Callable[..., Any] = module.selection_event
@@ -313,7 +314,7 @@ def test_a_fault_behind_a_certificate_is_found_within_3000_runs(name: str, monke
     assert found.runs <= LIMIT
 
 
-@pytest.mark.parametrize("name", ["leaves of a tree", "rules of a list"])
+@pytest.mark.parametrize("name", ["leaves of a tree", pytest.param("rules of a list", marks=pytest.mark.slow)])
 def test_half_the_noise_of_leaves_is_found_at_the_default_share(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, plant, _ = MECHANISMS[name]
     plain = [pair for pair in all_pairs() if "duplicate" in pair.name]

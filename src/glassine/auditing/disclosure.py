@@ -111,10 +111,10 @@ class Inferred:
     truth: npt.NDArray[Any] | None
     unused: str
     doubt: str
+    table: Table
     remedies: RemedyTable | None = None
     frame: Any = None
     detailed: bool = False
-    table: Table | None = None
 
     @property
     def n_certain(self) -> int:
@@ -126,17 +126,7 @@ def hide_inferred(inferred: Inferred, suppression: Suppression) -> DisclosureFin
     """Return what can be inferred as findings may hold it."""
     from glassine.auditing.describe_disclosure import describe_disclosure
 
-    return describe_disclosure(
-        replace(inferred.estimate, unused=inferred.unused),
-        inferred.sensitive,
-        suppression,
-        quasi_identifiers=inferred.quasi_identifiers,
-        truth=inferred.truth,
-        table=inferred.table,
-        remedies=inferred.remedies,
-        frame=inferred.frame,
-        detailed=inferred.detailed,
-    )
+    return describe_disclosure(inferred, suppression)
 
 
 def expose(

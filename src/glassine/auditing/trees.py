@@ -87,6 +87,7 @@ from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.data.labels import class_key
 from glassine.data.lazy import is_lazy
+from glassine.data.sample import Sample
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
@@ -99,9 +100,6 @@ if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
 
 __all__ = ["TREE_MEASUREMENTS", "TreeSubject", "attacked", "doubted", "tree_subject"]
-
-LEAST_SHADOWS = 4
-"""Shadow models that the suite needs to be told of, though without a learner it makes none."""
 
 NO_DOMAIN = (
     "no domain was given, so possible records cannot be counted. Write one, or start from `glassine domain infer DATA`."
@@ -544,17 +542,15 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 def attacked(model: Any, members: Any, others: Any, inputs: AuditInputs, learner: Any) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated."""
     # Its classifiers take a second to import.
+    from glassine.attacks.membership.lira import Shadows
     from glassine.attacks.membership.suite import attack_membership
 
     return Measured(
         attack_membership(
             model,
-            members,
-            inputs.target,
-            others,
-            inputs.target,
-            learner=learner,
-            n_shadows=inputs.settings.membership.n_shadows or LEAST_SHADOWS,
+            Sample(members, inputs.target),
+            Sample(others, inputs.target),
+            shadows=None if learner is None else Shadows(learner, inputs.settings.membership.n_shadows),
             confidence=inputs.settings.membership.confidence,
             random_state=inputs.settings.random_state,
         )

@@ -23,8 +23,10 @@ from glassine.cli.options import (
     ModelArgument,
     ModelFileOptions,
     NoiseOption,
+    OverwriteOption,
     PersonColumnOption,
     PolicyOption,
+    RecordsFileOptions,
     ReportOption,
     RequiredDomainOption,
     SeedOption,
@@ -42,10 +44,11 @@ from glassine.cli.reading import (
     load_kind,
     load_published,
     load_release,
+    load_whole,
     opened,
     read_domain,
     read_policy,
-    stored_estimator,
+    read_records,
     with_inputs,
     written_values,
 )
@@ -82,6 +85,8 @@ OPTIONS = {
     "remedies": "--remedies",
     "training": "--training",
     "only": "--only",
+    "smallest_leaf": "--stated-leaf",
+    "rounded_to": "--stated-step",
 }
 """Options by the parameters that they set."""
 
@@ -218,6 +223,25 @@ class DisclosureOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatementOptions(Group):
+    """What the publisher states of the training data; it is believed."""
+
+    heading: ClassVar[str] = "What the publisher states of the training data (without --data)"
+
+    one_record_per_person: Annotated[
+        bool, typer.Option("--one-record-per-person", help="Nobody has several training records.")
+    ] = False
+    stated_leaf: Annotated[
+        int | None,
+        typer.Option("--stated-leaf", metavar="N", help="Fewest training records of any leaf or rule."),
+    ] = None
+    stated_step: Annotated[
+        int | None,
+        typer.Option("--stated-step", metavar="N", help="Step to whose multiples published counts are rounded."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(Group):
     """Where findings go."""
 
@@ -225,6 +249,7 @@ class ReportOptions(Group):
 
     output: ReportOption = None
     audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
     show_small_counts: SmallOption = False
 
@@ -252,9 +277,11 @@ class AuditOptions(Group):
     records: RecordOptions
     membership: MembershipOptions
     disclosure: DisclosureOptions
+    stated: StatementOptions
     report: ReportOptions
     exchange: ExchangeOptions
     reading: ModelFileOptions
+    written: RecordsFileOptions
 
     @property
     def alone(self) -> str:
@@ -275,7 +302,7 @@ def audit_command(options: AuditOptions) -> None:
 
     records, report = options.records, options.report
     read = [options.model, options.domain, records.data, records.holdout, options.policy]
-    check_outputs([report.output], read)
+    check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
     options.exchange.check(read, small=report.show_small_counts)
     _check_holdout(options)
@@ -321,20 +348,23 @@ def _check_holdout(options: AuditOptions) -> None:
 
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.auditing.inputs import AuditSettings, MembershipSettings
-    from glassine.data.sources import read_table
+    from glassine.auditing.inputs import AuditSettings, MembershipSettings, Statements
     from glassine.models import AdditiveModel
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
-    load = load_published if options.alone == "membership" else load_kind
-    read = load(file, known, reading.trust_pickle, reading.tree)
+    whole = None
+    if options.alone == "membership":
+        read = load_published(file, known, reading.trust_pickle, reading.tree)
+    else:
+        whole = load_whole(file, known, reading.trust_pickle, reading.tree)
+        read = whole.model
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
         table, others = (
-            None if path is None else read_table(path, known, attributes=texts)
+            None if path is None else read_records(path, options.written, known, attributes=texts)
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
@@ -347,11 +377,8 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
             _check_names("--sensitive", sensitive, names, advice)
         _check_names("--quasi", asked.quasi or (), names)
-        # An estimator states how its splits were selected, which the plain model does not.
-        plain = isinstance(read, AdditiveModel) or asked.sensitive is None or reading.tree is not None
-        stated = None if plain else stored_estimator(file, reading.trust_pickle)
         return audit(
-            read if stated is None else stated,
+            read if whole is None else whole,
             table,
             records.target,
             domain=known,
@@ -366,6 +393,11 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
                 extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
                 membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
                 disclosure=settings,
+                statements=Statements(
+                    one_record_per_person=options.stated.one_record_per_person,
+                    smallest_leaf=options.stated.stated_leaf,
+                    rounded_to=options.stated.stated_step,
+                ),
                 only=options.only,
                 show_small_counts=options.report.show_small_counts,
                 max_steps=options.max_steps,
@@ -384,8 +416,8 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     release, records = load_release(file), options.records
     with stages() as progress:
         progress("reading the records")
-        people = _sample(release, records.data, records.target, records.person)
-        others = _sample(release, records.holdout, records.target, records.person)
+        people = _sample(release, records.data, options)
+        others = _sample(release, records.holdout, options)
         progress("auditing the release")
         return audit(
             release,
@@ -403,20 +435,22 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sample(release: SurrogateRelease, path: Path | None, target: str | None, person: str | None) -> Sample:
+def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> Sample:
     """Return records as the release names them, and their true labels."""
     from glassine.data.sample import Sample
-    from glassine.data.sources import read_frame
 
+    target, person = options.records.target, options.records.person
+    # An explainer that was given an array numbers the columns.
+    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
+    known = None if numbered else release.domain
     if path is None:
         return Sample()
-    frame, labels = read_frame(path, release.domain, attributes=identifiers(person)), None
+    frame: Any = read_records(path, options.written, known, attributes=identifiers(person)).frame.to_native()
+    labels = None
     check_person(person, {path: frame})
     if target is not None:
         _check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)
-    # An explainer that was given an array numbers the columns.
-    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     absent = any(name not in frame.columns for name in release.domain)
     if numbered and absent and len(frame.columns) == len(release.domain):
         return Sample(frame.to_numpy(), labels)
@@ -451,6 +485,7 @@ class CopyReportOptions(Group):
     policy: PolicyOption = None
     report: AuditOption = None
     audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
 
@@ -460,6 +495,7 @@ def scrub_command(
     copy: CopyOptions,
     audited: CopyReportOptions,
     reading: ModelFileOptions,
+    written: RecordsFileOptions,
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
@@ -473,7 +509,6 @@ def scrub_command(
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
-    from glassine.data.sources import read_table
     from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
@@ -481,7 +516,8 @@ def scrub_command(
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
     report = audited.report
-    check_outputs([output, report], [model, domain, data, audited.policy])
+    read = [model, domain, data, audited.policy]
+    check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
     known = Domain.from_json(domain_file)
@@ -503,7 +539,7 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         person = audited.person
-        table = None if data is None else read_table(data, known, attributes=identifiers(person))
+        table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
         check_person(person, {data: table})
         _check_target(target, data, None if table is None else table.names)
         progress("scrubbing")

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.options import DataOption, Group, JsonOption, LedgerOption, ModelArgument, ModelFileOptions
+from glassine.cli.options import (
+    DataOption,
+    Group,
+    JsonOption,
+    LedgerOption,
+    ModelArgument,
+    ModelFileOptions,
+    OverwriteOption,
+)
 from glassine.cli.reading import load_kind
 from glassine.cli.releases import KeyOption, PrivateKeyOption
 from glassine.cli.writing import check_ending, check_outputs, print_value, tell
@@ -119,6 +127,7 @@ def sign_certificate_command(
     certificate: CertificateArgument,
     key: PrivateKeyOption,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed certificate, JSON.")],
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Sign a certificate, so that others can verify whose it is and that it is whole.
@@ -129,7 +138,7 @@ def sign_certificate_command(
     """
     from glassine.privacy.certificate import SIGNED
 
-    check_outputs([output], [key] if output == certificate else [certificate, key])
+    check_outputs([output], [certificate, key], overwrite=overwrite)
     read_certificate(certificate)
     public = SIGNED.sign(certificate, key, output)
     print_value({"file": str(output), "public_key": public} if as_json else f"Signed: {output}\n{public}", as_json)
@@ -169,6 +178,7 @@ def tie_command(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the tie, JSON.")],
     tie_key: TieKeyOption,
     reading: ModelFileOptions,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tie a model to the file of its records, for their holder alone.
@@ -182,7 +192,7 @@ def tie_command(
 
     if tie_key is None:
         raise GlassineError("a tie needs a key.", remedy="Give --tie-key, a file that is made if there is none.")
-    check_outputs([output], [model, data, tie_key])
+    check_outputs([output], [model, data, tie_key], overwrite=overwrite)
     read = load_kind(read_once(model), None, reading.trust_pickle, reading.tree)
     key = read_tie_key(tie_key) if tie_key.exists() else make_tie_key(tie_key)
     Tie.of(fingerprint(read), read_once(data), key).to_json(output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -15,9 +15,11 @@ from glassine.cli.options import (
     Group,
     GrownDepthOption,
     JsonOption,
+    OverwriteOption,
     PersonColumnOption,
     PublicOptions,
     RecordsArgument,
+    RecordsFileOptions,
     RecordsPerPersonOption,
     ReportOption,
     RequiredTargetOption,
@@ -25,7 +27,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
-from glassine.cli.training import check_public, read_training
+from glassine.cli.training import TrainingFile, check_public, read_training
 from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError
 
@@ -142,7 +144,9 @@ def compare_command(
     public: PublicOptions,
     models: ModelOptions,
     comparison: MeasureOptions,
+    written: RecordsFileOptions,
     output: ReportOption = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
@@ -153,7 +157,7 @@ def compare_command(
     """
     from glassine.comparison import CANDIDATES, Task, compare, recommend
 
-    check_outputs([output], [data, public.domain])
+    check_outputs([output], [data, public.domain], overwrite=overwrite)
     check_report(output)
     with in_options(OPTIONS):
         task = Task(
@@ -172,9 +176,10 @@ def compare_command(
     known = read_domain(domain_file)
     _check_kind(known, target)
     check_public(known, target, public, private=any(CANDIDATES[name].private for name in task.models))
+    file = TrainingFile(path=data, written=written, person=comparison.person)
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
-        training = read_training(data, target, known, public.classes, person=comparison.person)
+        training = read_training(file, target, known, public.classes)
         display.stage("fitting and measuring (the first fits compile, once)")
         compared = compare(
             training.frame,
@@ -188,26 +193,24 @@ def compare_command(
         )
     ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
     chosen = recommend(compared, ranked).chosen
-    person = comparison.person if comparison.records_per_person is not None else None
-    command = (
-        "" if chosen is None else fit_command_line(chosen, task, data=data, target=target, public=public, person=person)
-    )
+    if comparison.records_per_person is None:
+        file = replace(file, person=None)
+    command = "" if chosen is None else fit_command_line(chosen, task, file=file, target=target, public=public)
     inputs = input_files(data=data, domain=domain_file)
     _write(compared, ranked, command, inputs, output, as_json, data.name)
 
 
-def fit_command_line(
-    row: Row, task: Task, *, data: Path, target: str, public: PublicOptions, person: str | None = None
-) -> str:
+def fit_command_line(row: Row, task: Task, *, file: TrainingFile, target: str, public: PublicOptions) -> str:
     """Return the command line that fits a private model, of the parameters with which it was compared."""
     from glassine.comparison import CANDIDATES
 
-    words = ["glassine", "fit", row.model, str(data), f"--target={target}", "--epsilon", repr(row.epsilon)]
+    words = ["glassine", "fit", row.model, str(file.path), f"--target={target}", "--epsilon", repr(row.epsilon)]
+    words += file.written.words
     size = CANDIDATES[row.model].size
     if size:
         words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]
-    if person is not None:
-        words += [f"--person={person}", "--records-per-person", str(task.records_per_person)]
+    if file.person is not None:
+        words += [f"--person={file.person}", "--records-per-person", str(task.records_per_person)]
     if row.model == "additive":
         words += ["--delta", repr(task.delta)]
     if public.domain is not None:

@@ -150,6 +150,13 @@ def _evidence(counts: tuple[int, ...]) -> Evidence:
     return Evidence(counts=counts, label=counts.index(max(counts)))
 
 
+FILES = (
+    *("domain.json", "records.csv", "tree.json", "rules.txt", "scrubbed-tree.json"),
+    *(f"{name}-{kind}" for name in ("tree", "rules", "scrubbed") for kind in ("findings.json", "report.html")),
+)
+"""What the demonstration writes."""
+
+
 def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> DemoResult:
     """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, and write models and reports.
 

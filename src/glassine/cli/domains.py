@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from glassine.cli.naming import listed
-from glassine.cli.options import DataOption, JsonOption, OverwriteOption, RecordsArgument
+from glassine.cli.options import DataOption, JsonOption, OverwriteOption, RecordsArgument, RecordsFileOptions
 from glassine.cli.progress import stages
-from glassine.cli.writing import check_new, check_outputs, print_value, say, tell
-from glassine.errors import InvalidDataError
+from glassine.cli.reading import read_records
+from glassine.cli.writing import check_outputs, print_value, say, tell
+from glassine.errors import InvalidDataError, UnreadableFileError, worded
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
@@ -26,12 +27,16 @@ Broken: TypeAlias = dict[str, dict[str, list[int]]]
 SHOWN = 10
 """Most rows that a line names."""
 
+OF_REMARKS = {"decimal_comma=True": "--decimal-comma"}
+"""Options by the parameters that remarks mark."""
+
 PERSONAL = ("identifier?", "dates", "free text")
 """What a remark says of columns whose values can name people."""
 
 
 def infer_command(
     data: RecordsArgument,
+    written: RecordsFileOptions,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the domain, JSON.", show_default="standard output"),
@@ -59,15 +64,21 @@ def infer_command(
 
     Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
     """
-    from glassine.data.inference import draft, remarks, repeats
-    from glassine.data.sources import read_table
+    from glassine.data.inference import draft, header_values, remarks, repeats
     from glassine.domain.domain import to_dict
 
-    check_outputs([output], [data])
-    check_new(output, overwrite=overwrite)
+    check_outputs([output], [data], overwrite=overwrite)
     with stages() as progress:
         progress("reading the records")
-        table = read_table(data)
+        table = read_records(data, written)
+        values = 0 if written.header else header_values(table)
+        if 2 * values >= len(table.names):
+            raise UnreadableFileError(
+                f"{data} seems to have no header: {values} of the {len(table.names)} names in its first line are "
+                "values of their columns, too.",
+                remedy="Add a line with the names of the columns, or give --header if these are names.",
+                path=data,
+            )
         for option, names in (("--exclude", exclude), ("--include", include)):
             for name in names or []:
                 if name not in table.names:
@@ -80,7 +91,7 @@ def infer_command(
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
     for name, remark in found.items():
-        tell(f"glassine: {name}: {remark}")
+        tell(f"glassine: {name}: {worded(remark, OF_REMARKS)}")
     for repeat in repeats(table):
         tell(f"glassine: {repeat}")
     kept = set(include or [])
@@ -109,6 +120,7 @@ def infer_command(
 
 def check_command(
     domain: Annotated[Path, typer.Argument(metavar="DOMAIN", help="The domain, JSON.")],
+    written: RecordsFileOptions,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -117,13 +129,12 @@ def check_command(
     Exit status: 0 fine, 1 records break the domain, 2 bad input.
     """
     from glassine.data.inference import broken_rules
-    from glassine.data.sources import read_table
     from glassine.domain import Domain
 
     known = Domain.from_json(domain)
     with stages() as progress:
         progress("reading the records")
-        broken = {} if data is None else broken_rules(known, read_table(data, known))
+        broken = {} if data is None else broken_rules(known, read_records(data, written, known))
     size = known.size()
     inferred = [name for name in known if known[name].inferred]
     if as_json:

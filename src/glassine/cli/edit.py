@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.naming import nearest
-from glassine.cli.options import Group, JsonOption
+from glassine.cli.options import Group, JsonOption, OverwriteOption
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
@@ -34,6 +34,7 @@ class ModelOptions(Group):
     page: Annotated[
         Path | None, typer.Option("--page", metavar="FILE", help="Write an editor page, HTML: edit in the browser.")
     ] = None
+    overwrite: OverwriteOption = False
     log: Annotated[bool, typer.Option("--log", help="Print the log of edits.")] = False
     as_json: JsonOption = False
 
@@ -110,7 +111,7 @@ def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> 
         raise GlassineError("the edited model goes nowhere.", remedy="Give -o, --page or --log.")
     if back.revert and back.undo:
         raise GlassineError("--revert takes back every edit, --undo some.", remedy="Give one of them.")
-    check_outputs([output, page], [files.model])
+    check_outputs([output, page], [files.model], overwrite=files.overwrite)
     check_ending(page, (".html", ".htm"), "an editor page is HTML")
     read = load_model(files.model)
     if not isinstance(read, AdditiveModel):

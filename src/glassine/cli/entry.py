@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import os
-import signal
 import sys
 import traceback
 import warnings
@@ -26,14 +23,15 @@ from glassine.cli.evidence import evidence_command
 from glassine.cli.explain import make_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
+from glassine.cli.interrupts import install
 from glassine.cli.ledger import budget_command, charge_command, show_command
 from glassine.cli.ledger import verify_command as verify_ledger_command
-from glassine.cli.options import GroupedCommand, JsonOption, command
+from glassine.cli.options import GroupedCommand, JsonOption, OverwriteOption, command
 from glassine.cli.progress import stages
 from glassine.cli.rebuild import rebuild_command
 from glassine.cli.releases import answer_command, keys_command, serve_command, sign_command, verify_command
 from glassine.cli.usage import ParserError, refusal
-from glassine.cli.writing import drop_output, print_value, refuse_dash, say, tell
+from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
 __all__ = ["main", "run"]
@@ -57,7 +55,7 @@ app = typer.Typer(
     "training data, and how to train one that reveals less. Begin with glassine demo, or with glassine domain infer "
     "RECORDS and glassine audit MODEL.",
     epilog=f"{STATUS}0 done, or within policy; 1 outside policy, or over a limit; 2 bad input or not done; "
-    "3 inconclusive; 130 interrupted. Each command's --help has its own.",
+    "3 inconclusive; 130 interrupted; 143 terminated. Each command's --help has its own.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -79,15 +77,18 @@ def demo_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write models, domain and reports into it.")
     ] = Path("glassine-demo"),
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write reports.
 
     Exit status: 0 when all was written, 2 if not.
     """
-    from glassine.cli.demo import run_demo
+    from glassine.cli.demo import FILES, run_demo
 
     refuse_dash(output)
+    if output.is_dir():
+        check_outputs([output / name for name in FILES], [], overwrite=overwrite)
     with stages() as progress:
         result = run_demo(output, progress=progress)
     print_value(result.to_dict() if as_json else result.to_text(), as_json)
@@ -156,7 +157,7 @@ for name, group in groups.items():
 def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
-    signal.signal(signal.SIGINT, _interrupt)
+    install()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -196,13 +197,6 @@ def _refuse(error: Exception, given: list[str]) -> int:
     else:
         tell(f"glassine: {refusal(error, given)}")
     return 2
-
-
-def _interrupt(*_: Any) -> None:
-    # The stream may be in use where the signal arrives: its file is not.
-    with contextlib.suppress(OSError):
-        os.write(2, b"glassine: interrupted.\n")
-    sys.exit(130)
 
 
 def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:

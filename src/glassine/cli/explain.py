@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
-from glassine.cli.fitting import Charge, ledger_files
+from glassine.cli.charging import Charge, ledger_files
+from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
     AudienceOption,
@@ -22,11 +23,13 @@ from glassine.cli.options import (
     Group,
     JsonOption,
     LedgerOption,
+    OverwriteOption,
     PersonColumnOption,
+    RecordsFileOptions,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import check_person, identifiers, read_domain
+from glassine.cli.reading import check_person, identifiers, read_domain, read_records
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (
@@ -39,7 +42,7 @@ from glassine.cli.writing import (
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.domain import Domain
+    from glassine.domain import Attribute, Domain
     from glassine.surrogates import SurrogateExplainer
 
 __all__ = ["make_command"]
@@ -77,6 +80,7 @@ class RecordOptions(Group):
     ] = None
     classes: ClassesOption = None
     person: PersonColumnOption = None
+    written: RecordsFileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +152,7 @@ class FileOptions(Group):
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")]
     report: AuditOption = None
     audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
 
@@ -167,7 +172,9 @@ def make_command(
     if (data is None) == (records.queries is None):
         raise GlassineError("give either a file of records, or --queries and --domain.")
     charge = Charge(privacy.ledger, privacy.dataset)
-    check_outputs([output, report], [data, records.domain, *ledger_files(privacy.ledger)])
+    read = [data, records.domain, *ledger_files(privacy.ledger)]
+    spent = output.with_name(f"{output.stem}.certificate.json")
+    check_outputs([output, report, None if charge.book is None else spent], read, overwrite=files.overwrite)
     check_report(report)
     check_room(output)
     known, declared = _without_target(read_domain(records.domain), records.target, records.classes)
@@ -188,14 +195,16 @@ def make_command(
         **({} if groups.max_depth is None else {"max_depth": groups.max_depth}),
         **({} if groups.min_samples_leaf is None else {"min_samples_leaf": groups.min_samples_leaf}),
     }
-    with stages() as progress, given_as(box.takes), charge.admitted():
+    with stages() as progress, given_as(box.takes), charge.admitted(spent):
         progress("explaining")
         if data is None:
             explainer = _from_queries(decides, known, groups.k, records.queries, takes_of(box.takes), settings)
             measured, truth = None, None
         else:
             explainer, measured, truth = _from_records(decides, known, groups.k, records, box.takes, settings)
-        explainer.release().to_json(output)
+        with uninterrupted():
+            explainer.release().to_json(output)
+            charge.settled = True
         progress("auditing the release")
         verdict = None if report is None else _report(explainer, truth, report, files.audience)
     plain = {
@@ -215,10 +224,12 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
-    found = audit(explainer, target=truth) if audience == "checker" or explainer.epsilon is None else None
-    if explainer.epsilon is not None:
+    private = explainer.epsilon is not None
+    found = audit(explainer.release()) if private else audit(explainer, target=truth)
+    if private and audience == "checker":
         # The policy need not accept the guarantee: all that the records add is for the checker.
-        found = replace(audit(explainer.release()), holder=None if found is None else found.holder or found)
+        whole = audit(explainer, target=truth)
+        found = replace(found, holder=whole.holder or whole)
     found = in_commands(found)
     write_report(found.public() if audience == "public" else found, path, title=TITLE)
     return found.verdict
@@ -290,7 +301,6 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Any, k: int, source: RecordOptions, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
-    from glassine.data.sources import read_frame
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
@@ -301,8 +311,9 @@ def _from_records(
     words = names is not None and all(isinstance(name, str) for name in names)
     private = settings["epsilon"] is not None and domain is not None and names is not None
     # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
-    meant = {target: Category(names)} if target is not None and (words or private) else {}
-    records = read_frame(data, domain, attributes={**meant, **identifiers(person)}, lenient=private)
+    meant: dict[str, Attribute] = {target: Category(names)} if target is not None and (words or private) else {}
+    meant |= identifiers(person)
+    records: Any = read_records(data, source.written, domain, attributes=meant, lenient=private).frame.to_native()
     check_person(person, {data: records})
     persons, truth = None, None
     if person is not None:

@@ -6,6 +6,7 @@ A group is a dataclass whose fields are options. :func:`command` makes a command
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import inspect
 import math
@@ -22,6 +23,7 @@ from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
+    from glassine.data.delimited import CsvDialect
 
 __all__ = [
     "FORMATS",
@@ -49,6 +51,7 @@ __all__ = [
     "PolicyOption",
     "PublicOptions",
     "RecordsArgument",
+    "RecordsFileOptions",
     "RecordsPerPersonOption",
     "ReleaseArgument",
     "ReportOption",
@@ -151,12 +154,20 @@ class GroupedCommand(TyperCommand):
         """Write the arguments and the options without a heading of their own, then the groups."""
         params = sorted(self.get_params(ctx), key=lambda param: param.param_type_name != "argument")
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        folded = False
         for param in params:
             heading = getattr(param, "rich_help_panel", None) or "Options"
+            if heading == RecordsFileOptions.heading and "glassine domain" not in ctx.command_path:
+                folded = True
+                continue
             if (record := param.get_help_record(ctx)) is not None:
                 name, text = record[0].split(" <")[0] if param.param_type_name == "argument" else record[0], record[1]
                 default = text.replace("[default: (", "[").replace("[default: ", "[").replace(")]", "]")
                 sections.setdefault(heading, []).append((name, default))
+        if folded:
+            # The same in every command that reads records: in full, they would fill a third of a screen.
+            shown = "Show this message and exit; --separator and more: glassine domain infer -h."
+            sections["Options"] = [(names, shown if "--help" in names else text) for names, text in sections["Options"]]
         formatter.write_paragraph()
         for heading, records in sections.items():
             formatter.write_heading(heading)
@@ -301,6 +312,74 @@ class ModelFileOptions(Group):
         ),
     ] = None
     trust_pickle: TrustOption = False
+
+
+def _listed_texts(text: str) -> str:
+    """Return a list of texts as it is; raise if it lists none."""
+    if not any(next(csv.reader([text]), [])):
+        raise typer.BadParameter(f"list texts separated by commas, such as N,-9, got {text!r}.")
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsFileOptions(Group):
+    """How files of records are written, where it does not follow from their header."""
+
+    heading: ClassVar[str] = "Reading the records"
+
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            "--separator",
+            metavar="MARK",
+            help="What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space.",
+            show_default="the one in the header",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of a CSV file, such as windows-1250.",
+            show_default="UTF-16 if marked, else UTF-8, and windows-1252 for lines that are not UTF-8",
+        ),
+    ] = None
+    decimal_comma: Annotated[
+        bool, typer.Option("--decimal-comma", help="Numbers of a CSV file are written as 1,5.")
+    ] = False
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            metavar="A,B",
+            parser=_listed_texts,
+            help="Texts that stand for a missing value, separated by commas, beside the empty one, ?, NA, NaN and nan.",
+        ),
+    ] = None
+    header: Annotated[
+        bool, typer.Option("--header", help="The first line holds names, though they look like values.")
+    ] = False
+
+    @property
+    def dialect(self) -> CsvDialect:
+        """How files are read."""
+        from glassine.data.delimited import CsvDialect
+
+        return CsvDialect(
+            separator=self.separator,
+            encoding=self.encoding,
+            decimal_comma=self.decimal_comma,
+            missing=() if self.missing is None else tuple(next(csv.reader([self.missing]))),
+            header=self.header,
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """The options that were given, as they are typed."""
+        given = (("separator", self.separator), ("encoding", self.encoding), ("missing", self.missing))
+        flags = ["--decimal-comma"] * self.decimal_comma + ["--header"] * self.header
+        return [*(f"--{name}={value}" for name, value in given if value is not None), *flags]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import in_commands, listed
+from glassine.cli.naming import in_commands, in_options, listed
+from glassine.cli.writing import tell
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -21,8 +23,10 @@ from glassine.files import FileContent, read_bytes, read_once
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, InputFile
     from glassine.auditing.policy import Policy
+    from glassine.cli.options import RecordsFileOptions
+    from glassine.data.table import Table
     from glassine.domain import Attribute, Domain
-    from glassine.formats import PublishedModel
+    from glassine.formats import ModelFile, PublishedModel
     from glassine.formats.sklearn.interpret import EbmExtras
     from glassine.models import DecisionTree, RuleList
     from glassine.surrogates import SurrogateRelease
@@ -38,10 +42,11 @@ __all__ = [
     "load_published",
     "load_release",
     "load_trees",
+    "load_whole",
     "opened",
     "read_domain",
     "read_policy",
-    "stored_estimator",
+    "read_records",
     "with_inputs",
     "written_values",
 ]
@@ -62,6 +67,33 @@ def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
     from glassine.domain import Domain
 
     return None if path is None else Domain.from_json(path)
+
+
+OF_FILES = {"separator": "--separator", "encoding": "--encoding", "header=True": "--header"}
+"""Options by the parameters that errors about files of records mark."""
+
+
+def read_records(
+    path: Path,
+    written: RecordsFileOptions,
+    domain: Domain | None = None,
+    *,
+    attributes: Mapping[str, Attribute] | None = None,
+    lenient: bool = False,
+) -> Table:
+    """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed.
+
+    Of a private fit nothing is said: it would follow from the records.
+    """
+    from glassine.data.delimited import WINDOWS
+    from glassine.data.sources import read_table
+
+    with in_options(OF_FILES):
+        table = read_table(path, domain, attributes=attributes, lenient=lenient, dialect=written.dialect)
+    assumed = table.source is not None and table.source.encoding == WINDOWS and written.encoding is None
+    if assumed and not lenient:
+        tell(f"glassine: {path}: lines that are not UTF-8 are read as {WINDOWS}; --encoding states another encoding.")
+    return table
 
 
 def read_policy(option: Path | None) -> tuple[Policy, FileContent | None]:
@@ -93,23 +125,38 @@ ALL_TREES = "--tree 0 reads the first; glassine rebuild reads all, where its tre
 """What to do with a file of several trees."""
 
 
-def load_kind(
+def load_whole(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
-) -> PublishedModel:
-    """Return the model of a file, of any kind; of several trees, the one of this place.
+) -> ModelFile:
+    """Return the model of a file with an account of everything in it, as :func:`load_kind` does the model alone."""
+    from glassine.formats import load_file
 
-    Where the reader says how Python takes one of several trees or a pickle, the error says how a command does.
-    """
-    from glassine.formats import load_model
+    with _as_commands():
+        return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
+
+
+@contextlib.contextmanager
+def _as_commands() -> Iterator[None]:
+    """Word errors of readers: where they say how Python takes one of several trees or a pickle, as a command does."""
     from glassine.formats.builder import ONE_OF_SEVERAL
 
     try:
-        return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
+        yield
     except (InvalidParameterError, SeveralTreesError, UnreadableFileError) as error:
         if isinstance(error, SeveralTreesError) and error.remedy is not None:
             error.advise(error.remedy.replace(ONE_OF_SEVERAL, ALL_TREES))
         error.word({"tree": "--tree", "trust_pickle": "--trust-pickle"})
         raise
+
+
+def load_kind(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
+) -> PublishedModel:
+    """Return the model of a file, of any kind; of several trees, the one of this place."""
+    from glassine.formats import load_model
+
+    with _as_commands():
+        return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 
 def load_published(
@@ -193,16 +240,6 @@ def load_release(file: FileContent) -> SurrogateRelease:
 
         return read_release(file).release
     return SurrogateRelease.from_json(file)
-
-
-def stored_estimator(path: str | os.PathLike[str], trust_pickle: bool) -> Any:
-    """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
-    from glassine.formats.loading import load_estimator
-
-    try:
-        return load_estimator(path, trust_pickle=trust_pickle)
-    except UnsupportedModelError:
-        return None
 
 
 def written_values(model: Any, sensitive: str) -> dict[str, Attribute]:

@@ -16,7 +16,9 @@ from glassine.cli.options import (
     Group,
     JsonOption,
     NoiseOption,
+    OverwriteOption,
     PolicyOption,
+    RecordsFileOptions,
     RequiredDomainOption,
     SeedOption,
     TrustOption,
@@ -25,7 +27,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_trees, read_policy
+from glassine.cli.reading import load_trees, read_policy, read_records
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
@@ -130,6 +132,7 @@ class RowOptions(Group):
         ),
     ] = 60.0
     seed: SeedOption = 0
+    overwrite: OverwriteOption = False
 
 
 def rebuild_command(
@@ -137,6 +140,7 @@ def rebuild_command(
     counting: CountOptions,
     together: TogetherOptions,
     solver: RowOptions,
+    written: RecordsFileOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
@@ -155,12 +159,12 @@ def rebuild_command(
     """
     from glassine.attacks import Search, reconstruct_records
     from glassine.auditing.several import SeveralModels
-    from glassine.data.sources import read_table
     from glassine.domain import Domain
 
     models, output, rows = published.models, solver.output, solver.rows
     have_data = published.data is not None
-    check_outputs([output], [*models, published.domain, published.data, published.policy])
+    read = [*models, published.domain, published.data, published.policy]
+    check_outputs([output], read, overwrite=solver.overwrite)
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
         raise GlassineError("--output needs the rows that --no-rows leaves out.", remedy="Drop one of the two.")
@@ -176,7 +180,7 @@ def rebuild_command(
         )
     limits, _ = read_policy(published.policy)
     known = Domain.from_json(published.domain)
-    original = None if published.data is None else read_table(published.data, known)
+    original = None if published.data is None else read_records(published.data, written, known)
     trees = [load_trees(model, known, published.trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not counting.count_from_data:
         blurred = _blurred(trees[0], known, stated)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from glassine.cli.black_box import black_box_of, given_as, takes_of
-from glassine.cli.options import BlackBoxOptions, Group, JsonOption, ReleaseArgument, at_least
+from glassine.cli.naming import in_options
+from glassine.cli.options import BlackBoxOptions, Group, JsonOption, OverwriteOption, ReleaseArgument, at_least
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError, InvalidParameterError
 
@@ -72,6 +73,40 @@ class ServiceOptions(Group):
             callback=at_least("--total-rate", 0),
         ),
     ] = 500.0
+    connections: Annotated[
+        int,
+        typer.Option(
+            "--connections",
+            metavar="N",
+            help="Connections that a client may have at a time.",
+            callback=at_least("--connections", 1),
+        ),
+    ] = 64
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host-name",
+            metavar="NAME",
+            help="Name by which clients may call the service; repeat it for more. Loopback names always may.",
+            show_default="the address to listen on",
+        ),
+    ] = None
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            help="Tokens, one a line: requests must have one (Authorization: Bearer), but for /health.",
+        ),
+    ] = None
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trusted-proxy",
+            metavar="ADDRESS",
+            help="Address or network of a proxy whose X-Forwarded-For is believed; repeat it for more.",
+        ),
+    ] = None
     title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = "Decisions, explained"
 
 
@@ -120,20 +155,33 @@ def serve_command(
     Exit status: 0 when it was stopped, 2 if it could not start.
     """
     from glassine.report.wording import plural
-    from glassine.server import Limits, create_app, listen, run
+    from glassine.server import Access, Limits, create_app, listen, read_tokens, run
 
     if not 0 <= service.port <= 65_535:
         raise InvalidParameterError(f"--port must lie in [0, 65535], got {service.port}.")
     file = _read(release, public_key)
     decides = None if box.black_box is None else black_box_of(box.black_box)
-    limits = Limits(rate=service.rate or math.inf, burst=service.burst, total_rate=service.total_rate or math.inf)
-    app = create_app(file, black_box=decides, takes=takes_of(box.takes), limits=limits, title=service.title)
+    limits = Limits(
+        rate=service.rate or math.inf,
+        burst=service.burst,
+        total_rate=service.total_rate or math.inf,
+        connections=service.connections,
+    )
+    with in_options({"host_names": "--host-name", "trusted_proxies": "--trusted-proxy"}):
+        access = Access(
+            host_names=tuple([service.host] if service.host_name is None else service.host_name),
+            tokens=() if service.token_file is None else read_tokens(service.token_file),
+            trusted_proxies=tuple(service.trusted_proxy or ()),
+        )
+    app = create_app(
+        file, black_box=decides, takes=takes_of(box.takes), limits=limits, access=access, title=service.title
+    )
     listening = listen(service.host, service.port)
     address = f"[{service.host}]" if ":" in service.host else service.host
     signed = f"signed by {file.public_key}" if file.public_key else "not signed"
     tell(f"Serving {plural(file.release.n_groups, 'group')} of {release} ({signed}).")
     say(f"http://{address}:{listening.getsockname()[1]}/")
-    run(app, listening)
+    run(app, listening, limits=limits, access=access)
 
 
 def _read(release: Path, public_key: Path | None) -> ReleaseFile:
@@ -153,7 +201,8 @@ def keys_command(
     """
     from glassine.privacy.signing import make_keys
 
-    check_outputs([private, public], [])
+    # Whatever exists is refused where it is made: no option replaces a key.
+    check_outputs([private, public], [], overwrite=True)
     key = make_keys(private, public)
     plain = {"private": str(private), "public": str(public), "public_key": key}
     print_value(plain if as_json else f"Private key: {private}\nPublic key: {public}\n{key}", as_json)
@@ -163,6 +212,7 @@ def sign_command(
     release: ReleaseArgument,
     key: PrivateKeyOption,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed release, JSON.")],
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Sign a release, so that others can verify whose it is and that it is whole.
@@ -173,7 +223,7 @@ def sign_command(
     """
     from glassine.server import sign_release
 
-    check_outputs([output], [key] if output == release else [release, key])
+    check_outputs([output], [key] if output == release else [release, key], overwrite=overwrite)
     public = sign_release(release, key, output)
     print_value({"file": str(output), "public_key": public} if as_json else f"Signed: {output}\n{public}", as_json)
 

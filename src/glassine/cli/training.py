@@ -8,19 +8,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed, nearest
-from glassine.cli.reading import check_person, identifiers
+from glassine.cli.reading import check_person, identifiers, read_records
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.cli.options import PublicOptions
+    from glassine.cli.options import PublicOptions, RecordsFileOptions
     from glassine.domain import Attribute, Domain
     from glassine.domain.attributes import Scalar
 
-__all__ = ["Training", "check_public", "class_names", "predicts_number", "read_training"]
+__all__ = ["Training", "TrainingFile", "check_public", "class_names", "predicts_number", "read_training"]
 
 LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingFile:
+    """The file of the records.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    written : RecordsFileOptions
+        How it is written.
+    person : str or None
+        Column that says whose record each is.
+    """
+
+    path: Path
+    written: RecordsFileOptions
+    person: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +165,7 @@ def class_names(text: str) -> tuple[str, ...]:
 
 
 def read_training(
-    data: Path,
+    file: TrainingFile,
     target: str,
     domain: Domain | None,
     classes: str | None,
@@ -154,7 +173,6 @@ def read_training(
     number: bool = False,
     ranged: bool = False,
     lenient: bool = False,
-    person: str | None = None,
 ) -> Training:
     """Return the records of a file, the columns that the domain does not declare left out.
 
@@ -167,17 +185,17 @@ def read_training(
     InvalidDataError
         If the target is not a column of classes, or of numbers.
     """
-    from glassine.data.sources import read_table
     from glassine.domain import Category, Real
 
+    data, person = file.path, file.person
     names = None if classes is None else _typed(class_names(classes))
     public = ranged or names is not None or (domain is not None and target in domain)
     meant: dict[str, Attribute] = {} if names is None else {target: Category(names)}
     if number and not public:
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
     meant |= identifiers(person)
-    table = read_table(data, domain, attributes=meant, lenient=lenient)
-    frame = table.frame.to_native()
+    table = read_records(data, file.written, domain, attributes=meant, lenient=lenient)
+    frame: Any = table.frame.to_native()
     check_person(person, {data: table})
     if target not in frame.columns:
         raise InvalidDataError(

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_ending",
-    "check_new",
     "check_outputs",
     "check_report",
     "check_room",
@@ -38,8 +37,16 @@ ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
 
 
-def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
-    """Raise before any work if an output is an input, another output or a folder, or lies in no folder."""
+def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None], *, overwrite: bool) -> None:
+    """Raise before any work if an output exists, is an input, another output or a folder, or lies in no folder.
+
+    Parameters
+    ----------
+    outputs, inputs : sequence of Path or None
+        The files.
+    overwrite : bool
+        Whether outputs that exist may be replaced.
+    """
     taken = {_resolved(path) for path in inputs if path is not None}
     for path in outputs:
         if path is None:
@@ -59,6 +66,10 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None])
         if not resolved.parent.is_dir():
             raise UnreadableFileError(
                 f"cannot write {path}: its folder does not exist.", remedy="Make it first.", path=path
+            )
+        if os.path.lexists(path) and not overwrite:
+            raise UnreadableFileError(
+                f"cannot write {path}: it exists.", remedy="Name another file, or give --overwrite.", path=path
             )
         taken.add(resolved)
 
@@ -80,14 +91,6 @@ def _resolved(path: Path) -> Path:
         reason = getattr(error, "strerror", None) or "it is a link to itself"
         raise UnreadableFileError(f"cannot use the path {path}: {reason}.", path=path) from None
     return resolved
-
-
-def check_new(path: Path | None, *, overwrite: bool) -> None:
-    """Raise if a file exists and must not be replaced."""
-    if path is not None and os.path.lexists(path) and not overwrite:
-        raise UnreadableFileError(
-            f"cannot write {path}: it exists.", remedy="Name another file, or give --overwrite.", path=path
-        )
 
 
 def check_ending(path: Path | None, endings: Sequence[str], rule: str) -> None:

@@ -14,17 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform_values import number_of
+from glassine.data.delimited import DATE
 from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, Text, parameter
 
 __all__ = [
     "Repeats",
     "broken_rules",
     "columns",
     "draft",
+    "header_values",
     "identifying",
     "infer_domain",
     "is_identifier_name",
@@ -44,9 +46,11 @@ NEARLY_ALL = 0.95
 WORDS = 3
 """Blanks of a value, in the mean, from which it is a sentence."""
 
-DATE = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?", flags=re.ASCII
-)
+COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*", flags=re.ASCII)
+"""A number with a decimal comma."""
+
+LONG = re.compile(r"\s*[+-]?\d+\s*", flags=re.ASCII)
+
 DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", flags=re.ASCII)
 
 
@@ -170,6 +174,17 @@ def _remark(column: npt.NDArray[Any]) -> str:
         return "one value only, from which nothing is learnt. Leave it out, or declare the values it can have."
     if column.dtype.kind != "O":
         return _remark_on_numbers(present)
+    if (
+        values
+        and all(COMMA.fullmatch(value) or _is_number(value) for value in values)
+        and any("," in v for v in values)
+    ):
+        return Text(
+            "numbers with decimal commas, read as texts. "
+            f"Read the file with {parameter('decimal_comma', True)}, or declare a number by hand."
+        )
+    if values and all(LONG.fullmatch(value) for value in values):
+        return "whole numbers beyond 64 bits, read as texts: an identifier? Leave it out, or declare a number by hand."
     odd = sorted(value for value in values if not _is_number(value))
     if values and len(odd) <= max(1, len(values) // 20) and len(odd) < len(values):
         shown = ", ".join(repr(value) for value in odd[:3])
@@ -182,6 +197,11 @@ def _remark(column: npt.NDArray[Any]) -> str:
     if len(values) > MANY_VALUES and len(values) > len(present) / 2:
         return f"{len(values)} different values in {len(present)} records, an identifier? Leave it out."
     return ""
+
+
+def header_values(frame: Any) -> int:
+    """Return how many columns hold their own name as a value, as those of a file without a header do."""
+    return sum(name in column for name, column in columns(frame).items() if column.dtype.kind == "O")
 
 
 def _remark_on_numbers(present: list[Any]) -> str:

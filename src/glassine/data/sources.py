@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from glassine.data.columns import values_of
-from glassine.data.conform_values import GAP_TEXTS, numbers_of_texts
+from glassine.data.conform_values import number_of, numbers_of_texts
+from glassine.data.delimited import CsvDialect, Delimited, delimited, fault
 from glassine.data.table import Source, Table
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute, Integer, Real
@@ -25,6 +25,9 @@ __all__ = ["read_frame", "read_table"]
 EXACT = 2**53
 """Whole numbers below it are doubles, and no other number is rounded to them."""
 
+PLAIN = CsvDialect()
+"""Nothing is stated."""
+
 
 def read_table(
     path: Path,
@@ -32,12 +35,14 @@ def read_table(
     *,
     attributes: Mapping[str, Attribute] | None = None,
     lenient: bool = False,
+    dialect: CsvDialect = PLAIN,
 ) -> Table:
     """Return the records of a CSV or Parquet file, read once and by content.
 
     The type of a declared column of a CSV file is at most a convenience: where some text is no number, it stays text,
     from which :func:`glassine.data.conform.conform` reads the same. Categories of words stay as they are written,
-    so that 01 stays 01. Columns that nothing declares get the type that all their values have in common.
+    so that 01 stays 01. Columns that nothing declares get the type that all their values have in common; whole numbers
+    beyond 64 bits stay text.
 
     Parameters
     ----------
@@ -48,12 +53,14 @@ def read_table(
     attributes : mapping of str to Attribute, optional
         Further declared columns, or others in place of those of the domain.
     lenient : bool, default=False
-        Whether a row with too many fields, or with bytes that are no UTF-8, is read as far as it can be.
+        Whether a row with too many fields, or with bytes that are no text, is read as far as it can be.
+    dialect : CsvDialect, optional
+        How a CSV file is written; of a Parquet file only the texts that stand for missing values count.
 
     Raises
     ------
     UnreadableFileError
-        If the file cannot be read.
+        If the file cannot be read; the message names the line of a CSV file, unless ``lenient``.
     """
     try:
         data = path.read_bytes()
@@ -64,25 +71,20 @@ def read_table(
             f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
         )
     declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
-    typed = data[:4] == b"PAR1"
-    try:
-        frame = pl.read_parquet(io.BytesIO(data)) if typed else _read_csv(data, declared, lenient=lenient)
-    except Exception as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        # The value that cannot be read is one record's, and so are the places that are told of it.
-        first = "its rows or quotes are malformed" if lenient else re.sub(r"`[^`]*(`|$)", "a value", first)
-        raise UnreadableFileError(
-            f"{path} is not a CSV or Parquet file that can be read: {first}.", path=path
-        ) from None
-    if any("\r" in name for name in frame.columns):
-        raise UnreadableFileError(f"{path} ends its lines with CR alone.", remedy="Write LF or CRLF.", path=path)
-    twice = [name for name in frame.columns if "_duplicated_" in name]
-    if twice:
-        name = twice[0].rsplit("_duplicated_", 1)[0]
-        raise UnreadableFileError(f"{path} has two columns named {name!r}.", remedy="Rename one.", path=path)
-    if len(frame.columns) == 1 and any(mark in frame.columns[0] for mark in ";\t|"):
-        raise UnreadableFileError(f"{path} is not separated by commas: its header is {frame.columns[0]!r}.", path=path)
-    source = Source(path=path, digest=hashlib.sha256(data).hexdigest(), typed=typed)
+    typed, encoding = data[:4] == b"PAR1", None
+    if typed:
+        frame = _read_parquet(data, declared, dialect, path)
+    else:
+        text = delimited(data, dialect, path=path, declared=declared, lenient=lenient)
+        if domain is not None and not any(name in domain for name in text.names):
+            # None of the names is quoted: without a header, they are a record.
+            raise UnreadableFileError(
+                f"{path} has none of the columns that the domain declares, such as {domain.names[0]!r}.",
+                remedy="Let its first line hold their names, and check the separator.",
+                path=path,
+            )
+        frame, encoding = _read_csv(text, declared, dialect, path, lenient=lenient), text.encoding
+    source = Source(path=path, digest=hashlib.sha256(data).hexdigest(), typed=typed, encoding=encoding)
     return Table(nw.from_native(frame, eager_only=True), source)
 
 
@@ -92,38 +94,80 @@ def read_frame(
     *,
     attributes: Mapping[str, Attribute] | None = None,
     lenient: bool = False,
+    dialect: CsvDialect = PLAIN,
 ) -> pl.DataFrame:
     """Return the frame of :func:`read_table`, for a reader that takes columns out of it."""
-    frame: pl.DataFrame = read_table(path, domain, attributes=attributes, lenient=lenient).frame.to_native()
+    table = read_table(path, domain, attributes=attributes, lenient=lenient, dialect=dialect)
+    frame: pl.DataFrame = table.frame.to_native()
     return frame
 
 
-def _read_csv(data: bytes, declared: Mapping[str, Attribute], *, lenient: bool) -> pl.DataFrame:
+def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDialect, path: Path) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(io.BytesIO(data))
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        # The value that cannot be read is one record's, and so are the places that are told of it.
+        first = re.sub(r"`[^`]*(`|$)", "a value", first)
+        raise UnreadableFileError(f"{path} is not a Parquet file that can be read: {first}.", path=path) from None
+    numbers = [number for number in map(number_of, dialect.missing) if number is not None]
+    columns = []
+    for column in frame if dialect.missing else ():
+        attribute = declared.get(column.name)
+        kept = () if attribute is None or isinstance(attribute, Integer | Real) else values_of(attribute)
+        if column.dtype == pl.String:
+            gaps = column.is_in([text for text in dialect.missing if text not in kept])
+        elif column.dtype.is_numeric():
+            gaps = column.cast(pl.Float64, strict=False).is_in([float(n) for n in numbers if n not in kept])
+        else:
+            continue
+        columns.append(
+            pl.select(pl.when(gaps.fill_null(False)).then(None).otherwise(column)).to_series().alias(column.name)
+        )
+    return frame.with_columns(columns)
+
+
+def _read_csv(
+    text: Delimited, declared: Mapping[str, Attribute], dialect: CsvDialect, path: Path, *, lenient: bool
+) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
-    how: dict[str, Any] = {"encoding": "utf8-lossy", "truncate_ragged_lines": True} if lenient else {}
-    names = pl.read_csv(data, n_rows=0, infer_schema=False, **how).columns
-    rest = [name for name in names if name not in declared]
-    if len(rest) == len(names):
-        return pl.read_csv(data, infer_schema_length=None, null_values=list(GAP_TEXTS), **how)
-    own = [name for name in names if name in declared]
-    texts = pl.read_csv(data, columns=own, infer_schema=False, **how)
-    frame = pl.DataFrame([_typed(texts[name], declared[name]) for name in own])
-    if rest:
-        others = pl.read_csv(data, columns=rest, infer_schema_length=None, null_values=list(GAP_TEXTS), **how)
-        frame = frame.hstack(others)
-    return frame.select(names)
+    try:
+        texts = pl.read_csv(
+            text.body,
+            has_header=False,
+            schema=dict.fromkeys(text.names, pl.String),
+            separator=text.separator,
+            truncate_ragged_lines=lenient,
+        )
+    except Exception:
+        if lenient:
+            # The line that cannot be read is one record's, and so is whatever is told of it.
+            raise UnreadableFileError(
+                f"{path} is not a CSV or Parquet file that can be read: its rows or quotes are malformed.", path=path
+            ) from None
+        raise fault(text, path) from None
+    comma = dialect.decimal_comma
+    return pl.DataFrame(
+        [
+            _inferred(column, dialect.gaps, comma)
+            if column.name not in declared
+            else _typed(column, declared[column.name], dialect.gaps, comma)
+            for column in texts
+        ]
+    )
 
 
-def _typed(texts: pl.Series, attribute: Attribute) -> pl.Series:
+def _typed(texts: pl.Series, attribute: Attribute, missing: Collection[str], comma: bool) -> pl.Series:
     """Return a column of texts as numbers where each of them is one, with nulls for gaps."""
     numeric = isinstance(attribute, Integer | Real)
     values = () if numeric else values_of(attribute)
     # Polars takes an empty field for none.
     texts = texts.fill_null("")
-    gaps = texts.is_in([gap for gap in GAP_TEXTS if gap not in values])
+    gaps = texts.is_in([gap for gap in missing if gap not in values])
     texts = texts.set(gaps, None)
     if any(isinstance(value, str) for value in values):
         return texts
+    texts = _with_points(texts) if comma else texts
     whole = texts.cast(pl.Int64, strict=False)
     if (whole.is_null() == gaps).all():
         return whole
@@ -136,3 +180,29 @@ def _typed(texts: pl.Series, attribute: Attribute) -> pl.Series:
     ):
         return pl.Series(texts.name, numbers, nan_to_null=True)
     return texts
+
+
+def _inferred(texts: pl.Series, missing: Collection[str], comma: bool) -> pl.Series:
+    """Return a column of texts in the type that all of them have in common, with nulls for gaps."""
+    texts = texts.fill_null("")
+    gaps = texts.is_in(list(missing))
+    texts = texts.set(gaps, None)
+    if gaps.all():
+        return texts
+    written = _with_points(texts) if comma else texts
+    whole = written.cast(pl.Int64, strict=False)
+    if (whole.is_null() == gaps).all():
+        return whole
+    truths = texts.str.to_lowercase().is_in(["true", "false"]).fill_null(False)
+    if (truths | gaps).all():
+        return (texts.str.to_lowercase() == "true").alias(texts.name)
+    # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
+    if truths.any() or (written.str.contains(r"^\s*[+-]?\d+\s*$") | gaps).all():
+        return texts
+    numbers = numbers_of_texts(written)
+    return pl.Series(texts.name, numbers, nan_to_null=True) if (np.isnan(numbers) == gaps.to_numpy()).all() else texts
+
+
+def _with_points(texts: pl.Series) -> pl.Series:
+    """Return numbers with decimal points in place of their one comma; other texts stay."""
+    return texts.str.replace(r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", "${1}.${2}")

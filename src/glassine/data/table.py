@@ -49,11 +49,14 @@ class Source:
         SHA-256 of the bytes that were parsed, hexadecimal.
     typed : bool
         Whether the file says the types of its columns: a Parquet file does.
+    encoding : str or None
+        The encoding of a text; None for other files.
     """
 
     path: Path
     digest: str
     typed: bool
+    encoding: str | None = None
 
     def __repr__(self) -> str:
         return f"<Source {self.path.name}>"
@@ -185,7 +188,9 @@ class Table:
 
 def _as_they_are(series: nw.Series[Any]) -> npt.NDArray[Any]:
     gaps = series.null_count() > 0
-    if series.dtype.is_numeric() and not (series.dtype == nw.UInt64 and (series > 2**62).any()):
+    # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
+    large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
+    if series.dtype.is_numeric() and not large:
         kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
         out = np.asarray(series.to_numpy(), dtype=kind)
     elif series.dtype == nw.Boolean and not gaps:

@@ -11,6 +11,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import check_domain, check_model, compared_values
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_from_pmml
+from glassine.formats.pmml_contents import beside_pmml
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
@@ -240,6 +241,7 @@ FORMAT = Format(
     sniff=is_xml,
     read=tree_from_pmml,
     read_all=forest_from_pmml,
+    beside=beside_pmml,
     to="pmml",
     write=to_pmml,
     kinds=(DecisionTree,),

@@ -63,6 +63,8 @@ class Budget:
         Epsilon of the fit.
     literals, counts : Fraction
         For private thresholds, and for the histogram of class counts; 0 where there is none.
+    base_rate : Fraction
+        For the class counts of all records, about which leaf values lie; 0 where errors alone count.
     unit : PrivacyUnit
         Whose data they cover: one record, or all records of one person.
     """
@@ -70,6 +72,7 @@ class Budget:
     total: Fraction
     literals: Fraction
     counts: Fraction
+    base_rate: Fraction = Fraction(0)
     unit: PrivacyUnit = RECORD
 
     @classmethod
@@ -80,6 +83,7 @@ class Budget:
         literals_share: object,
         counts_share: object,
         with_literals: bool,
+        base_rate_share: object = 0.0,
         unit: PrivacyUnit = RECORD,
     ) -> Budget:
         """Split epsilon by shares; what is left goes to the choice of the model."""
@@ -92,19 +96,36 @@ class Budget:
         counts = decimal(check_number(counts_share, "leaf_counts_share", low=0.0, high=1.0), "leaf_counts_share")
         share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
         literals = share if with_literals else Fraction(0)
-        if not literals + counts < 1:
+        base_rate = decimal(check_number(base_rate_share, "base_rate_share", low=0.0, high=1.0), "base_rate_share")
+        if not literals + base_rate + counts < 1:
+            rate = f", the base rate ({float(base_rate):g})" if base_rate else ""
             raise InvalidParameterError(
-                f"the shares of epsilon for thresholds ({float(literals):g}) and counts ({float(counts):g}) must leave "
-                "some for the model.",
+                f"the shares of epsilon for thresholds ({float(literals):g}){rate} and counts ({float(counts):g}) must "
+                "leave some for the model.",
                 remedy="Lower one of them.",
             )
-        if counts and not total * counts * LARGEST_SCALE >= unit.most_records:
-            raise InvalidParameterError(
-                f"{parameter('leaf_counts_share=')}{float(counts):g} of {parameter('epsilon=')}{float(total):g} means "
-                "noise beyond any count.",
-                remedy="Give the counts a larger share, or 0 to publish none.",
-            )
-        return cls(total=total, literals=total * literals, counts=total * counts, unit=unit)
+        for name, part, remedy in (
+            ("leaf_counts_share", counts, "Give the counts a larger share, or 0 to publish none."),
+            ("base_rate_share", base_rate, "Give the base rate a larger share."),
+        ):
+            if part and not total * part * LARGEST_SCALE >= unit.most_records:
+                raise InvalidParameterError(
+                    f"{parameter(name + '=')}{float(part):g} of {parameter('epsilon=')}{float(total):g} means noise "
+                    "beyond any count.",
+                    remedy=remedy,
+                )
+        return cls(
+            total=total,
+            literals=total * literals,
+            counts=total * counts,
+            base_rate=total * base_rate,
+            unit=unit,
+        )
+
+    @property
+    def model(self) -> Fraction:
+        """What is left for the choice of the model."""
+        return self.total - self.literals - self.base_rate - self.counts
 
     def per_record(self, epsilon: Fraction) -> Fraction:
         """Return what a part of epsilon leaves for each record that a neighbor may have more."""
@@ -118,7 +139,7 @@ class Budget:
         InvalidParameterError
             If nothing is left.
         """
-        left = self.total - self.literals - self.counts - Fraction(slack)
+        left = self.model - Fraction(slack)
         # What rounding can cost must be small beside what is drawn with.
         if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > LEAST_PER_RECORD:
             raise InvalidParameterError(
@@ -145,14 +166,14 @@ def check_number(value: object, name: str, *, low: float, high: float = float("i
 
 
 def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:
-    """Return the event of drawing a model with errors as cost."""
+    """Return the event of drawing a model with a cost to which one record adds at most one."""
     return Selection(
         name=name,
         inverse_temperature=float(epsilon),
         sensitivity=1.0,
         monotone=True,
         slack=slack,
-        share=float((budget.total - budget.literals - budget.counts) / budget.total),
+        share=float(budget.model / budget.total),
         proof=proof,
     )
 

@@ -108,11 +108,12 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         return decision_path(self.model_, records)
 
     def log_class_size(self) -> float:
-        """Return the natural logarithm of the number of models among which the fit chose, labels told apart.
+        """Return the natural logarithm of the number of models among which the fit chose, leaf values told apart.
 
         It needs no fit where ``domain`` holds the attributes alone and ``classes`` is given. Thresholds that are to be
-        quantiles count as many as there can be, so that the figure depends on public quantities alone. Divided by
-        epsilon it is about the largest loss, in errors, of a private model against the best. It takes as long as a
+        quantiles, and values about released base rates, count as many as there can be, so that the figure depends on
+        public quantities alone. Divided by epsilon it is about the largest loss, in records of the largest cost, of a
+        private model against the best. It takes as long as a
         fit without records.
         """
         return self._widest(*self._public_knowledge("size")).log_count()
@@ -123,6 +124,13 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
         """
         return self._widest(*self._public_knowledge("memory")).table_bytes()
+
+    def n_conditions(self) -> int:
+        """Return the most conditions that a model may test, a condition and its negation being one.
+
+        It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
+        """
+        return len(self._widest(*self._public_knowledge("number of conditions")).antecedents)
 
     def _public_knowledge(self, what: str) -> tuple[Domain, int]:
         """Return the domain of the attributes and the number of classes, from which a size follows."""
@@ -183,6 +191,9 @@ class PrivateLearner(ABC):
 
     released: ClassVar[frozenset[str]]
     """The fitted attributes; nothing else is kept or pickled."""
+
+    keeps_undeclared: ClassVar[bool] = False
+    """Whether categories that the domain does not declare are told from missing ones."""
 
     ledger: Any
     dataset: Any

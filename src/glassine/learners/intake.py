@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -125,7 +125,7 @@ class Intake(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HeldIntake:
-    """Records and classes in memory; attributes as of :class:`Intake`."""
+    """Records and classes in memory; attributes as of :class:`Intake`, and whose records they are, if that matters."""
 
     columns: Columns
     labels: npt.NDArray[np.int64]
@@ -133,13 +133,32 @@ class HeldIntake:
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
-    unit: PrivacyUnit = RECORD
-    weights: Mapping[str, str] = field(default_factory=dict)
+    persons: Persons | None = None
 
     @property
     def n_records(self) -> int:
         """Number of records, multiplicities counted."""
         return len(self.labels) if self.multiplicities is None else int(self.multiplicities.sum())
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose data a private fit covers."""
+        return RECORD if self.persons is None else self.persons.unit
+
+    @property
+    def weights(self) -> Mapping[str, str]:
+        """What a certificate says of the weights of persons."""
+        return {} if self.persons is None else self.persons.weights
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> HeldIntake:
+        """Return some of the rows, perhaps none: domain and classes are those of all."""
+        return replace(
+            self,
+            columns=self.columns.take(rows),
+            labels=self.labels[rows],
+            multiplicities=None if self.multiplicities is None else self.multiplicities[rows],
+            persons=None if self.persons is None else self.persons.take(rows),
+        )
 
     def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
         """Return the values of a number that are not missing, and how many records have each."""
@@ -175,8 +194,8 @@ def read_training(
     ----------
     estimator : estimator
         Gets ``n_features_in_`` and, for named columns, ``feature_names_in_``.
-    X : data frame, array-like of shape (n, d), or CountTable
-        The records.
+    X : data frame, array-like of shape (n, d), CountTable, or HeldIntake
+        The records. What was read before, or a part of it that may be empty, is returned as it is.
     y : array-like of shape (n,), or str
         The classes, or the name of the column of ``X`` that holds them.
     domain : Domain or None
@@ -198,6 +217,8 @@ def read_training(
         If the data are empty, lack a column, or have one too many; of a fit that is not private, or without a
         public domain, if a value or a class is missing or not declared.
     """
+    if isinstance(X, HeldIntake):
+        return X
     check_domain(domain)
     persons = times if isinstance(times, Persons) else None
     sample_weight = None if isinstance(times, Persons) else times
@@ -261,14 +282,7 @@ def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
         raise InvalidDataError(
             "no record has an identifier and a declared class.", remedy="Check persons and the target."
         )
-    return replace(
-        intake,
-        columns=intake.columns.take(kept),
-        labels=intake.labels[kept],
-        multiplicities=times[kept],
-        unit=persons.unit,
-        weights=persons.weights,
-    )
+    return replace(intake, persons=persons, multiplicities=times).take(kept)
 
 
 def _left_in_place(
@@ -357,8 +371,8 @@ def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
 
 def read_records(estimator: Any, X: Any, domain: Domain, *, keep_undeclared: bool = False) -> Columns:
     """Read the argument of ``predict``, value by value, with ``keep_undeclared``, as in the fit."""
-    if isinstance(X, CountTable):
-        return X.columns
+    if isinstance(X, CountTable | Columns):
+        return X.columns if isinstance(X, CountTable) else X
     _, records = named(estimator, X, reset=False, domain=domain)
     keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
     outside = _outside(domain, private=estimator.model_.guarantee is not None) | keep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +18,7 @@ from glassine.privacy.randomness import Randomness
 
 __all__ = [
     "decision_path",
-    "evidence",
+    "evidence_of",
     "noisy_histogram",
     "probabilities",
 ]
@@ -26,7 +27,11 @@ __all__ = [
 
 
 def noisy_histogram(
-    counts: npt.NDArray[np.int64], epsilon: Fraction, total: Fraction, randomness: Randomness
+    counts: npt.NDArray[np.int64],
+    epsilon: Fraction,
+    total: Fraction,
+    randomness: Randomness,
+    name: str = "class counts of the leaves or rules",
 ) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
     """Release the class counts of disjoint cells.
 
@@ -44,6 +49,8 @@ def noisy_histogram(
         Budget of the whole fit, of which the event states the share.
     randomness : Randomness
         Source of the noise.
+    name : str
+        What is counted, for the event.
 
     Returns
     -------
@@ -55,7 +62,7 @@ def noisy_histogram(
     scale = 1 / epsilon
     noisy = discrete_laplace(counts.ravel(), scale, randomness).reshape(counts.shape)
     event = DiscreteLaplaceNoise(
-        name="class counts of the leaves or rules",
+        name=name,
         l1_sensitivity=1.0,
         scale=float(scale),
         share=float(epsilon / total),
@@ -64,9 +71,21 @@ def noisy_histogram(
     return np.maximum(noisy, 0).astype(np.int64), event
 
 
-def evidence(label: int, counts: npt.NDArray[np.int64] | None) -> Evidence:
-    """Return what is published of a leaf or rule: its label and, if they were released, its noisy counts."""
-    return Evidence(label=label, counts=None if counts is None else tuple(int(count) for count in counts))
+def evidence_of(
+    labels: Sequence[int],
+    counts: npt.NDArray[np.int64] | None,
+    probabilities: Sequence[tuple[float, ...]] | None = None,
+) -> tuple[Evidence, ...]:
+    """Return what is published of leaves or rules: labels and, if they were released, counts and probabilities."""
+    whole = None if counts is None else [tuple(row) for row in counts.tolist()]
+    return tuple(
+        Evidence(
+            label=label,
+            counts=None if whole is None else whole[i],
+            probabilities=None if probabilities is None else probabilities[i],
+        )
+        for i, label in enumerate(labels)
+    )
 
 
 def probabilities(model: DecisionTree | RuleList) -> npt.NDArray[np.float64]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -18,25 +17,23 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.conform import Outside, conform
 from glassine.data.count_table import CountTable
-from glassine.data.labels import class_codes, column_of
+from glassine.data.labels import class_codes
 from glassine.data.lazy import held
-from glassine.data.table import Table, frame_of
-from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.data.table import frame_of
+from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import OF_THE_INTAKE, Parameters, PrivateLearner, keep, tags_of_domain
-from glassine.learners.intake import read_training
+from glassine.learners.intake import HeldIntake, read_training
 from glassine.learners.persons import Persons
-from glassine.learners.reading import pop_target
+from glassine.models.guarantee import LONGEST_SETTING
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
 from glassine.privacy.selection import RunCount, best_of_runs
-from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["PrivateSearchCV"]
 
@@ -51,13 +48,6 @@ NOT_SEARCHED = (*SET_BY_THE_SEARCH, "domain", "classes", "records_per_person", "
 RUNS_PER_SETTING = 10
 """Mean number of fits for each setting of the grid: at the default shape one setting in seven is then never tried."""
 
-PARTS = (
-    "at least one record with a declared target falls into the training part; of n {units}, none does with probability "
-    "{fraction:g}^n, and the fit then fails after it is charged"
-)
-
-Bools = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
@@ -65,16 +55,10 @@ class _Plan:
 
     Attributes
     ----------
-    X : Table, ndarray or list
-        The records, n rows.
-    labels : list
-        Their targets.
-    codes : ndarray of int64, shape (n,)
-        The class of each record among the public ones, negative where it has none.
-    weights : ndarray of int64, shape (n,)
-        How often each record counts in a score; 0 without a class, or without an identifier where persons matter.
-    persons : Persons or None
-        Whose records they are.
+    intake : HeldIntake
+        The records that count, n rows, as every fit takes them.
+    y : array-like or str
+        The target as it was passed, for its name.
     settings : tuple of dict
         The grid.
     candidates : tuple of estimators
@@ -89,11 +73,8 @@ class _Plan:
         Epsilon and delta of each run.
     """
 
-    X: Any
-    labels: list[Any]
-    codes: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.int64]
-    persons: Persons | None
+    intake: HeldIntake
+    y: Any
     settings: tuple[dict[str, Any], ...]
     candidates: tuple[Any, ...]
     runs: RunCount
@@ -102,15 +83,10 @@ class _Plan:
     delta: Fraction
     run: tuple[float, float]
 
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose data the claim covers."""
-        return RECORD if self.persons is None else self.persons.unit
-
     def events(self) -> tuple[Parallel, ...]:
         """Return what the search releases: fits from one part of the records, and a choice by the other."""
         epsilon, delta = self.run
-        most = self.unit.most_records
+        most = self.intake.unit.most_records
         fits = RepeatedSelection(
             name="the chosen fit, of the training part",
             candidates=len(self.candidates),
@@ -128,31 +104,35 @@ class _Plan:
         )
         return (Parallel(name="the search", branches=((fits,), (choice,)), proof=PROOF),)
 
-    def claim(self, certificate: Certificate | None, paid: Paid | None) -> Certificate:
+    def claim(
+        self, certificate: Certificate | None = None, paid: Paid | None = None, chosen: int | None = None
+    ) -> Certificate:
         """Return the certificate of the whole search from that of the chosen fit; without one, a rehearsal."""
-        names = [", ".join(f"{name}={value}" for name, value in setting.items()) for setting in self.settings]
         search = {
-            "settings": names,
+            "settings": [_in_words(setting) for setting in self.settings],
+            **({} if chosen is None else {"chosen": _in_words(self.settings[chosen])}),
             "expected number of fits": self.runs.mean,
             "shape of the number of fits": float(self.runs.shape),
             "held-out fraction": float(self.fraction),
             "epsilon of each fit": self.run[0],
         }
-        own = () if certificate is None else certificate.assumptions
-        units = "persons with such a record" if self.unit.is_person else "such records"
         return Certificate(
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             events=self.events(),
-            neighboring=relation_of(self.unit),
-            unit=self.unit,
-            assumptions=(*own, PARTS.format(units=units, fraction=float(self.fraction))),
+            neighboring=relation_of(self.intake.unit),
+            unit=self.intake.unit,
+            assumptions=() if certificate is None else certificate.assumptions,
             caveats=() if paid is None else paid.caveats,
             public={**({} if certificate is None else certificate.public), "search": search},
             randomness="not stated" if paid is None else paid.origin,
             arithmetic=EXACT_DRAWS,
             receipt=None if paid is None else paid.receipt,
         )
+
+
+def _in_words(setting: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in setting.items())
 
 
 def _has_scores(search: Any) -> bool:
@@ -212,10 +192,11 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
     records of one person, of everything that is kept; delta is 0 unless the estimator needs one. See ``search.md``,
     ``privacy/selection.md`` and :attr:`certificate_`.
 
-    Assumptions: As for the estimator; the grid and all parameters are public. Some record falls into the training
-    part. Running time, which depends on the number of fits, is not observed.
+    Assumptions: As for the estimator; the grid and all parameters are public. Running time, which depends on the number
+    of fits, is not observed.
 
-    Edge cases: Where no record is held out, the choice is uniform. A ``CountTable`` is refused; a lazy frame is brought
+    Edge cases: Where no record is held out, the choice is uniform. Where all are, the fits have no records, and the
+    published one is noise. A ``CountTable`` is refused; a lazy frame is brought
     into memory. The attributes ``marginals_`` of additive models are not kept.
 
     References
@@ -306,10 +287,10 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
                 epsilon=plan.epsilon,
                 delta=plan.delta,
                 note=f"search over {len(settings)} settings of {type(self.estimator).__name__}",
-                unit=plan.unit,
+                unit=plan.intake.unit,
             ),
             caveats=caveats,
-            check=partial(plan.claim, None, None),
+            check=plan.claim,
             draw=partial(self._draw, plan, names),
         )
 
@@ -345,19 +326,25 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         delta = decimal(check_number(self.delta, "delta", low=1e-100, high=0.1), "delta")
         fraction = check_number(self.validation_fraction, "validation_fraction", low=0.01, high=0.9)
         runs = self._runs(len(settings))
-        X = _in_memory(X)
         probe = clone(self.estimator)
-        # Says what is taken from the data; what it is, every fit then takes as given.
-        intake = read_training(probe, X, y, domain=probe.domain, classes=probe.classes, times=persons, private=True)
-        if isinstance(y, str):
-            X, y = pop_target(X, y, probe.domain)
-        X, labels = _rows(X), _listed(y)
-        codes = class_codes(labels, intake.classes)
+        intake = read_training(
+            probe,
+            _in_memory(X),
+            y,
+            domain=probe.domain,
+            classes=probe.classes,
+            times=persons,
+            private=True,
+            keep_undeclared=probe.keeps_undeclared,
+        )
+        assert isinstance(intake, HeldIntake)  # noqa: S101 - nothing is lazy here
         run = runs.for_each_run(epsilon, delta)
         candidates = tuple(self._candidate(setting, run, intake.domain, intake.classes) for setting in settings)
+        names = {name: value for name, value in vars(probe).items() if name in OF_THE_INTAKE}
         caveats, lost = dict.fromkeys(intake.caveats), False
         for candidate in candidates:
-            planned = _plan_quietly(candidate, X, labels, persons)
+            vars(candidate).update(names)
+            planned = candidate._plan(intake, y)
             planned.check()
             price = planned.price
             if not price.epsilon <= decimal(run[0], "epsilon") or not price.delta <= decimal(run[1], "delta"):
@@ -367,11 +354,8 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
             caveats |= dict.fromkeys(planned.caveats)
             lost = lost or price.delta > 0
         plan = _Plan(
-            X=X,
-            labels=labels,
-            codes=codes,
-            weights=_weights(X, codes, persons, intake.domain),
-            persons=persons,
+            intake=intake,
+            y=y,
             settings=settings,
             candidates=candidates,
             runs=runs,
@@ -380,7 +364,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
             delta=delta if lost else Fraction(0),
             run=run,
         )
-        return plan, {name: value for name, value in vars(probe).items() if name in OF_THE_INTAKE}, tuple(caveats)
+        return plan, names, tuple(caveats)
 
     def _runs(self, n_settings: int) -> RunCount:
         """Return the law of the number of fits."""
@@ -397,39 +381,42 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
 
     def _draw(self, plan: _Plan, names: Mapping[str, Any], paid: Paid) -> dict[str, Any]:
         """Hold some records out, fit a random number of settings, and publish one of the fits."""
-        training = split(plan.weights, plan.persons, plan.fraction, paid.randomness)
-        if not (training & (plan.weights > 0)).any():
-            raise InvalidDataError("no record with a declared target fell into the training part. Use more records.")
-        part, labels = _take(plan.X, training), _take(plan.labels, training)
-        whose = None if plan.persons is None else plan.persons.take(training)
+        training = split(plan.intake, plan.fraction, paid.randomness)
+        # Both may be empty: a fit without records is as private as any other, a refusal would tell of the coins.
+        part, held_out = plan.intake.take(training), plan.intake.take(~training)
         planned: dict[int, Planned[dict[str, Any]]] = {}
 
         def run() -> tuple[int, dict[str, Any]]:
             place = paid.randomness.below(len(plan.settings))
             if place not in planned:
-                planned[place] = _plan_quietly(plan.candidates[place], part, labels, whose)
+                planned[place] = plan.candidates[place]._plan(part, plan.y)
             return place, planned[place].draw(paid)
 
         def score(result: tuple[int, dict[str, Any]]) -> int:
             place, released = result
             keep(plan.candidates[place], released)
-            return n_correct(plan.candidates[place], plan.X, plan.codes, np.where(training, 0, plan.weights))
+            return n_correct(plan.candidates[place], held_out)
 
         place, released = best_of_runs(
             plan.runs,
             run,
             score,
             epsilon=plan.epsilon,
-            sensitivity=plan.unit.most_records,
+            sensitivity=plan.intake.unit.most_records,
             randomness=paid.randomness,
         )
         return {**names, **self._published(plan, place, released, paid)}
 
     def _published(self, plan: _Plan, place: int, released: dict[str, Any], paid: Paid) -> dict[str, Any]:
         """Return the fitted attributes: the chosen fit, whose model and certificate state what the search spent."""
-        claim = plan.claim(released["certificate_"], paid)
+        claim = plan.claim(released["certificate_"], paid, place)
         model = released["model_"]
-        guarantee = replace(model.guarantee, epsilon=claim.epsilon, delta=claim.delta)
+        guarantee = replace(
+            model.guarantee,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            setting=_in_words(plan.settings[place])[:LONGEST_SETTING] or None,
+        )
         model = replace(model, guarantee=guarantee)
         certificate = replace(claim, model=fingerprint(model))
         # Tables of marginals would be the source of models that state the guarantee of one run.
@@ -466,7 +453,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         return tags_of_domain(super().__sklearn_tags__(), self.domain)
 
 
-def split(weights: npt.NDArray[np.int64], persons: Persons | None, fraction: Fraction, randomness: Randomness) -> Bools:
+def split(intake: HeldIntake, fraction: Fraction, randomness: Randomness) -> npt.NDArray[np.bool_]:
     """Draw which records are for training, shape (n,): one coin for each record, or for each person.
 
     A coin depends on nothing, so that no record decides on which side another one is.
@@ -475,44 +462,24 @@ def split(weights: npt.NDArray[np.int64], persons: Persons | None, fraction: Fra
     def training() -> bool:
         return not randomness.bernoulli(fraction.numerator, fraction.denominator)
 
-    if persons is None:
-        return np.fromiter((training() for _ in range(len(weights))), dtype=bool, count=len(weights))
-    coins = {key: training() for key in dict.fromkeys(persons.identifiers)}
-    return np.array([coins[key] for key in persons.identifiers], dtype=bool)
+    if intake.persons is None:
+        return np.array([training() for _ in intake.labels], dtype=bool)
+    coins = {key: training() for key in dict.fromkeys(intake.persons.identifiers)}
+    return np.array([coins[key] for key in intake.persons.identifiers], dtype=bool)
 
 
-def n_correct(estimator: Any, X: Any, codes: npt.NDArray[np.int64], weights: npt.NDArray[np.int64]) -> int:
-    """Return how many records, each counted by its weight, a fitted estimator classifies correctly.
+def n_correct(estimator: Any, held_out: HeldIntake) -> int:
+    """Return how many records, each as often as it counts, a fitted estimator classifies correctly.
 
     Guarantee
     ---------
     none: it is not released. One more record, or person, raises it by at most their weight, and lowers it never; see
     ``search.md``.
     """
-    rows = weights > 0
-    if not rows.any():
+    if not len(held_out.labels):
         return 0
-    predicted = class_codes(estimator.predict(_take(X, rows)), tuple(estimator.classes))
-    return int(weights[rows][predicted == codes[rows]].sum())
-
-
-def _weights(X: Any, codes: npt.NDArray[np.int64], persons: Persons | None, domain: Any) -> npt.NDArray[np.int64]:
-    """Return how often each record counts: at most so many times for all records of one person as the unit allows."""
-    rows = codes >= 0
-    if persons is None:
-        return rows.astype(np.int64)
-    out = np.zeros(len(codes), dtype=np.int64)
-    columns = conform(X, domain, outside=Outside.CLIP).take(rows)
-    out[rows] = persons.take(rows).times(columns, codes[rows])
-    return out
-
-
-def _plan_quietly(candidate: Any, X: Any, labels: Sequence[Any], persons: Persons | None) -> Planned[dict[str, Any]]:
-    """Return the plan of a candidate's fit, whose warnings the reading of the records gave before."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)
-        planned: Planned[dict[str, Any]] = candidate._plan(X, labels, persons)
-    return planned
+    right = class_codes(estimator.predict(held_out.columns), held_out.classes) == held_out.labels
+    return int(right.sum() if held_out.multiplicities is None else held_out.multiplicities[right].sum())
 
 
 def _in_memory(X: Any) -> Any:
@@ -521,26 +488,3 @@ def _in_memory(X: Any) -> Any:
         raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
     frame = frame_of(X)
     return held(frame).to_native() if isinstance(frame, nw.LazyFrame) else X
-
-
-def _rows(X: Any) -> Any:
-    """Return records of which some can be taken: a table, an array or a list."""
-    if isinstance(X, Table | np.ndarray):
-        return X
-    if isinstance(X, list | tuple):
-        return list(X)
-    frame = frame_of(X)
-    return np.asarray(X) if frame is None else Table(held(frame))
-
-
-def _take(rows: Any, where: Bools) -> Any:
-    if isinstance(rows, Table):
-        return rows.take(where)
-    return rows[where] if isinstance(rows, np.ndarray) else list(itertools.compress(rows, where))
-
-
-def _listed(y: Any) -> list[Any]:
-    """Return targets as Python objects, each as it stands in its container."""
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    out: list[Any] = series.to_list() if isinstance(series, nw.Series) else column_of(y).tolist()
-    return out

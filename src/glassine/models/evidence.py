@@ -18,6 +18,9 @@ from glassine.models.guarantee import Guarantee
 
 __all__ = ["Cell", "Evidence", "Model", "class_array"]
 
+PROBABILITY_TOLERANCE = 1e-5
+"""How far published probabilities may be from adding up to one: they may be rounded."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -35,6 +38,9 @@ class Evidence:
         Share of the records, in [0, 1], that are not of the predicted class, or have not the predicted value.
     value : float or None
         Predicted mean of a regression.
+    probabilities : tuple of float or None
+        Probability of each class, where it is published besides the counts: what a private learner makes of all that
+        it released.
     weighted : bool
         Whether shares of classes are published by weight, so that those of the records are not known.
 
@@ -54,6 +60,7 @@ class Evidence:
     label: int | None = None
     error_rate: float | None = None
     value: float | None = None
+    probabilities: tuple[float, ...] | None = None
     weighted: bool = False
 
     def __post_init__(self) -> None:
@@ -76,6 +83,14 @@ class Evidence:
             raise InvalidModelError(f"an error rate must lie in [0, 1], got {self.error_rate!r}.")
         if self.value is not None and not math.isfinite(self.value):
             raise InvalidModelError(f"a predicted value must be finite, got {self.value!r}.")
+        if self.probabilities is not None:
+            object.__setattr__(self, "probabilities", tuple(float(share) for share in self.probabilities))
+            if not all(0 <= share <= 1 for share in self.probabilities) or not (
+                abs(math.fsum(self.probabilities) - 1) <= PROBABILITY_TOLERANCE
+            ):
+                raise InvalidModelError(
+                    f"{parameter('probabilities')} must lie in [0, 1] and add up to 1, got {list(self.probabilities)}."
+                )
 
     @property
     def size(self) -> int | None:
@@ -100,8 +115,10 @@ class Evidence:
     def shares(self, n_classes: int | None) -> tuple[float, ...] | None:
         """Return the share of each class; None where nothing, or no record, tells it.
 
-        Of two classes, the error rate of the predicted one tells both.
+        Published probabilities come before counts. Of two classes, the error rate of the predicted one tells both.
         """
+        if self.probabilities is not None:
+            return self.probabilities
         if self.counts is not None:
             total = sum(self.counts)
             return tuple(count / total for count in self.counts) if total else None
@@ -221,11 +238,18 @@ def check_classes(classes: tuple[Scalar, ...] | None, evidence: Sequence[Evidenc
         if len(set(classes)) < len(classes):
             raise InvalidModelError(f"the classes of a {what} must differ, got {list(classes)}.")
     for i, entry in enumerate(evidence):
-        if classes is None and (entry.counts is not None or entry.label is not None):
-            raise InvalidModelError(f"{what} part {i} has class counts or a label, but the model names no classes.")
+        if classes is None and not (entry.counts is entry.label is entry.probabilities is None):
+            raise InvalidModelError(
+                f"{what} part {i} has class counts, probabilities or a label, but the model names no classes."
+            )
         if classes is not None and entry.counts is not None and len(entry.counts) != len(classes):
             raise InvalidModelError(
                 f"{what} part {i} has {len(entry.counts)} class counts, but the model has {len(classes)} classes."
+            )
+        if classes is not None and entry.probabilities is not None and len(entry.probabilities) != len(classes):
+            raise InvalidModelError(
+                f"{what} part {i} has {len(entry.probabilities)} probabilities, but the model has {len(classes)} "
+                "classes."
             )
         if classes is not None and entry.label is not None and not entry.label < len(classes):
             raise InvalidModelError(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from glassine.errors import InvalidModelError
 from glassine.models.evidence import Evidence, Model, class_array
 
-__all__ = ["SMOOTHING", "CellModel", "cell_probabilities"]
+__all__ = ["SMOOTHING", "CellModel", "cell_probabilities", "with_mode"]
 
 SMOOTHING = 1.0
 """Records of each class that are added to noisy counts, so that noise alone makes no class impossible."""
@@ -20,9 +20,10 @@ SMOOTHING = 1.0
 def cell_probabilities(model: Model) -> tuple[tuple[float, ...] | None, ...]:
     """Return the probability of each class in each cell of a model; None where nothing tells it.
 
-    Exact counts give their shares. Noisy counts get one record of each class more. Where another class has a larger
-    count than the published label, as noise can make it, the nearest counts are taken, in squares, of which none
-    exceeds that of the label: the label is always a most probable class, and the first of them.
+    Probabilities that are published themselves are taken as they are. Exact counts give their shares. Noisy counts get
+    one record of each class more. Where another class has a larger count than the published label, as noise can make
+    it, the nearest counts are taken, in squares, of which none exceeds that of the label: the label is always a most
+    probable class, and the first of them.
 
     Raises
     ------
@@ -94,18 +95,18 @@ def _is_noisy(model: Model) -> bool:
 
 
 def _probabilities(published: Evidence, n_classes: int, smoothing: float) -> tuple[float, ...] | None:
-    if published.counts is None:
+    if published.counts is None or published.probabilities is not None:
         return published.shares(n_classes)
     counts = np.array(published.counts, dtype=float) + smoothing
     if not counts.any():
         return None
     if published.label is not None and int(counts.argmax()) != published.label:
-        counts = _with_mode(counts, published.label)
+        counts = with_mode(counts, published.label)
     total = math.fsum(counts)
     return tuple(float(count) / total for count in counts)
 
 
-def _with_mode(counts: npt.NDArray[np.float64], mode: int) -> npt.NDArray[np.float64]:
+def with_mode(counts: npt.NDArray[np.float64], mode: int) -> npt.NDArray[np.float64]:
     """Return the nearest counts, in squares, of which none exceeds that of the mode, which wins ties."""
     pool, level = [mode], float(counts[mode])
     for other in np.argsort(-counts, kind="stable"):

@@ -14,6 +14,7 @@ from typing import Any
 from glassine import __version__
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, UnreadableFileError
 from glassine.files import parse_json
+from glassine.server.access import Access
 from glassine.server.contract import Asked, contract_of, read_asked
 from glassine.server.limits import Gate, Limits, problem
 from glassine.server.page import render_page
@@ -37,9 +38,11 @@ PART = 65_536
 
 REFUSED = {
     400: "The body is not JSON.",
+    401: "The request has no token, and the service asks for one.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
     415: "The body is not said to be application/json.",
+    421: "The host is named by another name than those that are allowed.",
     422: "The body is JSON, but not what the schema says.",
     429: "Too many requests; Retry-After tells when to ask again.",
 }
@@ -91,6 +94,7 @@ def create_app(
     black_box: Any = None,
     takes: str | None = None,
     limits: Limits | None = None,
+    access: Access | None = None,
     title: str = "Decisions, explained",
 ) -> Any:
     """Return the service as an ASGI application.
@@ -109,6 +113,8 @@ def create_app(
         Data frame that the black box takes; an array by default.
     limits : Limits, optional
         How much one may ask.
+    access : Access, optional
+        Who may ask: by default whoever names the host as the loopback does.
     title : str, default="Decisions, explained"
         Title of the page.
 
@@ -148,7 +154,7 @@ def create_app(
     app.openapi = lambda: _openapi(release, decides=box is not None, title=title)
     _add_routes(app, fastapi, service, file, title)
     app.add_exception_handler(importlib.import_module("starlette.exceptions").HTTPException, _http_problem)
-    app.add_middleware(Gate, limits=limits or Limits())
+    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     return app
 
 

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from glassine.errors import InvalidParameterError, parameter
+from glassine.server.access import Access, Connections, Scope
 
 __all__ = ["Gate", "Limits", "PatientProtocol", "Rates", "problem"]
+
+
+def problem(status: int, title: str, detail: str) -> bytes:
+    """Return an error as the JSON of RFC 9457."""
+    return json.dumps({"title": title, "status": status, "detail": detail}, ensure_ascii=False).encode()
+
+
+_TOO_MANY = problem(429, "Too many connections", "Close some first.")
+TOO_MANY = (
+    b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\nconnection: close\r\n"
+    b"retry-after: 10\r\ncontent-length: %d\r\n\r\n%b" % (len(_TOO_MANY), _TOO_MANY)
+)
+"""The answer to a connection of a client that has enough of them."""
 
 # How long a connection may take to ask, and to take what it is sent: who does neither keeps others out.
 
@@ -31,32 +44,55 @@ SEND_SECONDS = 30.0
 class PatientProtocol(H11Protocol):
     """HTTP/1.1 that closes a connection whose client is too slow; the body's time is the application's matter."""
 
+    open_connections: ClassVar[Connections | None] = None
+
     _head: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
+    _peer: str | None = None
+    _refused = False
 
     def connection_made(self, transport: Any) -> None:
-        """Give the client its time for a first request."""
+        """Give the client its time for a first request, unless it has too many connections."""
+        if self.open_connections is not None:
+            peer = str((transport.get_extra_info("peername") or ("",))[0])
+            if not self.open_connections.enter(peer):
+                # Not one of the server's connections: it is answered and closed before anything is read of it.
+                self._refused = True
+                transport.write(TOO_MANY)
+                transport.close()
+                return
+            self._peer = peer
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
         """Read; bytes that come one by one do not renew the time."""
-        super().data_received(data)
-        self._watch()
+        if not self._refused:
+            super().data_received(data)
+            self._watch()
 
     def pause_writing(self) -> None:
         """Give the client its time to read."""
+        if self._refused:
+            return
         super().pause_writing()
         if self._stalled is None:
             self._stalled = self.loop.call_later(SEND_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Go on sending."""
+        if self._refused:
+            return
         self._stop("_stalled")
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End all clocks."""
+        if self._refused:
+            return
+        if self.open_connections is not None and self._peer is not None:
+            self.open_connections.leave(self._peer)
+            self._peer = None
         self._stop("_head")
         self._stop("_stalled")
         super().connection_lost(exc)
@@ -81,7 +117,6 @@ class PatientProtocol(H11Protocol):
         setattr(self, name, None)
 
 
-Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -118,6 +153,9 @@ class Limits:
         Largest body of a request.
     seconds : float
         Longest time that a body may take to arrive.
+    connections : int
+        Most connections of one client at a time; those of trusted proxies are not limited. It holds where
+        :func:`glassine.server.run` serves.
 
     Raises
     ------
@@ -130,9 +168,10 @@ class Limits:
     total_rate: float = 500.0
     max_bytes: int = 65_536
     seconds: float = 10.0
+    connections: int = 64
 
     def __post_init__(self) -> None:
-        for name in ("rate", "burst", "total_rate", "max_bytes", "seconds"):
+        for name in ("rate", "burst", "total_rate", "max_bytes", "seconds", "connections"):
             if not getattr(self, name) > 0:
                 raise InvalidParameterError(f"{parameter(name)} must be above 0, got {getattr(self, name)!r}.")
         if not self.burst >= 1:
@@ -176,36 +215,16 @@ class Rates:
         return waiting
 
 
-def client_of(scope: Scope) -> str:
-    """Return whom a request counts for: an IPv4 address, or the network of 64 bits of an IPv6 address."""
-    host = (scope.get("client") or ("",))[0]
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return str(host)
-    mapped = getattr(address, "ipv4_mapped", None)
-    if mapped is not None:
-        # So a socket of IPv6 shows all clients of IPv4: they are no network of one client.
-        return str(mapped)
-    if address.version == 6:
-        return str(ipaddress.ip_network((address, 64), strict=False))
-    return str(address)
-
-
-def problem(status: int, title: str, detail: str) -> bytes:
-    """Return an error as the JSON of RFC 9457."""
-    return json.dumps({"title": title, "status": status, "detail": detail}, ensure_ascii=False).encode()
-
-
 class Gate:
-    """What stands before the service: rates, sizes and times, and headers of every answer.
+    """What stands before the service: rates, names, tokens, sizes and times, and headers of every answer.
 
     A body is read whole before the service sees the request.
     """
 
-    def __init__(self, app: App, limits: Limits) -> None:
+    def __init__(self, app: App, limits: Limits, access: Access) -> None:
         self._app = app
         self._limits = limits
+        self._access = access
         self._clients = Rates(limits.rate, limits.burst)
         self._all = Rates(limits.total_rate, max(limits.total_rate, limits.burst))
 
@@ -215,10 +234,17 @@ class Gate:
             await self._app(scope, receive, send)
             return
         # The client first: who asks too often must not use up what all share.
-        waiting = self._clients.wait(client_of(scope)) or self._all.wait("")
+        waiting = self._clients.wait(self._access.client(scope)) or self._all.wait("")
         if waiting:
             after = (b"retry-after", str(math.ceil(min(waiting, LONGEST_WAIT))).encode())
             await _refuse(send, 429, "Too many requests", "Ask again later.", after)
+            return
+        if not self._access.knows_host(scope):
+            await _refuse(send, 421, "Misdirected request", "The service is not known by this name.")
+            return
+        if not self._access.admits(scope):
+            asked = (b"www-authenticate", b"Bearer")
+            await _refuse(send, 401, "Unauthorized", "A request needs a token of the service.", asked)
             return
         body = await self._body(scope, receive, send)
         if body is None:

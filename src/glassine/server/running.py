@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from glassine.errors import GlassineError, InvalidParameterError, parameter
+
+if TYPE_CHECKING:
+    from glassine.server.access import Access
+    from glassine.server.limits import Limits
 
 __all__ = ["listen", "run"]
 
@@ -55,8 +59,19 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run(app: Any, listening: socket.socket) -> None:
+def run(app: Any, listening: socket.socket, *, limits: Limits | None = None, access: Access | None = None) -> None:
     """Serve an application on a socket until a signal ends it; requests under way are answered first.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What :func:`glassine.server.create_app` returns.
+    listening : socket
+        The socket.
+    limits : Limits, optional
+        How many connections one client may have.
+    access : Access, optional
+        The trusted proxies, whose connections are not limited.
 
     Raises
     ------
@@ -69,12 +84,18 @@ def run(app: Any, listening: socket.socket) -> None:
         raise GlassineError(
             "serving needs the package uvicorn.", remedy="Install it with pip install 'glassine[server]'."
         ) from None
-    from glassine.server.limits import PatientProtocol
+    from glassine.server.access import Access, Connections
+    from glassine.server.limits import Limits, PatientProtocol
+
+    class Counted(PatientProtocol):
+        """The protocol, with the connections of this server."""
+
+        open_connections = Connections((limits or Limits()).connections, access or Access())
 
     config = uvicorn.Config(
         app,
         # It bounds the size of a request's head, too.
-        http=PatientProtocol,
+        http=Counted,
         # What is asked is nobody's business, and clients are not to be believed about who they are.
         access_log=False,
         proxy_headers=False,

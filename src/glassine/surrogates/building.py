@@ -16,6 +16,7 @@ from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
+from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance
 from glassine.models import DecisionTree, Evidence, Guarantee
 from glassine.privacy.certificate import Certificate
@@ -308,7 +309,7 @@ def _private_trees(
         published = tuple(
             every.publish(
                 tree,
-                None,
+                evidence_of(every.values(tree), None),
                 domain=material.domain,
                 classes=material.classes,
                 source="private surrogate tree",

@@ -19,6 +19,7 @@ from glassine.learners.antecedents import declared
 from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.caveats import DOMAIN_FROM_DATA
 from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes
+from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
@@ -62,7 +63,8 @@ def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> Tree
         for name, attribute in ((name, domain[name]) for name in domain)
     }
     literals = declared(Domain(cut, groups=domain.groups), domain.names)
-    return TreeClass(logic=LiteralLogic.of(domain, literals, up_to_negation=True), depth=depth, n_classes=len(classes))
+    logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+    return TreeClass(logic=logic, depth=depth, loss=Loss.errors(len(classes)))
 
 
 def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> tuple[Budget, float]:

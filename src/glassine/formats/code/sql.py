@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
@@ -20,7 +21,7 @@ from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["ALIAS", "FORMAT", "additive_sql", "number", "one_type", "quoted", "scalar", "selected", "to_sql"]
+__all__ = ["ALIAS", "DIALECTS", "FORMAT", "SqlDialect", "additive_sql", "number", "one_type", "to_sql"]
 
 # Names, values and numbers as standard SQL.
 
@@ -31,32 +32,79 @@ EXACT_DIGITS = 15
 LONGEST_WHOLE = 10**15
 
 
-def quoted(name: str) -> str:
-    """Return a name in double quotes."""
-    readable([name], "the name")
-    if not name:
-        raise InvalidModelError("a column or table needs a name of at least one character, got ''.")
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlDialect:
+    r"""How an engine reads texts and names.
 
+    Attributes
+    ----------
+    backslash : {"refuse", "keep", "double"}
+        What becomes of a backslash. Standard SQL reads it as itself; Snowflake, BigQuery, Spark, ClickHouse and MySQL
+        begin an escape with it, so that ``'a\'`` does not end there and what follows is read as SQL. It is refused
+        where the engine is not known.
+    backticks : bool
+        Whether names stand in backticks instead of double quotes.
 
-def scalar(value: Scalar | None) -> str:
-    """Return a value as SQL, None as NULL."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, str):
+    Examples
+    --------
+    >>> print(DIALECTS["spark"].text("it's \\"), DIALECTS["duckdb"].text("it's \\"))
+    'it\'s \\' 'it''s \'
+    """
+
+    backslash: str = "refuse"
+    backticks: bool = False
+
+    def name(self, name: str) -> str:
+        """Return a name in quotes."""
+        readable([name], "the name")
+        if not name:
+            raise InvalidModelError("a column or table needs a name of at least one character, got ''.")
+        self._check(name, "the name")
+        mark = "`" if self.backticks else '"'
+        return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
+
+    def text(self, value: str) -> str:
+        """Return a text in quotes."""
         readable([value], "the value")
-        doubled = value.replace("'", "''")
-        return f"'{doubled}'"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    return number(value)
+        self._check(value, "the value")
+        if self.backslash == "double":
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        else:
+            escaped = value.replace("'", "''")
+        return f"'{escaped}'"
+
+    def scalar(self, value: Scalar | None) -> str:
+        """Return a value as SQL, None as NULL."""
+        if value is None:
+            return "NULL"
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        return number(value)
+
+    def selected(self, value: Scalar | None) -> str:
+        """Return a value to select: floats in a form that has the type of a double in every engine."""
+        text = self.scalar(value)
+        return f"{text}e0" if isinstance(value, float) and "e" not in text else text
+
+    def _check(self, text: str, what: str) -> None:
+        if self.backslash == "refuse" and "\\" in text:
+            raise InvalidModelError(
+                f"{what} {text!r} holds a backslash, which some engines read as the start of an escape: the text "
+                "would not end where it should.",
+                remedy=f"State the engine as {parameter('dialect')}, one of {', '.join(DIALECTS)}; or rename it.",
+            )
 
 
-def selected(value: Scalar | None) -> str:
-    """Return a value to select: floats in a form that has the type of a double in every engine."""
-    text = scalar(value)
-    return f"{text}e0" if isinstance(value, float) and "e" not in text else text
+STANDARD = SqlDialect()
+DIALECTS = {
+    "duckdb": SqlDialect(backslash="keep"),
+    "polars": SqlDialect(backslash="keep"),
+    "spark": SqlDialect(backslash="double", backticks=True),
+    "sqlite": SqlDialect(backslash="keep"),
+}
+"""Engines by name; each is run in the tests."""
 
 
 def number(value: float) -> str:
@@ -86,7 +134,9 @@ Array = npt.NDArray[np.float64]
 INNER = "t"
 
 
-def additive_sql(model: AdditiveModel, table: Sequence[str] | None, prediction: str, probabilities: bool) -> str:
+def additive_sql(
+    model: AdditiveModel, table: Sequence[str] | None, prediction: str, probabilities: bool, dialect: SqlDialect
+) -> str:
     """Return an additive model as SQL; the parameters are those of :func:`glassine.formats.to_sql`."""
     _check(model)
     if table is None:
@@ -94,15 +144,17 @@ def additive_sql(model: AdditiveModel, table: Sequence[str] | None, prediction: 
             raise InvalidModelError(
                 "the largest of several scores cannot be told in one expression.", remedy="Give the table, for a query."
             )
-        return _prediction(model, [_score(model, 0, "", "")])
+        return _prediction(model, [_score(model, 0, "", "", dialect)], dialect)
     names = [f"{prediction}_score{f'_{label}' if model.n_outputs > 1 else ''}" for label in _outputs(model)]
-    scores = ",\n  ".join(f"{_score(model, k, INNER + '.', '  ')} AS {quoted(names[k])}" for k in range(len(names)))
-    inner = f"SELECT\n  {INNER}.*,\n  {scores}\nFROM {'.'.join(map(quoted, table))} AS {INNER}"
-    qualified = [f"{ALIAS}.{quoted(column)}" for column in names]
-    columns = [f"{ALIAS}.*", f"{_prediction(model, qualified)} AS {quoted(prediction)}"]
+    scores = ",\n  ".join(
+        f"{_score(model, k, INNER + '.', '  ', dialect)} AS {dialect.name(names[k])}" for k in range(len(names))
+    )
+    inner = f"SELECT\n  {INNER}.*,\n  {scores}\nFROM {'.'.join(map(dialect.name, table))} AS {INNER}"
+    qualified = [f"{ALIAS}.{dialect.name(column)}" for column in names]
+    columns = [f"{ALIAS}.*", f"{_prediction(model, qualified, dialect)} AS {dialect.name(prediction)}"]
     if probabilities:
         columns += [
-            f"{text} AS {quoted(f'probability_{label}')}"
+            f"{text} AS {dialect.name(f'probability_{label}')}"
             for label, text in zip(model.classes or (), _shares(model, qualified), strict=True)
         ]
     return f"SELECT\n  {(',' + chr(10) + '  ').join(columns)}\nFROM (\n{inner}\n) AS {ALIAS}"
@@ -120,19 +172,21 @@ def _outputs(model: AdditiveModel) -> Sequence[object]:
     return (model.classes or ()) if model.link == "softmax" else (None,)
 
 
-def _score(model: AdditiveModel, output: int, prefix: str, margin: str) -> str:
+def _score(model: AdditiveModel, output: int, prefix: str, margin: str, dialect: SqlDialect) -> str:
     """Return the sum of an output's intercept and terms; SQL adds from the left, as the model does."""
-    parts = [selected(model.intercept[output])]
-    parts += [_lookup(term.bins, term.scores[..., output], prefix, margin + "    ") for term in model.terms]
+    parts = [dialect.selected(model.intercept[output])]
+    parts += [_lookup(term.bins, term.scores[..., output], prefix, margin + "    ", dialect) for term in model.terms]
     return f"(\n{margin}  " + f"\n{margin}  + ".join(parts) + f"\n{margin})"
 
 
-def _lookup(bins: tuple[Bins, ...], scores: Array, prefix: str, margin: str) -> str:
+def _lookup(bins: tuple[Bins, ...], scores: Array, prefix: str, margin: str, dialect: SqlDialect) -> str:
     first, rest = bins[0], bins[1:]
-    column = prefix + quoted(first.attribute)
+    column = prefix + dialect.name(first.attribute)
 
     def cell(i: int) -> str:
-        return _lookup(rest, scores[i], prefix, margin + "  ") if rest else selected(float(scores[i]))
+        if rest:
+            return _lookup(rest, scores[i], prefix, margin + "  ", dialect)
+        return dialect.selected(float(scores[i]))
 
     last = first.n_bins - 1
     gap = last if isinstance(first, NumericBins) else first.missing
@@ -143,21 +197,21 @@ def _lookup(bins: tuple[Bins, ...], scores: Array, prefix: str, margin: str) -> 
         lines.append(f"ELSE {cell(last - 1)}")
     else:
         for i, group in enumerate(first.groups):
-            listed = ", ".join(scalar(value) for value in group if value is not None)
+            listed = ", ".join(dialect.scalar(value) for value in group if value is not None)
             if listed:
                 lines.append(f"WHEN {column} IN ({listed}) THEN {cell(i)}")
         lines.append(f"ELSE {cell(last)}")
     return "CASE\n" + "".join(f"{margin}{line}\n" for line in lines) + f"{margin}END"
 
 
-def _prediction(model: AdditiveModel, scores: Sequence[str]) -> str:
+def _prediction(model: AdditiveModel, scores: Sequence[str], dialect: SqlDialect) -> str:
     score = scores[0]
     if model.classes is None:
         if model.target_bounds is None:
             return score
-        low, high = map(selected, model.target_bounds)
+        low, high = map(dialect.selected, model.target_bounds)
         return f"CASE WHEN {score} < {low} THEN {low} WHEN {score} > {high} THEN {high} ELSE {score} END"
-    labels = [scalar(label) for label in model.classes]
+    labels = [dialect.scalar(label) for label in model.classes]
     if model.link == "logit":
         return f"CASE WHEN {score} > 0 THEN {labels[1]} ELSE {labels[0]} END"
     lines = [
@@ -183,6 +237,7 @@ def to_sql(
     *,
     prediction: str = "prediction",
     probabilities: bool = False,
+    dialect: str | None = None,
 ) -> str:
     r"""Return a model as standard SQL.
 
@@ -202,12 +257,15 @@ def to_sql(
         Name of the predicted column of the query.
     probabilities : bool, default=False
         Whether the query also has the share of each class, in a column ``probability_<class>``.
+    dialect : {None, "duckdb", "polars", "spark", "sqlite"}, default=None
+        The engine. None is standard SQL without any backslash, which engines read in two ways.
 
     Returns
     -------
     str
-        Names stand in double quotes and texts in single quotes, quotes within them doubled. This is standard SQL; MySQL
-        reads it only in the modes ANSI_QUOTES and NO_BACKSLASH_ESCAPES. Texts are compared by the column's collation,
+        Names stand in double quotes and texts in single quotes, quotes within them doubled. Spark gets names in
+        backticks, and a backslash before each backslash and single quote. MySQL reads standard SQL in the mode
+        ANSI_QUOTES only. Texts are compared by the column's collation,
         which must tell upper from lower case.
 
     Raises
@@ -215,8 +273,8 @@ def to_sql(
     UnsupportedModelError
         If it is not a model, or an attribute or the classes mix texts with numbers, which no column holds.
     InvalidModelError
-        If a name cannot be written, or probabilities are asked for without a table or of a regression; without a table,
-        if an additive model has a score for each class.
+        If a name cannot be written; if a name or value holds a backslash and no dialect is given; if probabilities are
+        asked for without a table or of a regression; without a table, if an additive model has a score for each class.
 
     Examples
     --------
@@ -232,31 +290,35 @@ def to_sql(
         raise InvalidModelError(
             "probabilities stand in columns of their own, so they need a query.", remedy="Give the table."
         )
+    if dialect is not None and dialect not in DIALECTS:
+        raise InvalidParameterError(f"{parameter('dialect')} must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
+    words = STANDARD if dialect is None else DIALECTS[dialect]
     if isinstance(model, AdditiveModel):
         parts = [table] if isinstance(table, str) else table
-        return additive_sql(model, parts, prediction, probabilities)
+        return additive_sql(model, parts, prediction, probabilities, words)
     check_model(model)
-    writer = _Writer(model, "" if table is None else f"{ALIAS}.")
+    writer = _Writer(model, "" if table is None else f"{ALIAS}.", words)
     values = outcomes(model)
     one_type([v for v in values if v is not None], "the classes")
-    case = writer.case([selected(v) for v in values])
+    case = writer.case([words.selected(v) for v in values])
     if table is None:
         return case
-    columns = [f"{ALIAS}.*", f"{case} AS {quoted(prediction)}"]
+    columns = [f"{ALIAS}.*", f"{case} AS {words.name(prediction)}"]
     if probabilities:
         chances = cell_probabilities(model)
         for i, label in enumerate(model.classes or ()):
-            column = writer.case([selected(None if row is None else row[i]) for row in chances])
-            columns.append(f"{column} AS {quoted(f'probability_{label}')}")
+            column = writer.case([words.selected(None if row is None else row[i]) for row in chances])
+            columns.append(f"{column} AS {words.name(f'probability_{label}')}")
     parts = [table] if isinstance(table, str) else list(table)
     listed = ",\n  ".join(columns)
-    return f"SELECT\n  {listed}\nFROM {'.'.join(map(quoted, parts))} AS {ALIAS}"
+    return f"SELECT\n  {listed}\nFROM {'.'.join(map(words.name, parts))} AS {ALIAS}"
 
 
 class _Writer:
     """Writes conditions on the columns of one model."""
 
-    def __init__(self, model: DecisionTree | RuleList, prefix: str) -> None:
+    def __init__(self, model: DecisionTree | RuleList, prefix: str, dialect: SqlDialect) -> None:
+        self.dialect = dialect
         self.model, self.prefix, self.margin = model, prefix, "  " if prefix else ""
         for name, values in compared_values(model).items():
             one_type(values, f"the values of {name!r}")
@@ -278,10 +340,10 @@ class _Writer:
 
     def condition(self, literal: Literal) -> str:
         """Return SQL that is true exactly where a literal holds, and false or NULL elsewhere."""
-        column = self.prefix + quoted(literal.attribute)
+        column = self.prefix + self.dialect.name(literal.attribute)
         test = _between(column, literal) if isinstance(literal, Between) else None
         if not isinstance(literal, Between):
-            test = _listed(column, literal)
+            test = _listed(column, literal, self.dialect)
         if test is None:
             return f"{column} IS NULL" if literal.missing else "1 = 0"
         if not literal.missing:
@@ -289,9 +351,9 @@ class _Writer:
         return "1 = 1" if test == f"{column} IS NOT NULL" else f"({test} OR {column} IS NULL)"
 
 
-def _listed(column: str, literal: OneOf) -> str | None:
+def _listed(column: str, literal: OneOf, dialect: SqlDialect) -> str | None:
     """Return the comparison of a present value with a list; None where none satisfies it."""
-    values = [scalar(v) for v in literal.values]
+    values = [dialect.scalar(v) for v in literal.values]
     if not values:
         return f"{column} IS NOT NULL" if literal.negated else None
     if len(values) == 1:

@@ -107,6 +107,8 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
+    keeps_undeclared: ClassVar[bool] = True
+
     model_: AdditiveModel
     certificate_: Certificate
     domain_: Domain

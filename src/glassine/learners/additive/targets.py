@@ -127,7 +127,14 @@ def read_classes(
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.read_training`."""
     intake = read_training(
-        estimator, X, y, domain=domain, classes=classes, times=persons, private=True, keep_undeclared=True
+        estimator,
+        X,
+        y,
+        domain=domain,
+        classes=classes,
+        times=persons,
+        private=True,
+        keep_undeclared=estimator.keeps_undeclared,
     )
     if isinstance(intake, EngineIntake):
         target = Target(classes=intake.classes, bounds=None, name=_name(y))

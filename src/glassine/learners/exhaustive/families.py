@@ -6,13 +6,19 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan, check_whole
+from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier
+from glassine.learners.exhaustive.gibbs import LOG_RANGE
 from glassine.learners.exhaustive.lists import ListClass
+from glassine.learners.exhaustive.losses import MOST_STEPS, Loss
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.exhaustive.trees import TreeClass
 
@@ -33,6 +39,9 @@ class ClassLearner(TransparentClassifier):
     time_limit: float
     progress: Progress | None
 
+    accuracy_share: float = 1.0
+    """Share of errors in the loss; learners without such a parameter count errors alone."""
+
     @abstractmethod
     def _check_parameters(self) -> None:
         """Raise InvalidParameterError if the size of the models is out of its range."""
@@ -42,11 +51,31 @@ class ClassLearner(TransparentClassifier):
         """Return where the conditions come from."""
 
     @abstractmethod
-    def _members(self, domain: Domain, conditions: Sequence[Any], n_classes: int) -> ModelClass[Any]:
+    def _members(self, domain: Domain, conditions: Sequence[Any], loss: Loss) -> ModelClass[Any]:
         """Return all models over some conditions."""
 
-    def _widest(self, domain: Domain, n_classes: int) -> ModelClass[Any]:
-        return self._members(domain, self._conditions(domain).widest(), n_classes)
+    def _ranks(self, n_classes: int) -> bool:
+        """Return whether leaves have probabilities for values, and not classes alone."""
+        share = check_number(self.accuracy_share, "accuracy_share", low=0.0, high=1.0)
+        return share < 1 and n_classes > 1
+
+    def _loss(self, rates: npt.NDArray[np.float64], strength: float, widest: ModelClass[Any]) -> Loss:
+        """Return the loss about base rates, with no more values than the widest class has."""
+        steps = (widest.loss.n_values - 1) // len(rates)
+        return Loss.ranking(rates, strength, float(self.accuracy_share), steps=steps)
+
+    def _widest(self, domain: Domain, n_classes: int, part_weight: float = 1.0) -> ModelClass[Any]:
+        """Return the class with as many conditions and values as there can be; it follows from what is public alone."""
+        conditions = self._conditions(domain).widest()
+        if not self._ranks(n_classes):
+            return self._members(domain, conditions, Loss.errors(n_classes))
+        steps = MOST_STEPS
+        members = self._members(domain, conditions, Loss.widest(n_classes))
+        # Of deep trees the grid is as fine as their weights can be summed.
+        while steps > 1 and not members.log_range(part_weight) <= LOG_RANGE:
+            steps -= 1
+            members = members.with_loss(Loss.widest(n_classes, steps))
+        return members
 
 
 class Trees(ClassLearner):
@@ -60,9 +89,9 @@ class Trees(ClassLearner):
     def _conditions(self, domain: Domain) -> LiteralPlan:
         return LiteralPlan.of(domain, self.literals, self.n_quantiles)
 
-    def _members(self, domain: Domain, conditions: Sequence[Literal], n_classes: int) -> TreeClass:
+    def _members(self, domain: Domain, conditions: Sequence[Literal], loss: Loss) -> TreeClass:
         logic = LiteralLogic.of(domain, conditions, up_to_negation=True)
-        return TreeClass(logic=logic, depth=int(self.max_depth), n_classes=n_classes)
+        return TreeClass(logic=logic, depth=int(self.max_depth), loss=loss)
 
 
 class Lists(ClassLearner):
@@ -80,5 +109,5 @@ class Lists(ClassLearner):
     def _conditions(self, domain: Domain) -> PoolPlan:
         return PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
 
-    def _members(self, domain: Domain, conditions: Sequence[Antecedent], n_classes: int) -> ListClass:
-        return ListClass(logic=RuleLogic.of(domain, conditions), length=int(self.max_rules), n_classes=n_classes)
+    def _members(self, domain: Domain, conditions: Sequence[Antecedent], loss: Loss) -> ListClass:
+        return ListClass(logic=RuleLogic.of(domain, conditions), length=int(self.max_rules), loss=loss)

@@ -1,19 +1,20 @@
 """The Gibbs distribution over a class of models: weight times exp(-epsilon cost), and exact draws from it.
 
-Shared by trees and rule lists. A choice (a split, a rule, a leaf, a label) has a cost, the least number of errors of
-the models that it leaves, and a weight, their sum relative to exp(-epsilon cost).
+Shared by trees and rule lists. A choice (a split, a rule, a leaf, its value) has a cost, the least cost of the models
+that it leaves, and a weight, their sum relative to exp(-epsilon cost).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.learners.exhaustive.losses import Loss
 from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
 
@@ -23,16 +24,16 @@ __all__ = [
     "choices",
     "draw",
     "exact_rate",
-    "labels",
     "least",
     "log_probabilities",
     "log_total",
     "powers_bytes",
     "rounding",
+    "values",
 ]
 
 EPSILON_BITS = 40
-"""Epsilon is a multiple of 2^-40, so that its product with a whole number of errors is exact."""
+"""Epsilon is a multiple of 2^-40, so that its product with a whole cost is exact."""
 
 LOG_BITS = 48
 """Logarithms of weights are multiples of 2^-48: eight bits finer, so that their rounding is below that of epsilon."""
@@ -45,6 +46,15 @@ UNDERFLOW = 700.0
 
 Above exp(-708) doubles are normal, with all of their digits; see ``gibbs.md`` for what is left out."""
 
+NO_JUMPS = 62
+"""Shift at which every cost is below the first jump: costs are below 2^53, where doubles are whole."""
+
+JUMP_BITS = 12
+"""Low bits of a cost that have a table of their own: 32 kB, so that it stays in the first-level cache."""
+
+LARGEST_JUMP = 20
+"""Largest exponent of a jump, so that powers are taken as zero below exp(-680) alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighting:
@@ -53,29 +63,62 @@ class Weighting:
     Attributes
     ----------
     epsilon : Fraction or None
-        A multiple of 2^-40; None for the limit in which only models of least cost count.
+        What a unit of cost costs, a multiple of 2^-40; None for the limit in which only models of least cost count.
     part_weight : float
         Prior weight of each split or rule of a model.
     penalty : float
-        Cost of each split or rule, in errors; zero unless epsilon is None.
+        Cost of each split or rule, in units; zero unless epsilon is None.
     powers : ndarray of float, shape (k,)
-        exp(-epsilon j) for j = 0, ..., k - 2, up to the number of records or to exp(-700), and 0 for all larger j.
+        exp(-epsilon j) for j = 0, ..., k - 2, up to the largest cost or to exp(-700), and 0 for all larger j; with
+        jumps, for all j below 2^shift.
+    jumps : ndarray of float, shape (m,)
+        exp(-epsilon j 2^shift) for j = 0, ..., m - 2, and 0 for all larger j; one alone where there are no jumps.
+    shift : int
+        The power of a cost j is that of its low ``shift`` bits times the jump of the others.
     """
 
     epsilon: Fraction | None
     part_weight: float
     penalty: float
     powers: npt.NDArray[np.float64]
+    jumps: npt.NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    shift: int = NO_JUMPS
 
     @classmethod
-    def private(cls, epsilon: Fraction, part_weight: float, n_records: int) -> Weighting:
-        """Return the weighting of the exponential mechanism; epsilon is rounded down to a multiple of 2^-40."""
-        rounded = exact_rate(epsilon)
-        length = n_records + 1 if not rounded else min(n_records + 1, int(UNDERFLOW / rounded) + 1)
-        # Extended precision where the platform has it; the slack allows for plain doubles.
-        exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rounded))
-        powers = np.append(np.exp(-exponents).astype(np.float64), 0.0)
-        return cls(epsilon=rounded, part_weight=part_weight, penalty=0.0, powers=powers)
+    def private(cls, epsilon: Fraction, part_weight: float, n_records: int, unit: int = 1) -> Weighting:
+        """Return the weighting of the exponential mechanism.
+
+        Parameters
+        ----------
+        epsilon : Fraction
+            Of the draw, for one record; divided by ``unit`` it is rounded down to a multiple of 2^-40.
+        part_weight : float
+            Prior weight of each split or rule.
+        n_records : int
+            Number of records.
+        unit : int, default=1
+            The most that one record can cost. Where it is more than one, costs are so many that two small tables of
+            powers take the place of one.
+        """
+        rounded = exact_rate(epsilon / unit)
+        if unit == 1:
+            length = n_records + 1 if not rounded else min(n_records + 1, int(UNDERFLOW / rounded) + 1)
+            powers = np.append(_powers(rounded, length), 0.0)
+            return cls(epsilon=rounded, part_weight=part_weight, penalty=0.0, powers=powers)
+        shift = JUMP_BITS
+        while shift and rounded * 2**shift > LARGEST_JUMP:
+            shift -= 1
+        step = rounded * 2**shift
+        # A jump is kept where all costs from it to the next one have powers above exp(-700).
+        length = 1 + min((n_records * unit) >> shift, max(0, int(UNDERFLOW / step) - 1) if step else n_records * unit)
+        return cls(
+            epsilon=rounded,
+            part_weight=part_weight,
+            penalty=0.0,
+            powers=_powers(rounded, 2**shift),
+            jumps=np.append(_powers(step, length), 0.0),
+            shift=shift,
+        )
 
     @classmethod
     def count(cls) -> Weighting:
@@ -84,7 +127,7 @@ class Weighting:
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """The epsilon at which models are drawn."""
+        """The epsilon of one unit of cost at which models are drawn."""
         if self.epsilon is None:
             raise ValueError("the limit of large epsilon has none")
         return self.epsilon
@@ -100,8 +143,15 @@ def exact_rate(epsilon: Fraction) -> Fraction:
     return Fraction(math.floor(epsilon * 2**EPSILON_BITS), 2**EPSILON_BITS)
 
 
+def _powers(rate: Fraction, length: int) -> npt.NDArray[np.float64]:
+    """Return exp(-rate j) for j = 0, ..., length - 1."""
+    # Extended precision where the platform has it; the slack allows for plain doubles.
+    exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rate))
+    return np.asarray(np.exp(-exponents).astype(np.float64))
+
+
 def powers_bytes(epsilon: Fraction) -> int:
-    """Return the most bytes that the table of powers takes, whatever the number of records."""
+    """Return the most bytes that the table of powers takes, whatever the number of records and the loss."""
     return int(8 * UNDERFLOW / epsilon)
 
 
@@ -138,7 +188,7 @@ def choices(
     finite = [option for option in options if option[1] < math.inf]
     if weighting.epsilon is None:
         return [Choice(number, cost, 0) for number, cost, _ in finite]
-    # Costs are whole numbers of errors: only the logarithm of the weight is rounded.
+    # Costs are whole numbers: only the logarithm of the weight is rounded.
     least_cost = min(cost for _, cost, _ in finite)
     step = int(weighting.epsilon * 2**LOG_BITS)
     return [
@@ -147,10 +197,10 @@ def choices(
     ]
 
 
-def labels(counts: npt.NDArray[np.int64], weighting: Weighting) -> list[Choice]:
-    """Return the labels that a leaf or rule with these class counts, shape (c,), can have."""
-    errors = (counts.sum() - counts).astype(float)
-    return choices(range(len(counts)), errors, np.ones(len(counts)), weighting)
+def values(counts: npt.NDArray[np.int64], loss: Loss, weighting: Weighting) -> list[Choice]:
+    """Return the values that a leaf or rule with these class counts, shape (c,), can have."""
+    costs = (loss.costs @ counts).astype(float)
+    return choices(range(loss.n_values), costs, np.ones(loss.n_values), weighting)
 
 
 def log_total(options: Sequence[Choice], weighting: Weighting) -> float:
@@ -186,11 +236,11 @@ def rounding(levels: int, fan_out: int, n_terms: int) -> float:
     Parameters
     ----------
     levels : int
-        Number of choices on a path, the label included.
+        Number of choices on a path, the value of the leaf included.
     fan_out : int
         Number of parts into which a choice divides what follows: 2 for a split, 1 for a rule.
     n_terms : int
-        Largest number of choices and of labels summed at a node.
+        Largest number of choices and of values summed at a node.
 
     Notes
     -----

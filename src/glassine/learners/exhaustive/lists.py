@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import comb
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,10 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
+from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.model_class import ModelClass
-from glassine.learners.exhaustive.tree_sums import Atoms, Counts, Prior, Weighed, leaf_errors, leaf_weight, total
-from glassine.learners.publishing import evidence
-from glassine.models import Guarantee, Rule, RuleList
+from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, leaf, total
+from glassine.models import Evidence, Guarantee, Rule, RuleList
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums", "list_model"]
@@ -32,7 +32,8 @@ __all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums", "list_model"]
 # Sums over all rule lists, by one backward pass over the sets of public rules.
 #
 # What remains after some rules depends on their set, not on their order. The sum over the lists that continue a set S
-# of m rules is kept as ``weight * exp(-epsilon * errors)``, as in :mod:`glassine.learners.exhaustive.tree_sums`.
+# of m rules is kept as ``weight * exp(-epsilon * cost)``, as in :mod:`glassine.learners.exhaustive.tree_sums`. The cost
+# is that of the loss, summed over the records that each rule captures.
 
 
 @compiled
@@ -88,7 +89,7 @@ def choices(
     chosen: AnyArray,
     counts: Counts,
     allowed: AnyArray,
-    prior: Prior,
+    costs: Costs,
     children: Weighed,
     captured: AnyArray,
     out: Weighed,
@@ -102,9 +103,9 @@ def choices(
     # ``above`` are the ranks of the chosen rules before and behind the next one, the latter one place further, so that
     # the row of the wider set is found without sorting.
     table, offsets, binom = counts
-    penalty, powers, part_weight = prior
+    penalty, part_weight = costs.penalty, costs.part_weight
     child_costs, child_weights = children
-    costs, weights = out
+    least_costs, weights = out
     m, p, n_classes = len(chosen), len(allowed), table.shape[1]
     last = len(child_costs) == 0
     own = offsets[m]
@@ -121,23 +122,21 @@ def choices(
             above -= binom[chosen[at], at + 2]
             at += 1
         if not allowed[rule]:
-            costs[rule] = np.inf
+            least_costs[rule] = np.inf
             weights[rule] = 0.0
             continue
         row = below + binom[rule, at + 1] + above
         rest = table[offsets[m + 1] + row]
         for c in range(n_classes):
             captured[c] = table[own, c] - rest[c]
-        cost = penalty + leaf_errors(captured)
-        weight = part_weight * leaf_weight(captured, powers)
+        cost, weight = leaf(captured, costs)
         if last:
-            costs[rule] = cost + leaf_errors(rest)
-            weights[rule] = weight * leaf_weight(rest, powers)
+            rest_cost, rest_weight = leaf(rest, costs)
         else:
-            costs[rule] = cost + child_costs[row]
-            weights[rule] = weight * child_weights[row]
-    costs[p] = leaf_errors(table[own])
-    weights[p] = leaf_weight(table[own], powers)
+            rest_cost, rest_weight = child_costs[row], child_weights[row]
+        least_costs[rule] = penalty + cost + rest_cost
+        weights[rule] = part_weight * weight * rest_weight
+    least_costs[p], weights[p] = leaf(table[own], costs)
 
 
 @compiled
@@ -147,7 +146,7 @@ def sum_level(
     counts: Counts,
     atoms: Atoms,
     covers: AnyArray,
-    prior: Prior,
+    costs: Costs,
     children: Weighed,
     out: Weighed,
 ) -> None:  # pragma: no cover - compiled
@@ -165,8 +164,8 @@ def sum_level(
             out.costs[first + i] = np.inf
             out.weights[first + i] = 0.0
             continue
-        choices(chosen, counts, allowed, prior, children, captured, options)
-        cost, weight = total(options, prior.powers)
+        choices(chosen, counts, allowed, costs, children, captured, options)
+        cost, weight = total(options, costs)
         out.costs[first + i] = cost
         out.weights[first + i] = weight
 
@@ -177,7 +176,7 @@ DEFAULT = -1
 
 @dataclass(frozen=True, slots=True)
 class DrawnList:
-    """A rule list: rules and their labels, by index, and the label of the default rule."""
+    """A rule list: rules and the values of what they capture, by index, and the value of the default rule."""
 
     rules: tuple[tuple[int, int], ...]
     default: int
@@ -193,13 +192,13 @@ class ListClass(ModelClass[DrawnList]):
         The p public rules.
     length : int
         Largest number of rules besides the default rule.
-    n_classes : int
-        Number of labels.
+    loss : Loss
+        What records cost, by the value of a rule.
     """
 
     logic: RuleLogic
     length: int
-    n_classes: int
+    loss: Loss
 
     ways_out: ClassVar[str] = "Lower max_rules, take a smaller pool, or raise the limits."
 
@@ -225,23 +224,27 @@ class ListClass(ModelClass[DrawnList]):
         return counts + sums + (comb(p, k - 1) * 2 * k if k else 0)
 
     def steps(self) -> int:
-        """Return the number of choices that a fit weighs: sets times rules times classes."""
+        """Return the number of choices that a fit weighs: sets times rules times values."""
         p, k = len(self.logic.antecedents), self.levels
-        return sum(comb(p, m) * (p - m + 1) for m in range(k)) * self.n_classes
+        return sum(comb(p, m) * (p - m + 1) for m in range(k)) * self.loss.n_values
 
     def log_range(self, part_weight: float) -> float:
         """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
-        p, leaf = len(self.logic.antecedents), math.log(self.n_classes)
-        upper = leaf
-        for _ in range(self.levels):
-            # The default rule weighs at most the number of labels; one of p rules that, times the list that follows
-            # it.
-            upper = float(np.logaddexp(leaf, math.log(part_weight * p) + leaf + upper))
+        p, part = len(self.logic.antecedents), math.log(self.loss.n_values)
+        upper = part
+        for m in reversed(range(self.levels)):
+            # The default rule weighs at most the number of values; one of the rules that are left that, times the list
+            # that follows it.
+            upper = float(np.logaddexp(part, math.log(part_weight * (p - m)) + part + upper))
         return upper - self.levels * min(0.0, math.log(part_weight))
 
     def rounding(self) -> float:
-        """Return a bound on the log-ratio that rounding adds to a draw: of each part a rule and a label are drawn."""
-        return gibbs.rounding(2 * self.length + 2, 1, len(self.logic.antecedents) + self.n_classes)
+        """Return a bound on the log-ratio that rounding adds to a draw: of each part a rule and a value are drawn."""
+        return gibbs.rounding(2 * self.length + 2, 1, len(self.logic.antecedents) + self.loss.n_values)
+
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the class of the same structures under another loss."""
+        return replace(self, loss=loss)
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> ListSums:
         """Return the sums over the class on some records, given as the bit sets of the rules."""
@@ -249,10 +252,14 @@ class ListClass(ModelClass[DrawnList]):
         counts = count_conjunctions(bitsets.complement(), self.levels, progress)
         return ListSums.of(self, counts, weighting, progress)
 
+    def values(self, drawn: DrawnList) -> tuple[int, ...]:
+        """Return the values of a list's rules, the default rule last, as numbers in the grid of the loss."""
+        return (*(value for _, value in drawn.rules), drawn.default)
+
     def publish(
         self,
         drawn: DrawnList,
-        counts: npt.NDArray[np.int64] | None,
+        cells: Sequence[Evidence],
         *,
         domain: Domain,
         classes: tuple[Scalar, ...],
@@ -263,7 +270,7 @@ class ListClass(ModelClass[DrawnList]):
         return list_model(
             drawn,
             self.antecedents,
-            counts=counts,
+            cells,
             attributes=domain.names,
             classes=classes,
             source=source,
@@ -299,7 +306,7 @@ class ListSums:
     ) -> ListSums:
         """Sum backwards, from the sets with one rule left to the empty set."""
         logic, p = lists.logic, len(lists.logic.antecedents)
-        tables = (Counts.of(counts, p, lists.length), Atoms.of(logic), logic.covers, Prior.of(weighting))
+        tables = (Counts.of(counts, p, lists.length), Atoms.of(logic), logic.covers, Costs.of(weighting, lists.loss))
         levels = tree_sums.backward(sum_level, tables, p, lists.levels, 1, progress)
         costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
         return cls(lists=lists, counts=counts, weighting=weighting, costs=costs, weights=weights)
@@ -327,7 +334,7 @@ class ListSums:
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
         if m == self.lists.levels:
             here = self.left(chosen)
-            costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, self.weighting.powers)
+            costs[p], weights[p] = leaf(here, Costs.of(self.weighting, self.lists.loss))
             return costs, weights
         rules = np.array(chosen, dtype=index_type(p))
         allowed = np.empty(p, dtype=np.bool_)
@@ -336,13 +343,13 @@ class ListSums:
         # The sums behind the last rule are not kept: only the default rule follows it.
         last = m == self.lists.levels - 1
         children = Weighed(*((np.zeros(0),) * 2 if last else (self.costs[m + 1], self.weights[m + 1])))
-        counts, prior = Counts.of(self.counts, p, self.lists.length), Prior.of(self.weighting)
+        counts, prices = Counts.of(self.counts, p, self.lists.length), Costs.of(self.weighting, self.lists.loss)
         captured = np.empty(self.lists.n_classes, dtype=np.int64)
-        choices(rules, counts, allowed, prior, children, captured, Weighed(costs, weights))
+        choices(rules, counts, allowed, prices, children, captured, Weighed(costs, weights))
         return costs, weights
 
     def log_size(self) -> float:
-        """Return the natural logarithm of the sum of exp(-epsilon errors), times the prior, over all lists."""
+        """Return the natural logarithm of the sum of exp(-epsilon cost), times the prior, over all lists."""
         return gibbs.log_total(self._options(()), self.weighting)
 
     def draw(self, randomness: Randomness) -> DrawnList:
@@ -350,27 +357,27 @@ class ListSums:
         return self._grow(lambda options: gibbs.draw(options, randomness))
 
     def best(self) -> DrawnList:
-        """Return a list of least cost; among equals the default rule before another, and the first rule or label."""
+        """Return a list of least cost; among equals the default rule before another, and the first rule or value."""
         return self._grow(gibbs.least)
 
     def _grow(self, pick: Callable[[Sequence[Choice]], int]) -> DrawnList:
         rules: list[tuple[int, int]] = []
         chosen: tuple[int, ...] = ()
         while (rule := pick(self._options(chosen))) != DEFAULT:
-            rules.append((rule, pick(self._labels(chosen, rule))))
+            rules.append((rule, pick(self._values(chosen, rule))))
             chosen = tuple(sorted((*chosen, rule)))
-        return DrawnList(tuple(rules), pick(self._labels(chosen, DEFAULT)))
+        return DrawnList(tuple(rules), pick(self._values(chosen, DEFAULT)))
 
     def _options(self, chosen: tuple[int, ...]) -> list[Choice]:
         costs, weights = self.choices(chosen)
         order = np.roll(np.arange(len(costs)), 1)
         return gibbs.choices([DEFAULT, *range(len(costs) - 1)], costs[order], weights[order], self.weighting)
 
-    def _labels(self, chosen: tuple[int, ...], rule: int) -> list[Choice]:
+    def _values(self, chosen: tuple[int, ...], rule: int) -> list[Choice]:
         counts = self.left(chosen)
         if rule != DEFAULT:
             counts = counts - self.left(tuple(sorted((*chosen, rule))))
-        return gibbs.labels(counts, self.weighting)
+        return gibbs.values(counts, self.lists.loss, self.weighting)
 
     def log_distribution(self) -> dict[DrawnList, float]:
         """Return the logarithm of the probability with which :meth:`draw` returns each list. For small classes."""
@@ -381,29 +388,28 @@ class ListSums:
             chosen = tuple(sorted(rule for rule, _ in rules))
             options = self._options(chosen)
             for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
-                labels = self._labels(chosen, option.number)
-                for label, more in zip(labels, gibbs.log_probabilities(labels), strict=True):
+                values = self._values(chosen, option.number)
+                for value, more in zip(values, gibbs.log_probabilities(values), strict=True):
                     if option.number == DEFAULT:
-                        out[DrawnList(rules, label.number)] = so_far + log + more
+                        out[DrawnList(rules, value.number)] = so_far + log + more
                     else:
-                        stack.append(((*rules, (option.number, label.number)), so_far + log + more))
+                        stack.append(((*rules, (option.number, value.number)), so_far + log + more))
         return out
 
 
 def list_model(
     drawn: DrawnList,
     antecedents: Sequence[tuple[Literal, ...]],
+    cells: Sequence[Evidence],
     *,
-    counts: npt.NDArray[np.int64] | None,
     attributes: tuple[str, ...],
     classes: tuple[Scalar, ...],
     source: str,
     guarantee: Guarantee | None = None,
 ) -> RuleList:
-    """Return a rule list as a published model; ``counts`` are those of its rules in order, the default rule last."""
-    parts = [(antecedents[rule], label) for rule, label in drawn.rules] + [((), drawn.default)]
+    """Return a rule list as a published model; ``cells`` are its rules' evidence in order, the default rule last."""
+    conditions = [antecedents[rule] for rule, _ in drawn.rules] + [()]
     rules = tuple(
-        Rule(antecedent=antecedent, evidence=evidence(label, None if counts is None else counts[i]))
-        for i, (antecedent, label) in enumerate(parts)
+        Rule(antecedent=antecedent, evidence=cell) for antecedent, cell in zip(conditions, cells, strict=True)
     )
     return RuleList(rules, attributes=attributes, classes=classes, source=source, guarantee=guarantee)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,9 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import ClassTooLargeError
 from glassine.learners.exhaustive.gibbs import LOG_RANGE, Weighting
+from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.limits import check_size
-from glassine.models import DecisionTree, Guarantee, RuleList
+from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["ModelClass", "Sums"]
@@ -28,7 +29,7 @@ class Sums(Protocol[M]):
     """Sums over a class of models on some records, from which a member is drawn or the best one taken."""
 
     def draw(self, randomness: Randomness) -> M:
-        """Draw a member with probability proportional to its prior weight times exp(-epsilon errors), exactly."""
+        """Draw a member with probability proportional to its prior weight times exp(-epsilon cost), exactly."""
         ...
 
     def best(self) -> M:
@@ -52,7 +53,12 @@ class ModelClass(ABC, Generic[M]):
     ways_out: ClassVar[str]
     """What to do where the class is too large."""
 
-    n_classes: int
+    loss: Loss
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.loss.n_classes
 
     @property
     @abstractmethod
@@ -90,20 +96,28 @@ class ModelClass(ABC, Generic[M]):
         """Return the sums over the class on some records, given as the bit sets of the conditions."""
 
     @abstractmethod
+    def values(self, drawn: M) -> tuple[int, ...]:
+        """Return the values of a member's leaves or rules, in order, as numbers in the grid of the loss."""
+
+    @abstractmethod
     def publish(
         self,
         drawn: M,
-        counts: npt.NDArray[np.int64] | None,
+        cells: Sequence[Evidence],
         *,
         domain: Domain,
         classes: tuple[Scalar, ...],
         source: str,
         guarantee: Guarantee | None = None,
     ) -> DecisionTree | RuleList:
-        """Return a member as a published model, with the class counts of its leaves or rules, shape (k, c), if any."""
+        """Return a member as a published model, with what is published of its leaves or rules, in order."""
+
+    @abstractmethod
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the class of the same structures under another loss."""
 
     def log_count(self) -> float:
-        """Return the natural logarithm of the number of models in the class, labels told apart.
+        """Return the natural logarithm of the number of models in the class, values told apart.
 
         Raises
         ------

@@ -1,7 +1,8 @@
-"""Optimal trees and rule lists: the model of fewest errors among all of a class, without privacy."""
+"""Optimal trees and rule lists: the model of least loss among all of a class, without privacy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -12,14 +13,16 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, fitted, keep
 from glassine.learners.exhaustive.families import ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.losses import Loss, base_rates
 from glassine.learners.intake import read_training
+from glassine.learners.publishing import evidence_of
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
 
 
 class _Optimal(ClassLearner):
-    """A model of least cost among all of a class: errors, and a penalty for each split or rule."""
+    """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""
 
     released = TransparentClassifier.released | {"objective_"}
 
@@ -50,19 +53,29 @@ class _Optimal(ClassLearner):
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         conditions = self._conditions(intake.domain).from_data(intake)
-        members = self._members(intake.domain, conditions, len(intake.classes))
+        n_classes, n = len(intake.classes), intake.n_records
+        ranks = self._ranks(n_classes)
+        loss = Loss.widest(n_classes) if ranks else Loss.errors(n_classes)
+        members = self._members(intake.domain, conditions, loss)
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
-        n = intake.n_records
-        # A share of the records as a penalty becomes errors, in which the sums count.
-        sums = members.sums(intake.pack(members.antecedents), Weighting.optimal(penalty * n), self.progress)
+        bitsets = intake.pack(members.antecedents)
+        if ranks:
+            loss = self._loss(base_rates(bitsets.totals()), math.inf, members)
+            members = members.with_loss(loss)
+        # A share of the records as a penalty becomes units of cost, in which the sums count.
+        sums = members.sums(bitsets, Weighting.optimal(penalty * n * loss.unit), self.progress)
         best = sums.best()
-        counts = sums.class_counts(best)
+        counts, values = sums.class_counts(best), members.values(best)
         model = members.publish(
-            best, counts, domain=intake.domain, classes=intake.classes, source=f"glassine.{type(self).__name__}"
+            best,
+            evidence_of([loss.labels[value] for value in values], counts),
+            domain=intake.domain,
+            classes=intake.classes,
+            source=f"glassine.{type(self).__name__}",
         )
-        errors = int(counts.sum() - counts.max(axis=1).sum())
+        cost = int((loss.costs[list(values)] * counts).sum())
         # A tree has one leaf more than splits, a list one part more than rules: the default rule's.
-        objective = errors / max(n, 1) + penalty * (len(counts) - 1)
+        objective = cost / loss.unit / max(n, 1) + penalty * (len(counts) - 1)
         certificate = Certificate.none("exact counts of the records")
         keep(self, fitted(intake, model, certificate) | {"objective_": objective})
         return self
@@ -71,8 +84,8 @@ class _Optimal(ClassLearner):
 class OptimalRuleListClassifier(Lists, _Optimal):
     """A rule list of least cost among all lists of at most K rules over a pool.
 
-    The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
-    rule. The same recursion as that of :class:`~glassine.PrivateRuleListClassifier`, with sums replaced by minima.
+    The cost is the loss on the training records plus ``penalty`` times the number of records for each rule. The same
+    recursion as that of :class:`~glassine.PrivateRuleListClassifier`, with sums replaced by minima.
 
     Parameters
     ----------
@@ -84,6 +97,8 @@ class OptimalRuleListClassifier(Lists, _Optimal):
         The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`.
     literals, classes, n_quantiles
         As for :class:`~glassine.OptimalTreeClassifier`.
+    accuracy_share
+        As for :class:`~glassine.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a rule as a share of the records, in [0, 1].
     memory_limit, time_limit, progress
@@ -94,8 +109,8 @@ class OptimalRuleListClassifier(Lists, _Optimal):
     model_ : RuleList
         The rule list, with exact class counts.
     objective_ : float
-        Its errors over n, plus ``penalty`` times its rules: the objective of Angelino et al., *Learning Certifiably
-        Optimal Rule Lists* (2018).
+        Its mean loss, plus ``penalty`` times its rules: with errors alone the objective of Angelino et
+        al., *Learning Certifiably Optimal Rule Lists* (2018).
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
@@ -125,6 +140,7 @@ class OptimalRuleListClassifier(Lists, _Optimal):
         pool: str | Sequence[Sequence[Literal]] = "literals",
         literals: str | Sequence[Literal] = "auto",
         classes: Sequence[Scalar] | None = None,
+        accuracy_share: float = 1.0,
         penalty: float = 0.0,
         n_quantiles: int = 15,
         memory_limit: float = 4e9,
@@ -137,8 +153,8 @@ class OptimalRuleListClassifier(Lists, _Optimal):
 class OptimalTreeClassifier(Trees, _Optimal):
     """A decision tree of least cost among all trees of a depth over given literals.
 
-    The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
-    split. The same recursion as that of :class:`~glassine.PrivateTreeClassifier`, with sums replaced by minima.
+    The cost is the loss on the training records plus ``penalty`` times the number of records for each split. The same
+    recursion as that of :class:`~glassine.PrivateTreeClassifier`, with sums replaced by minima.
 
     Parameters
     ----------
@@ -151,6 +167,9 @@ class OptimalTreeClassifier(Trees, _Optimal):
         all numbers. "auto": declared thresholds, and quantiles of the data for numbers that have none.
     classes : sequence of scalars, optional
         The classes; those of the domain's target or of the data by default.
+    accuracy_share : float, default=1.0
+        Share of errors in the loss, in [0, 1]: with 1 the model has the fewest errors. Below 1 the rest is log loss
+        over values about the base rates of the records, as for :class:`~glassine.PrivateTreeClassifier`.
     penalty : float, default=0.0
         Cost of a split as a share of the records, in [0, 1].
     n_quantiles : int, default=15
@@ -163,7 +182,7 @@ class OptimalTreeClassifier(Trees, _Optimal):
     model_ : DecisionTree
         The tree, with exact class counts.
     objective_ : float
-        Its errors over n, plus ``penalty`` times its splits.
+        Its mean loss, plus ``penalty`` times its splits. A record costs at most 1.
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
@@ -192,6 +211,7 @@ class OptimalTreeClassifier(Trees, _Optimal):
         *,
         literals: str | Sequence[Literal] = "auto",
         classes: Sequence[Scalar] | None = None,
+        accuracy_share: float = 1.0,
         penalty: float = 0.0,
         n_quantiles: int = 15,
         memory_limit: float = 4e9,

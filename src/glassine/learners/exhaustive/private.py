@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -17,9 +20,12 @@ from glassine.learners.budget import Budget, certify, check_number, claim, selec
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import ClassLearner, Conditions, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
+from glassine.learners.exhaustive.losses import base_rates, released_probabilities
+from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
-from glassine.learners.publishing import noisy_histogram
+from glassine.learners.publishing import evidence_of, noisy_histogram
+from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
@@ -27,9 +33,12 @@ __all__ = ["PrivateRuleListClassifier", "PrivateTreeClassifier"]
 
 PROOF = "learners/exhaustive/private.md"
 
+COUNTS_SHARE = {False: 0.05, True: 0.095}
+"""Share of epsilon for the class counts, by whether leaves have probabilities, to which counts then contribute."""
+
 
 class _Exponential(PrivateLearner, ClassLearner):
-    """A model drawn from all of a class with probability proportional to prior * exp(-epsilon errors)."""
+    """A model drawn from all of a class with probability proportional to prior * exp(-epsilon cost)."""
 
     part: ClassVar[str]
     """The parameter that holds the prior weight of each split or rule."""
@@ -37,11 +46,15 @@ class _Exponential(PrivateLearner, ClassLearner):
     drawn: ClassVar[str]
     """What is drawn, for the event."""
 
+    values_drawn: ClassVar[tuple[str, str]]
+    """What is drawn of leaves or rules, as labels alone and as probabilities."""
+
     model_: Any
     certificate_: Certificate
 
     epsilon: float
-    leaf_counts_share: float
+    leaf_counts_share: float | None
+    base_rate_share: float
     quantile_share: float
 
     @abstractmethod
@@ -58,18 +71,21 @@ class _Exponential(PrivateLearner, ClassLearner):
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
         conditions = self._conditions(intake.domain)
+        ranks = self._ranks(len(intake.classes))
+        rate_share = check_number(self.base_rate_share, "base_rate_share", low=0.0, high=1.0, low_open=True)
         budget = Budget.split(
             self.epsilon,
             literals_share=self.quantile_share,
-            counts_share=self.leaf_counts_share,
+            counts_share=COUNTS_SHARE[ranks] if self.leaf_counts_share is None else self.leaf_counts_share,
             with_literals=bool(conditions.quantiled),
+            base_rate_share=rate_share if ranks else 0.0,
             unit=intake.unit,
         )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
-        widest = self._members(intake.domain, conditions.widest(), len(intake.classes))
+        widest = self._widest(intake.domain, len(intake.classes), prior)
         # What rounding may add to the draw is taken off epsilon beforehand, for the largest class that may come.
         slack = widest.rounding()
-        epsilon = budget.selection(slack)
+        budget.selection(slack)
         widest.refuse_too_large(
             memory_limit=self.memory_limit,
             time_limit=self.time_limit,
@@ -80,7 +96,7 @@ class _Exponential(PrivateLearner, ClassLearner):
             price=Price(epsilon=budget.total, note=self._note(), unit=budget.unit),
             caveats=intake.caveats,
             check=partial(claim, budget, intake.caveats),
-            draw=partial(self._draw, intake, conditions, budget, epsilon, slack, prior),
+            draw=partial(self._draw, intake, conditions, budget, widest, prior),
         )
 
     def _draw(
@@ -88,20 +104,28 @@ class _Exponential(PrivateLearner, ClassLearner):
         intake: Intake,
         conditions: Conditions,
         budget: Budget,
-        epsilon: Fraction,
-        slack: float,
+        widest: ModelClass[Any],
         prior: float,
         paid: Paid,
     ) -> dict[str, Any]:
-        """Release thresholds, the model at ``epsilon``, and its class counts: three releases, each given the others."""
-        # The order is public, and each release is paid for by itself: thresholds, then the model over them, then its
-        # counts.
+        """Release thresholds, base rates, the model, and its class counts: each release is given those before it."""
+        # The order is public, and each release is paid for by itself.
         own, events = conditions.release(intake, budget.per_record(budget.literals), paid.randomness)
-        members = self._members(intake.domain, own, len(intake.classes))
-        weighting = Weighting.private(budget.per_record(epsilon), prior, intake.n_records)
-        sums = members.sums(intake.pack(members.antecedents), weighting, self.progress)
+        members = self._members(intake.domain, own, widest.loss)
+        bitsets = intake.pack(members.antecedents)
+        rates = None
+        if budget.base_rate:
+            rates, event = self._base_rates(bitsets, budget, paid)
+            events.append(event)
+            members = members.with_loss(self._loss(rates.shares, rates.strength, widest))
+        slack, loss = widest.rounding(), members.loss
+        epsilon = budget.per_record(budget.selection(slack))
+        weighting = Weighting.private(epsilon, prior, intake.n_records, loss.unit)
+        sums = members.sums(bitsets, weighting, self.progress)
         drawn = sums.draw(paid.randomness)
-        events.append(selection_event(self.drawn, weighting.exact_epsilon, slack, budget, PROOF))
+        spent = weighting.exact_epsilon * loss.unit
+        name = self.drawn.format(self.values_drawn[rates is not None])
+        events.append(selection_event(name, spent, slack, budget, PROOF))
         counts = None
         if budget.counts:
             # One record is in one leaf or rule: the histogram has sensitivity 1, whatever model was drawn.
@@ -112,29 +136,60 @@ class _Exponential(PrivateLearner, ClassLearner):
                 paid.randomness,
             )
             events.append(event)
+        values = members.values(drawn)
+        probabilities = None
+        if rates is not None:
+            epsilons = float(spent), float(budget.per_record(budget.counts))
+            probabilities = released_probabilities(counts, np.array(values), loss, rates.shares, epsilons)
         model = members.publish(
             drawn,
-            counts,
+            evidence_of([loss.labels[value] for value in values], counts, probabilities),
             domain=intake.domain,
             classes=intake.classes,
             source=f"glassine.{type(self).__name__}",
             guarantee=claim(budget, paid.caveats),
         )
         public = self._public(intake, conditions, len(members.antecedents))
+        if rates is not None:
+            public["share of errors in the loss"] = float(self.accuracy_share)
+            # The loss is not errors alone: how many errors more than the best the model makes has no public bound.
+            return fitted(intake, model, certify(budget, events, model, paid=paid, public=public, error_bound=None))
         # A model with t errors more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
-        errors = (members.log_weight(prior) + math.log(20) + slack) / float(weighting.exact_epsilon)
+        errors = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
         certificate = certify(budget, events, model, paid=paid, public=public, error_bound=math.floor(errors))
         return fitted(intake, model, certificate)
+
+    def _base_rates(self, bitsets: BitSets, budget: Budget, paid: Paid) -> tuple[_Rates, DiscreteLaplaceNoise]:
+        """Release the share of each class among all records, about which the values of leaves lie."""
+        epsilon = budget.per_record(budget.base_rate)
+        counts, event = noisy_histogram(
+            bitsets.totals()[None, :],
+            epsilon,
+            budget.per_record(budget.total),
+            paid.randomness,
+            "class counts of all records, for the base rates",
+        )
+        shares = base_rates(counts[0], float(1 / epsilon))
+        # How many records speak for the rarer classes, at this epsilon: so far may values lie from the base rates.
+        strength = float(counts.sum() * budget.per_record(budget.total)) * (1 - float(shares.max()))
+        return _Rates(shares, strength), event
+
+
+class _Rates(NamedTuple):
+    """Released base rates, shape (c,), and the number of records that are not of the commonest class times epsilon."""
+
+    shares: npt.NDArray[np.float64]
+    strength: float
 
 
 class PrivateRuleListClassifier(Lists, _Exponential):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
-    A list with e errors on the training records is drawn with probability proportional to
-    ``rule_weight ** rules * exp(-epsilon * e)``. What a set of rules leaves does not depend on their order, so that the
-    sum over all ordered lists runs over sets. A second release, the noisy class counts of the rules, gives the
-    probabilities.
+    A list of cost e on the training records is drawn with probability proportional to
+    ``rule_weight ** rules * exp(-epsilon * e)``; the cost is that of :class:`~glassine.PrivateTreeClassifier`. What a
+    set of rules leaves does not depend on their order, so that the sum over all ordered lists runs over sets. A last
+    release, the noisy class counts of the rules, makes their probabilities sharper.
 
     Parameters
     ----------
@@ -152,8 +207,11 @@ class PrivateRuleListClassifier(Lists, _Exponential):
         The literals of the pool, as for :class:`~glassine.PrivateTreeClassifier`.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
-    leaf_counts_share : float, default=0.05
-        Share of epsilon for the class counts of the rules, in [0, 1); 0 publishes none.
+    accuracy_share, base_rate_share
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    leaf_counts_share : float, optional
+        Share of epsilon for the class counts of the rules, in [0, 1); 0.095 by default, and 0.05 where errors alone
+        count. 0 publishes none.
     quantile_share, n_quantiles
         As for :class:`~glassine.PrivateTreeClassifier`.
     rule_weight : float, default=1.0
@@ -173,8 +231,8 @@ class PrivateRuleListClassifier(Lists, _Exponential):
     Notes
     -----
     Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
-    records of one person, of everything that is kept: rules, order, consequents, counts. See
-    ``private.md``, ``publishing.md`` and :attr:`certificate_`.
+    records of one person, of everything that is kept: rules, order, consequents, counts,
+    probabilities. See ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
 
     Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -201,7 +259,8 @@ class PrivateRuleListClassifier(Lists, _Exponential):
     """
 
     part = "rule_weight"
-    drawn = "rules, order and consequents of the list"
+    drawn = "rules, order and {} of the list"
+    values_drawn = ("consequents", "values")
 
     rule_weight: float
 
@@ -214,7 +273,9 @@ class PrivateRuleListClassifier(Lists, _Exponential):
         pool: str | Sequence[Sequence[Literal]] = "literals",
         literals: str | Sequence[Literal] = "auto",
         classes: Sequence[Scalar] | None = None,
-        leaf_counts_share: float = 0.05,
+        accuracy_share: float = 0.3,
+        base_rate_share: float = 0.05,
+        leaf_counts_share: float | None = None,
         quantile_share: float = 0.2,
         n_quantiles: int = 7,
         rule_weight: float = 1.0,
@@ -247,10 +308,12 @@ class PrivateRuleListClassifier(Lists, _Exponential):
 class PrivateTreeClassifier(Trees, _Exponential):
     """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
 
-    A tree with e errors on the training records is drawn with probability proportional to
-    ``split_weight ** splits * exp(-epsilon * e)``. The loss against the best tree is about the logarithm of the number
-    of trees over epsilon, in records, so that with tens of thousands of records the tree is as accurate as an ordinary
-    one at epsilon 0.1. A second release, the noisy class counts of the leaves, gives the probabilities.
+    A tree of cost e on the training records is drawn with probability proportional to
+    ``split_weight ** splits * exp(-epsilon * e)``. The cost is a mean of log loss and errors, in which one record
+    counts at most one. It needs values for the leaves: class probabilities about the base rates, which are released
+    first. The loss against the best tree is about the logarithm of the number of trees over epsilon, in records, so
+    that with tens of thousands of records the tree ranks as an ordinary one at epsilon 0.1. A last release, the noisy
+    class counts of the leaves, makes their probabilities sharper.
 
     Parameters
     ----------
@@ -267,9 +330,14 @@ class PrivateTreeClassifier(Trees, _Exponential):
         it is.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
-    leaf_counts_share : float, default=0.05
-        Share of epsilon for the class counts of the leaves, in [0, 1); 0 publishes none, and ``predict_proba`` then
-        knows only the labels.
+    accuracy_share : float, default=0.3
+        Share of errors in the loss, in [0, 1]; the rest is log loss, so that 0 ranks best. With 1 errors alone count:
+        leaves have labels for values, no base rate is released, and a rare class is rarely predicted.
+    base_rate_share : float, default=0.05
+        Share of epsilon for the class counts of all records, in (0, 1); spent only if ``accuracy_share`` is below 1.
+    leaf_counts_share : float, optional
+        Share of epsilon for the class counts of the leaves, in [0, 1); 0.095 by default, and 0.05 where errors alone
+        count. 0 publishes none, and ``predict_proba`` then knows only the drawn values or labels.
     quantile_share : float, default=0.2
         Share of epsilon for private quantiles, spent only if there are any.
     n_quantiles : int, default=7
@@ -312,14 +380,15 @@ class PrivateTreeClassifier(Trees, _Exponential):
     Notes
     -----
     Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
-    records of one person, of everything that is kept: the structure, the labels, the counts. See
-    ``private.md``, ``publishing.md`` and :attr:`certificate_`.
+    records of one person, of everything that is kept: the structure, the labels, the counts, the
+    probabilities. See ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
 
     Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
     with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
     observed.
 
-    Edge cases: Without any literal the tree is one leaf. Each further fit spends again. ``sample_weight`` is
+    Edge cases: Without any literal the tree is one leaf. Leaves have fewer values where the weights of very deep trees
+    could not be summed otherwise. Each further fit spends again. ``sample_weight`` is
     refused: a weight changes what one record can do.
 
     References
@@ -340,7 +409,8 @@ class PrivateTreeClassifier(Trees, _Exponential):
     """
 
     part = "split_weight"
-    drawn = "structure and labels of the tree"
+    drawn = "structure and {} of the tree"
+    values_drawn = ("labels", "leaf values")
 
     split_weight: float
 
@@ -352,7 +422,9 @@ class PrivateTreeClassifier(Trees, _Exponential):
         *,
         literals: str | Sequence[Literal] = "auto",
         classes: Sequence[Scalar] | None = None,
-        leaf_counts_share: float = 0.05,
+        accuracy_share: float = 0.3,
+        base_rate_share: float = 0.05,
+        leaf_counts_share: float | None = None,
         quantile_share: float = 0.2,
         n_quantiles: int = 7,
         split_weight: float = 1.0,

@@ -1,7 +1,7 @@
 """Sums over all trees of a depth, by one backward pass over the conjunctions of public literals.
 
 A node of a tree is a set of m literals with signs; below it stand trees of depth d - m at most. Its sum is kept as
-``weight * exp(-epsilon * errors)``, where ``errors`` is the least number of errors below the node, a whole number, and
+``weight * exp(-epsilon * cost)``, where ``cost`` is the least cost of the trees below the node, a whole number, and
 ``weight`` a float of moderate size: nothing overflows, and the powers of exp(-epsilon) come from a table.
 See ``private.md`` for the recursion and the bound on rounding.
 """
@@ -9,7 +9,7 @@ See ``private.md`` for the recursion and the bound on rounding.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations
 from glassine.data.slices import Progress, cuts, run
 from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.losses import Loss
 
 __all__: list[str] = []
 
@@ -60,17 +61,38 @@ class Atoms(NamedTuple):
         return cls(logic.blocks, logic.starts, logic.masks, logic.full)
 
 
-class Prior(NamedTuple):
-    """The cost and the prior weight of a part, and the table of the powers of exp(-epsilon)."""
+class Costs(NamedTuple):
+    """What a part and a record cost, and the weight of a cost.
+
+    ``penalty`` and ``part_weight`` are those of a split or rule; ``values`` (v, c) is the cost of a record of each
+    class in a leaf of each value. exp(-epsilon j) is ``jumps[j >> shift]`` times ``powers`` of the bits below.
+    """
 
     penalty: float
-    powers: AnyArray
     part_weight: float
+    values: AnyArray
+    powers: AnyArray
+    jumps: AnyArray
+    shift: int
 
     @classmethod
-    def of(cls, weighting: Weighting) -> Prior:
-        """Return a weighting, for the kernels."""
-        return cls(weighting.penalty, weighting.powers, weighting.part_weight)
+    def of(cls, weighting: Weighting, loss: Loss) -> Costs:
+        """Return a weighting and a loss, for the kernels."""
+        return cls(
+            weighting.penalty,
+            weighting.part_weight,
+            loss.costs,
+            weighting.powers,
+            weighting.jumps,
+            weighting.shift,
+        )
+
+
+class Room(NamedTuple):
+    """Room for the leaves of each split: ``costs`` (v + 1, 2, p) by value, the least one last; ``weights`` (2, p)."""
+
+    costs: AnyArray
+    weights: AnyArray
 
 
 class Weighed(NamedTuple):
@@ -121,29 +143,31 @@ def backward(
 
 
 @compiled
-def leaf_errors(counts: AnyArray) -> Any:  # pragma: no cover - compiled
-    """Return the least number of errors of one label, given class counts."""
-    # counts: (c,), whole numbers, so that what is returned is exact.
-    total = 0
-    # counts: (c,); powers: (k,).
-    most = counts[0]
-    for c in range(len(counts)):
-        total += counts[c]
-        most = max(most, counts[c])
-    return total - most
+def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> float:  # pragma: no cover - compiled
+    """Return exp(-epsilon cost)."""
+    # Beyond the tables stands their last entry, 0. No lookup needs a branch.
+    jump = min(cost >> shift, len(jumps) - 1)
+    return jumps[np.uintp(jump)] * powers[np.uintp(min(cost & (1 << shift) - 1, len(powers) - 1))]
 
 
 @compiled
-def leaf_weight(counts: AnyArray, powers: AnyArray) -> float:  # pragma: no cover - compiled
-    """Return the sum over labels of exp(-epsilon (errors - least errors))."""
-    most = counts[0]
-    for c in range(len(counts)):
-        most = max(most, counts[c])
-    # Beyond the table of powers stands its last entry, 0: what it leaves out is below exp(-700) of the sum.
+def leaf(counts: AnyArray, costs: Costs) -> tuple[int, float]:  # pragma: no cover - compiled
+    """Return the least cost of a value, and the sum over values of exp(-epsilon (cost - least cost))."""
+    # counts: (c,), whole numbers, so that the cost is exact. It is formed twice rather than kept: no room is allotted.
+    values, powers, jumps, shift = costs.values, costs.powers, costs.jumps, costs.shift
+    least = np.int64(0)
+    for v in range(len(values)):
+        cost = np.int64(0)
+        for c in range(len(counts)):
+            cost += values[v, c] * counts[c]
+        least = cost if v == 0 else min(least, cost)
     weight = 0.0
-    for c in range(len(counts)):
-        weight += powers[min(most - counts[c], len(powers) - 1)]
-    return weight
+    for v in range(len(values)):
+        cost = np.int64(0)
+        for c in range(len(counts)):
+            cost += values[v, c] * counts[c]
+        weight += power(cost - least, powers, jumps, shift)
+    return least, weight
 
 
 @compiled
@@ -246,52 +270,48 @@ def admissible(
 
 @compiled
 def last_choices(
-    inside: AnyArray, beside: AnyArray, allowed: AnyArray, prior: Prior, most: AnyArray, out: Weighed
+    inside: AnyArray, beside: AnyArray, allowed: AnyArray, costs: Costs, room: Room, out: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Fill cost and weight of every choice at a node below which one more split is allowed.
 
     Entry l is a split on literal l with two leaves, entry p a leaf. ``inside`` are the node's class counts, shape (c,),
-    ``beside[:, l]`` those of its part in which l is true; ``most`` is room of shape (2, p). Costs are infinite where a
-    split is not admissible; a weight is relative to exp(-epsilon cost). Loops run over literals for the sake of vector
-    instructions.
+    ``beside[:, l]`` those of its part in which l is true. Costs are infinite where a split is not admissible; a weight
+    is relative to exp(-epsilon cost). Loops run over literals for the sake of vector instructions.
     """
-    penalty, powers, split_weight = prior
-    costs, weights = out
+    penalty, split_weight, values, powers, jumps, shift = costs
+    least_costs, weights = out
+    by_value, leaves = room
     n_classes, p = beside.shape
-    size = 0
-    for c in range(n_classes):
-        size += inside[c]
-    for literal in range(p):
-        most[0, literal] = beside[0, literal]
-        most[1, literal] = inside[0] - beside[0, literal]
-    for c in range(1, n_classes):
+    n_values = len(values)
+    least = by_value[n_values]
+    for v in range(n_values):
+        true, false = by_value[v, 0], by_value[v, 1]
+        whole = np.int64(0)
+        for c in range(n_classes):
+            cost = values[v, c]
+            whole += cost * inside[c]
+            for literal in range(p):
+                true[literal] = cost * beside[c, literal] + (true[literal] if c else 0)
         for literal in range(p):
-            most[0, literal] = max(most[0, literal], beside[c, literal])
-            most[1, literal] = max(most[1, literal], inside[c] - beside[c, literal])
-    # Gaps are capped at the last power, which is 0, so that no lookup needs a branch.
-    last = len(powers) - 1
+            false[literal] = whole - true[literal]
+        for side in range(2):
+            for literal in range(p):
+                own = by_value[v, side, literal]
+                least[side, literal] = min(least[side, literal], own) if v else own
+    leaves[:] = 0.0
+    for v in range(n_values):
+        for side in range(2):
+            for literal in range(p):
+                gap = by_value[v, side, literal] - least[side, literal]
+                leaves[side, literal] += power(gap, powers, jumps, shift)
     for literal in range(p):
-        costs[literal] = penalty + (size - most[0, literal] - most[1, literal])
-    if n_classes == 2:
-        # The larger of two classes has the weight one.
-        for literal in range(p):
-            true = 1.0 + powers[np.uintp(min(abs(beside[0, literal] - beside[1, literal]), last))]
-            gap = abs(inside[0] - beside[0, literal] - inside[1] + beside[1, literal])
-            weights[literal] = split_weight * true * (1.0 + powers[np.uintp(min(gap, last))])
-    else:
-        for literal in range(p):
-            true = 0.0
-            false = 0.0
-            for c in range(n_classes):
-                true += powers[np.uintp(min(most[0, literal] - beside[c, literal], last))]
-                false += powers[np.uintp(min(most[1, literal] - inside[c] + beside[c, literal], last))]
-            weights[literal] = split_weight * true * false
-    for literal in range(p):
-        if not allowed[literal]:
-            costs[literal] = np.inf
+        if allowed[literal]:
+            least_costs[literal] = penalty + (least[0, literal] + least[1, literal])
+            weights[literal] = split_weight * leaves[0, literal] * leaves[1, literal]
+        else:
+            least_costs[literal] = np.inf
             weights[literal] = 0.0
-    costs[p] = leaf_errors(inside)
-    weights[p] = leaf_weight(inside, powers)
+    least_costs[p], weights[p] = leaf(inside, costs)
 
 
 @compiled
@@ -300,7 +320,7 @@ def inner_choices(
     signs: int,
     inside: AnyArray,
     allowed: AnyArray,
-    prior: Prior,
+    costs: Costs,
     binom: AnyArray,
     children: Weighed,
     out: Weighed,
@@ -309,9 +329,9 @@ def inner_choices(
     # children: (binom(p, m + 1), 2^(m + 1)); out: (p + 1,), entry l the split on literal l. Invariant: ``below`` is the
     # rank of the members before the literal, ``above`` that of those behind it, each one place further, so that the
     # child's row is found without sorting.
-    penalty, powers, split_weight = prior
+    penalty, split_weight = costs.penalty, costs.part_weight
     child_costs, child_weights = children
-    costs, weights = out
+    least_costs, weights = out
     m, p = len(chosen), len(allowed)
     at = 0
     below = 0
@@ -324,39 +344,38 @@ def inner_choices(
             above -= binom[chosen[at], at + 2]
             at += 1
         if not allowed[literal]:
-            costs[literal] = np.inf
+            least_costs[literal] = np.inf
             weights[literal] = 0.0
             continue
         row = below + binom[literal, at + 1] + above
         low = signs & (1 << at) - 1
         false = low | (signs >> at) << (at + 1)
         true = false | 1 << at
-        costs[literal] = penalty + child_costs[row, true] + child_costs[row, false]
+        least_costs[literal] = penalty + child_costs[row, true] + child_costs[row, false]
         weights[literal] = split_weight * child_weights[row, true] * child_weights[row, false]
-    costs[p] = leaf_errors(inside)
-    weights[p] = leaf_weight(inside, powers)
+    least_costs[p], weights[p] = leaf(inside, costs)
 
 
 @compiled
-def total(options: Weighed, powers: AnyArray) -> tuple[float, float]:  # pragma: no cover - compiled
+def total(options: Weighed, costs: Costs) -> tuple[float, float]:  # pragma: no cover - compiled
     """Return the least cost, and the sum of the weights relative to it."""
     # Two passes: relative to the least cost every weight is at most its own size, and nothing overflows.
-    costs, weights = options
+    powers, jumps, shift = costs.powers, costs.jumps, costs.shift
+    least_costs, weights = options
     least = np.inf
-    for i in range(len(costs)):
-        least = min(least, costs[i])
-    last = len(powers) - 1
+    for i in range(len(least_costs)):
+        least = min(least, least_costs[i])
     out = 0.0
-    for i in range(len(costs)):
-        gap = costs[i] - least
-        if gap < last:
-            out += weights[i] * powers[np.uintp(gap)]
+    for i in range(len(least_costs)):
+        # A cost that is infinite has no whole number.
+        if weights[i] > 0.0:
+            out += weights[i] * power(np.int64(least_costs[i] - least), powers, jumps, shift)
     return least, out
 
 
 @compiled
 def sum_level(
-    sets: AnyArray, first: int, counts: Counts, atoms: Atoms, prior: Prior, children: Weighed, out: Weighed
+    sets: AnyArray, first: int, counts: Counts, atoms: Atoms, costs: Costs, children: Weighed, out: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Sum over the trees below every node of m literals; ``sets`` are rows ``first`` onward.
 
@@ -369,7 +388,8 @@ def sum_level(
     m, p, n_classes = sets.shape[1], len(atoms.blocks), table.shape[1]
     inside = np.empty((1 << m, n_classes), dtype=table.dtype)
     beside = np.empty((1 << m if last else 0, n_classes, p), dtype=table.dtype)
-    most = np.empty((2, p), dtype=table.dtype)
+    n_values = len(costs.values)
+    room = Room(np.empty((n_values + 1, 2, p), dtype=np.int64), np.empty((2, p), dtype=np.float64))
     allowed = np.empty(p, dtype=np.bool_)
     mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
     options = Weighed(np.empty(p + 1, dtype=np.float64), np.empty(p + 1, dtype=np.float64))
@@ -385,10 +405,10 @@ def sum_level(
                 out.weights[first + i, signs] = 0.0
                 continue
             if last:
-                last_choices(inside[signs], beside[signs], allowed, prior, most, options)
+                last_choices(inside[signs], beside[signs], allowed, costs, room, options)
             else:
-                inner_choices(chosen, signs, inside[signs], allowed, prior, counts.binom, children, options)
-            cost, weight = total(options, prior.powers)
+                inner_choices(chosen, signs, inside[signs], allowed, costs, counts.binom, children, options)
+            cost, weight = total(options, costs)
             out.costs[first + i, signs] = cost
             out.weights[first + i, signs] = weight
 

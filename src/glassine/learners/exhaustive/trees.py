@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,9 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
+from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.model_class import ModelClass
-from glassine.learners.exhaustive.tree_sums import Atoms, Counts, Prior, Weighed
-from glassine.learners.publishing import evidence
+from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Room, Weighed
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.privacy.randomness import Randomness
 
@@ -34,9 +34,9 @@ LEAF = -1
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf with the index of the class that it predicts."""
+    """A leaf with the number of its value in the grid of the loss: of errors alone, the class that it predicts."""
 
-    label: int
+    value: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ class TreeClass(ModelClass[Tree]):
         The p public literals.
     depth : int
         Largest number of splits on a path.
-    n_classes : int
-        Number of labels.
+    loss : Loss
+        What records cost, by the value of a leaf.
     """
 
     logic: LiteralLogic
     depth: int
-    n_classes: int
+    loss: Loss
 
     ways_out: ClassVar[str] = "Lower max_depth, declare fewer thresholds or literals, or raise the limits."
 
@@ -97,33 +97,43 @@ class TreeClass(ModelClass[Tree]):
         return int(counts + sums + (comb(p, d - 1) * 2 * d if d else 0))
 
     def steps(self) -> int:
-        """Return the number of choices that a fit weighs: nodes times literals times classes."""
+        """Return the number of choices that a fit weighs: nodes times literals times values."""
         p, d = len(self.logic.literals), self.levels
-        return int(sum(comb(p, k) * 2**k * (p - k + 1) for k in range(d)) * self.n_classes)
+        return int(sum(comb(p, k) * 2**k * (p - k + 1) for k in range(d)) * self.loss.n_values)
 
     def log_range(self, part_weight: float) -> float:
         """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
-        p, leaf = len(self.logic.literals), math.log(self.n_classes)
+        p, leaf = len(self.logic.literals), math.log(self.loss.n_values)
         upper = leaf
-        for _ in range(self.levels):
-            # A leaf weighs at most the number of labels; one of p splits the product of its two subtrees.
-            upper = float(np.logaddexp(leaf, math.log(part_weight * p) + 2 * upper))
+        for m in reversed(range(self.levels)):
+            # A leaf weighs at most the number of values; one of the splits that are left the product of its subtrees.
+            upper = float(np.logaddexp(leaf, math.log(part_weight * (p - m)) + 2 * upper))
         # A choice weighs at least its prior: of a full tree the product over its splits, where that is below one.
         return upper - float(2**self.levels - 1) * min(0.0, math.log(part_weight))
 
     def rounding(self) -> float:
         """Return a bound on the log-ratio that rounding adds to a draw: a split divides a node into two."""
-        return gibbs.rounding(self.depth + 1, 2, len(self.logic.literals) + self.n_classes)
+        return gibbs.rounding(self.depth + 1, 2, len(self.logic.literals) + self.loss.n_values)
+
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the class of the same structures under another loss."""
+        return replace(self, loss=loss)
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> TreeSums:
         """Return the sums over the class on some records, given as the bit sets of the literals."""
         counts = count_conjunctions(bitsets, self.levels, progress)
         return TreeSums.of(self, counts, weighting, progress)
 
+    def values(self, drawn: Tree) -> tuple[int, ...]:
+        """Return the values of a tree's leaves, in the order of :func:`leaf_nodes`, as numbers in the loss's grid."""
+        if isinstance(drawn, Leaf):
+            return (drawn.value,)
+        return (*self.values(drawn.true), *self.values(drawn.false))
+
     def publish(
         self,
         drawn: Tree,
-        counts: npt.NDArray[np.int64] | None,
+        cells: Sequence[Evidence],
         *,
         domain: Domain,
         classes: tuple[Scalar, ...],
@@ -132,13 +142,7 @@ class TreeClass(ModelClass[Tree]):
     ) -> DecisionTree:
         """Return a tree as a published model."""
         return tree_model(
-            drawn,
-            self.logic.literals,
-            counts=counts,
-            domain=domain,
-            classes=classes,
-            source=source,
-            guarantee=guarantee,
+            drawn, self.logic.literals, cells, domain=domain, classes=classes, source=source, guarantee=guarantee
         )
 
 
@@ -172,7 +176,7 @@ class TreeSums:
     ) -> TreeSums:
         """Sum backwards, from the nodes with one split left to the root."""
         p = len(trees.logic.literals)
-        tables = (Counts.of(counts, p, trees.depth), Atoms.of(trees.logic), Prior.of(weighting))
+        tables = (Counts.of(counts, p, trees.depth), Atoms.of(trees.logic), Costs.of(weighting, trees.loss))
         levels = tree_sums.backward(tree_sums.sum_level, tables, p, trees.levels, 2, progress)
         costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
         return cls(trees=trees, counts=counts, weighting=weighting, costs=costs, weights=weights)
@@ -193,31 +197,32 @@ class TreeSums:
         logic = self.trees.logic
         p, m = len(logic.literals), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
-        powers = self.weighting.powers
+        prices = Costs.of(self.weighting, self.trees.loss)
         here = self.node_counts(chosen, signs)
         if m == self.trees.levels:
-            costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, powers)
+            costs[p], weights[p] = tree_sums.leaf(here, prices)
             return costs, weights
         literals = np.array(chosen, dtype=index_type(p))
         allowed, out = np.empty(p, dtype=np.bool_), Weighed(costs, weights)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
         tree_sums.admissible(literals, signs, Atoms.of(logic), mask, allowed)
         allowed[list(chosen)] = False
-        counts, prior = Counts.of(self.counts, p, self.trees.depth), Prior.of(self.weighting)
+        counts = Counts.of(self.counts, p, self.trees.depth)
         if m == self.trees.levels - 1:
             kind = self.counts.table.dtype
             inside = np.empty((2**m, len(here)), dtype=kind)
             beside = np.empty((2**m, len(here), p), dtype=kind)
-            most = np.empty((2, p), dtype=kind)
+            n_values = self.trees.loss.n_values
+            room = Room(np.empty((n_values + 1, 2, p), dtype=np.int64), np.empty((2, p)))
             tree_sums.signed_counts(literals, counts, inside, beside)
-            tree_sums.last_choices(inside[signs], beside[signs], allowed, prior, most, out)
+            tree_sums.last_choices(inside[signs], beside[signs], allowed, prices, room, out)
         else:
             children = Weighed(self.costs[m + 1], self.weights[m + 1])
-            tree_sums.inner_choices(literals, signs, here, allowed, prior, counts.binom, children, out)
+            tree_sums.inner_choices(literals, signs, here, allowed, prices, counts.binom, children, out)
         return costs, weights
 
     def log_size(self) -> float:
-        """Return the natural logarithm of the sum of exp(-epsilon errors), times the prior, over all trees."""
+        """Return the natural logarithm of the sum of exp(-epsilon cost), times the prior, over all trees."""
         return gibbs.log_total(self._options((), 0), self.weighting)
 
     def draw(self, randomness: Randomness) -> Tree:
@@ -225,13 +230,13 @@ class TreeSums:
         return self._grow((), 0, lambda options: gibbs.draw(options, randomness))
 
     def best(self) -> Tree:
-        """Return a tree of least cost; among equals a leaf before a split, and the first literal or label."""
+        """Return a tree of least cost; among equals a leaf before a split, and the first literal or value."""
         return self._grow((), 0, gibbs.least)
 
     def _grow(self, chosen: tuple[int, ...], signs: int, pick: Callable[[Sequence[Choice]], int]) -> Tree:
         number = pick(self._options(chosen, signs))
         if number == LEAF:
-            return Leaf(pick(self._labels(chosen, signs)))
+            return Leaf(pick(self._values(chosen, signs)))
         # The true side first, in every walk: the draws of a seed stand in this order.
         true, false = children(chosen, signs, number)
         return Split(number, self._grow(*true, pick), self._grow(*false, pick))
@@ -242,8 +247,8 @@ class TreeSums:
         order = np.roll(np.arange(len(costs)), 1)
         return gibbs.choices([LEAF, *range(len(costs) - 1)], costs[order], weights[order], self.weighting)
 
-    def _labels(self, chosen: tuple[int, ...], signs: int) -> list[Choice]:
-        return gibbs.labels(self.node_counts(chosen, signs), self.weighting)
+    def _values(self, chosen: tuple[int, ...], signs: int) -> list[Choice]:
+        return gibbs.values(self.node_counts(chosen, signs), self.trees.loss, self.weighting)
 
     def log_distribution(self) -> dict[Tree, float]:
         """Return the logarithm of the probability with which :meth:`draw` returns each tree. For small classes."""
@@ -254,9 +259,9 @@ class TreeSums:
         options = self._options(chosen, signs)
         for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
             if option.number == LEAF:
-                labels = self._labels(chosen, signs)
-                logs = gibbs.log_probabilities(labels)
-                out += [(Leaf(label.number), log + more) for label, more in zip(labels, logs, strict=True)]
+                values = self._values(chosen, signs)
+                logs = gibbs.log_probabilities(values)
+                out += [(Leaf(value.number), log + more) for value, more in zip(values, logs, strict=True)]
                 continue
             true, false = (self._enumerate(*child) for child in children(chosen, signs, option.number))
             out += [(Split(option.number, a, b), log + p + q) for a, p in true for b, q in false]
@@ -290,8 +295,8 @@ def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:
 def tree_model(
     tree: Tree,
     literals: Sequence[Literal],
+    cells: Sequence[Evidence],
     *,
-    counts: npt.NDArray[np.int64] | None,
     domain: Domain,
     classes: tuple[Scalar, ...],
     source: str,
@@ -302,33 +307,34 @@ def tree_model(
     Parameters
     ----------
     tree : Leaf or Split
-        The tree, by index of literals and labels.
+        The tree, by index of literals.
     literals : sequence of Literal
         The public literals.
-    counts : ndarray of int64, shape (k, c), or None
-        Published class counts of the leaves, in the order of :func:`leaf_nodes`; inner nodes get their sums.
+    cells : sequence of Evidence
+        What is published of the leaves, in the order of :func:`leaf_nodes`; inner nodes get the sums of class counts.
     domain : Domain
         The domain of the attributes.
     classes, source, guarantee
         As in :class:`~glassine.models.DecisionTree`.
     """
     nodes: list[Node] = []
-    rows = iter(counts if counts is not None else ())
+    leaves = iter(cells)
 
-    def build(part: Tree) -> tuple[int, npt.NDArray[np.int64] | None]:
+    def build(part: Tree) -> tuple[int, tuple[int, ...] | None]:
         index = len(nodes)
         if isinstance(part, Leaf):
-            own = next(rows, None)
-            nodes.append(Node(evidence=evidence(part.label, own)))
-            return index, own
+            own = next(leaves)
+            nodes.append(Node(evidence=own))
+            return index, own.counts
         nodes.append(Node())
         literal = literals[part.literal]
         true, true_counts = build(part.true)
         false, false_counts = build(part.false)
-        total = None if true_counts is None or false_counts is None else true_counts.astype(object) + false_counts
+        total = None
+        if true_counts is not None and false_counts is not None:
+            total = tuple(a + b for a, b in zip(true_counts, false_counts, strict=True))
         nodes[index] = Node(
-            branches=(Branch(literal, true), Branch(_other(literal, domain), false)),
-            evidence=Evidence() if total is None else Evidence(counts=tuple(int(count) for count in total)),
+            branches=(Branch(literal, true), Branch(_other(literal, domain), false)), evidence=Evidence(counts=total)
         )
         return index, total
 

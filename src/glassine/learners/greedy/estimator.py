@@ -31,6 +31,7 @@ from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
+from glassine.learners.publishing import evidence_of
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
@@ -225,7 +226,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
         model = list_model(
             growth.drawn,
             pool.antecedents,
-            counts=growth.counts,
+            evidence_of([*(label for _, label in growth.drawn.rules), growth.drawn.default], growth.counts),
             attributes=intake.domain.names,
             classes=intake.classes,
             source=f"glassine.{type(self).__name__}",

@@ -20,6 +20,7 @@ from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
 from glassine.learners.greedy.impurity import best_split
 from glassine.learners.intake import read_training
+from glassine.learners.publishing import evidence_of
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
@@ -132,7 +133,7 @@ class GreedyRuleListClassifier(Lists):
         model = list_model(
             growth.drawn,
             pool.antecedents,
-            counts=growth.counts,
+            evidence_of([*(label for _, label in growth.drawn.rules), growth.drawn.default], growth.counts),
             attributes=intake.domain.names,
             classes=intake.classes,
             source=f"glassine.{type(self).__name__}",

@@ -26,6 +26,7 @@ from glassine.report.blocks import (
 )
 from glassine.report.measured import measured_sections
 from glassine.report.section import Page, Section, clean_inputs, sentence
+from glassine.report.sections.file import file_sections
 
 __all__ = [
     "CAVEAT",
@@ -96,12 +97,13 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     if limit is None:
         return f"{check.limit:g}"
     unit = limit.unit.name
-    if unit in ("values", "occurrences") and not check.limit:
+    if unit in ("values", "occurrences", "bytes") and not check.limit:
         return NONE_ALLOWED
     figure = {
         "records": wording.people(round(check.limit)),
         "share": f"{100 * check.limit:g}%",
         "bits": f"{check.limit:g} bits",
+        "bytes": f"{check.limit:,.0f} bytes",
     }.get(unit, f"{check.limit:g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
@@ -118,7 +120,9 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
-    return "none" if unit in ("values", "occurrences") and not value else f"{value:g}"
+    if unit == "bytes" and value:
+        return f"{value:,.0f} bytes"
+    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
@@ -162,14 +166,12 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
     against = tuple(_failure(worded(c, policy, kind)) for s in ("fail", "unknown") for c in checks if c.status == s)
     steps = steps_of(findings)
-    answer: tuple[Block, ...] = (
-        *((Failures(against),) if against else ()),
-        *((Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),) if steps else ()),
+    more = Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1)
+    todo: tuple[Block, ...] = (
+        Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),
+        *((Fold(wording.plural(len(more.items), "more step"), (more,)),) if more.items else ()),
     )
-    more = Fold(
-        wording.plural(len(steps) - FIRST_STEPS, "more step"),
-        (Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1),),
-    )
+    columns = (*(((Failures(against),),) if against else ()), *((todo,) if steps else ()))
     return Page(
         kind="privacy audit",
         title=wording.clean(title),
@@ -177,17 +179,14 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         tone=verdict,
         headline=verdict.capitalize(),
         sentence=f"{findings.decision} {unmeasured}".rstrip(),
-        details=(
-            *((Columns(answer),) if answer else ()),
-            *((more,) if len(steps) > FIRST_STEPS else ()),
-            *released(findings),
-        ),
+        details=(*((Columns(columns),) if columns else ()), *released(findings)),
         caveat=CAVEAT,
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
             *([requests_section(findings.requests)] if findings.requests else []),
+            *file_sections(findings),
             measured_section(measures),
         ),
         terms=(),

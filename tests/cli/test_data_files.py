@@ -1,0 +1,321 @@
+"""Files of records as people have them: encodings, separators, headers, gaps and numbers, in every command."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from glassine import Category, Domain, Integer, Real
+from tests.cli.running import Run, attributes, people
+
+HEADER = ("age", "income", "town")
+ROWS = (("34", "1.5", "Köln"), ("58", "2.25", "Bonn"), ("41", "3.5", "Köln"), ("62", "0.5", "Aachen"))
+
+
+def text(separator: str = ",", comma: bool = False) -> str:
+    """Return the records as text."""
+    lines = [HEADER, *((age, income.replace(".", ",") if comma else income, town) for age, income, town in ROWS)]
+    return "".join(separator.join(line) + "\n" for line in lines)
+
+
+def drafted(run: Run, path: Path, *options: str) -> dict[str, dict[str, Any]]:
+    """Return the attributes of the domain that is drafted from a file."""
+    done = run("domain", "infer", path.name, *options, cwd=path.parent)
+    assert done.status == 0, done.err
+    return {attribute["name"]: attribute for attribute in json.loads(done.out)["attributes"]}
+
+
+PLAIN = {
+    "age": {"name": "age", "type": "integer", "lo": 34, "hi": 62, "inferred": True},
+    "income": {"name": "income", "type": "real", "lo": 0.5, "hi": 3.5, "resolution": 0.01, "inferred": True},
+    "town": {"name": "town", "type": "category", "values": ["Aachen", "Bonn", "Köln"], "inferred": True},
+}
+
+FILES: dict[str, tuple[bytes, tuple[str, ...]]] = {
+    "UTF-8": (text().encode(), ()),
+    "UTF-8 with a mark": (text().encode("utf-8-sig"), ()),
+    "Unicode text of Excel": (text("\t").replace("\n", "\r\n").encode("utf-16"), ()),
+    "UTF-16 the other way round": (b"\xfe\xff" + text("\t").encode("utf-16-be"), ()),
+    "UTF-16 without a mark": (text().encode("utf-16-le"), ()),
+    "Latin-1": (text().encode("latin-1"), ()),
+    "a code page that is stated": (text().encode("cp437"), ("--encoding", "cp437")),
+    "semicolons": (text(";").encode(), ()),
+    "tabs": (text("\t").encode(), ()),
+    "bars": (text("|").encode(), ()),
+    "a separator that is stated": (text("~").encode(), ("--separator", "~")),
+    "a separator in words": (text("\t").encode(), ("--separator", "tab")),
+    "a first line for Excel": (b"sep=;\r\n" + text(";").encode(), ()),
+    "decimal commas": (text(";", comma=True).encode(), ("--decimal-comma",)),
+    "empty lines at the end": (text().encode() + b"\n\n", ()),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_same_records_give_the_same_domain_however_they_are_written(kind: str, tmp_path: Path, run: Run) -> None:
+    data, options = FILES[kind]
+    (tmp_path / "people.csv").write_bytes(data)
+    assert drafted(run, tmp_path / "people.csv", *options) == PLAIN
+
+
+def test_an_encoding_that_is_assumed_is_named(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_bytes(text().encode("latin-1"))
+    assert "windows-1252" in run("domain", "infer", "people.csv", cwd=tmp_path).err
+    (tmp_path / "people.csv").write_bytes(text().encode())
+    assert "windows" not in run("domain", "infer", "people.csv", cwd=tmp_path).err
+
+
+@pytest.mark.parametrize("first", ["34,1.5,Köln", "34;1,5;Köln", "1990-01-31,Anna", "Köln,female,34", "58\tBonn"])
+def test_a_file_without_a_header_is_refused_and_no_value_is_quoted(first: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text(f"{first}\n{first}\n")
+    done = run("domain", "infer", "people.csv", "-o", "domain.json", cwd=tmp_path)
+    assert done.status == 2
+    assert "header" in done.err
+    assert not any(value in done.err for value in re.split("[,;\t]", first) if len(value) > 1)
+    assert not (tmp_path / "domain.json").exists()
+
+
+def test_a_first_line_of_words_that_recur_in_their_columns_is_no_header(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text("male,Bonn\nfemale,Bonn\nmale,Aachen\n")
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    assert done.status == 2
+    assert "seems to have no header" in done.err
+    assert "Bonn" not in done.err
+
+
+def test_names_that_look_like_values_are_names_if_that_is_stated(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "sales.csv").write_text("town,2019,2020\nBonn,3,4\nKöln,5,6\n")
+    assert run("domain", "infer", "sales.csv", cwd=tmp_path).status == 2
+    assert list(drafted(run, tmp_path / "sales.csv", "--header")) == ["town", "2019", "2020"]
+
+
+@pytest.mark.parametrize("command", ["audit", "fit", "check"])
+def test_names_of_a_file_without_a_header_are_quoted_nowhere(command: str, folder: Path, run: Run) -> None:
+    lines = (folder / "people.csv").read_text().splitlines()[1:]
+    words_only = ["Alice,Bonn,female,sick", *lines]
+    (folder / "people.csv").write_text("\n".join(words_only) + "\n")
+    write_tree(folder)
+    words = {
+        "audit": ("audit", "tree.json", "--domain", "domain.json", "--data", "people.csv", "--target", "ill"),
+        "fit": ("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "1", "-o", "m"),
+        "check": ("domain", "check", "domain.json", "--data", "people.csv"),
+    }
+    done = run(*words[command], cwd=folder)
+    assert done.status == 2
+    assert "none of the columns that the domain declares" in done.err
+    assert "Alice" not in done.err
+
+
+def write_tree(folder: Path) -> None:
+    """Write a tree of the records."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    from glassine.formats import as_model, write_model
+
+    frame = people()
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame["age", "smoker"], frame["ill"])
+    write_model(as_model(tree, Domain(attributes()).restrict(["age", "smoker"])), folder / "tree.json")
+
+
+def test_several_separators_in_the_header_are_asked_about(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text("age;income, net\n34;1\n58;2\n")
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    assert done.status == 2
+    assert "State the --separator." in done.err
+    assert list(drafted(run, tmp_path / "people.csv", "--separator=;")) == ["age", "income, net"]
+
+
+def test_the_domain_decides_between_several_separators(tmp_path: Path, run: Run) -> None:
+    Domain({"age": Integer(0, 99), "income, net": Integer(0, 9)}).to_json(tmp_path / "domain.json")
+    (tmp_path / "people.csv").write_text("age;income, net\n34;1\n58;2\n")
+    done = run("domain", "check", "domain.json", "--data", "people.csv", cwd=tmp_path)
+    assert (done.status, "Every record keeps the domain." in done.out) == (0, True), done.err
+
+
+def test_quoted_marks_in_the_header_are_no_separators(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text('"age;in\tyears","the ""net"" income"\n34,1\n58,2\n')
+    assert list(drafted(run, tmp_path / "people.csv")) == ["age;in\tyears", 'the "net" income']
+
+
+@pytest.mark.parametrize("separator", ["", "ab", '"', "\n", "é"])
+def test_a_separator_is_one_character(separator: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text(text())
+    done = run("domain", "infer", "people.csv", f"--separator={separator}", cwd=tmp_path)
+    assert done.status == 2
+    assert "--separator must be one character" in done.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-9", "hex", ""])
+def test_an_encoding_is_one_of_texts(encoding: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text(text())
+    done = run("domain", "infer", "people.csv", f"--encoding={encoding}", cwd=tmp_path)
+    assert done.status == 2
+    assert "--encoding must name an encoding" in done.err
+
+
+def test_bytes_that_a_stated_encoding_does_not_know_are_refused_by_line(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_bytes(text().encode("latin-1"))
+    done = run("domain", "infer", "people.csv", "--encoding", "utf-8", cwd=tmp_path)
+    assert done.status == 2
+    assert "line 2 of people.csv is no text in the encoding utf-8" in done.err
+
+
+def test_texts_that_stand_for_missing_values_are_stated(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text("age,town\n34,N\n-9,Bonn\nunknown,Bonn\n")
+    found = drafted(run, tmp_path / "people.csv", "--missing", "N,-9,unknown")
+    assert found["age"] == {"name": "age", "type": "integer", "lo": 34, "hi": 34, "missing": True, "inferred": True}
+    assert found["town"]["values"] == ["Bonn"]
+    frame = pl.DataFrame({"age": [34, -9, 40], "town": ["N", "Bonn", None]})
+    frame.write_parquet(tmp_path / "people.parquet")
+    found = drafted(run, tmp_path / "people.parquet", "--missing", "N,-9")
+    assert (found["age"]["lo"], found["age"]["missing"], found["town"]["values"]) == (34, True, ["Bonn"])
+
+
+def test_a_text_that_the_domain_declares_is_not_missing(tmp_path: Path, run: Run) -> None:
+    Domain({"age": Integer(0, 99, missing=True), "vote": Category(("N", "Y"))}).to_json(tmp_path / "domain.json")
+    (tmp_path / "people.csv").write_text("age,vote\nN,N\n34,Y\n")
+    check = ("domain", "check", "domain.json", "--data", "people.csv")
+    assert run(*check, cwd=tmp_path).status == 1
+    done = run(*check, "--missing", "N", cwd=tmp_path)
+    assert done.status == 0, done.out
+
+
+def test_decimal_commas_that_are_read_as_texts_are_pointed_out(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text(text(";", comma=True))
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    assert done.status == 0
+    assert "income: numbers with decimal commas" in done.err
+    assert "--decimal-comma" in done.err
+
+
+def test_declared_numbers_are_read_with_decimal_commas_one_by_one(tmp_path: Path, run: Run) -> None:
+    domain = {"income": Real(0.0, 9.0), "size": Category((0.5, 1.5)), "code": Category(("1,5", "2,5"))}
+    Domain(domain).to_json(tmp_path / "domain.json")
+    (tmp_path / "people.csv").write_text("income;size;code\n1,5;0,5;1,5\n2;1,5;2,5\n")
+    check = ("domain", "check", "domain.json", "--data", "people.csv")
+    assert run(*check, cwd=tmp_path).status == 1
+    done = run(*check, "--decimal-comma", cwd=tmp_path)
+    assert done.status == 0, done.out
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64, 10**30, 10**60])
+def test_whole_numbers_beyond_64_bits_are_read_and_stay_different(number: int, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text(f"account,x\n{number},1\n{number + 1},2\n5,3\n")
+    done = run("domain", "infer", "people.csv", "--include", "account", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert "account: whole numbers beyond 64 bits" in done.err
+    assert json.loads(done.out)["attributes"][0]["values"] == sorted(["5", str(number), str(number + 1)])
+
+
+def test_whole_numbers_of_128_bits_in_a_frame_are_read() -> None:
+    from glassine.data import infer_domain
+
+    frame = pl.DataFrame({"x": pl.Series([2**70, 5], dtype=pl.Int128)})
+    assert infer_domain(frame)["x"] == Integer(5, 2**70, inferred=True)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("1,2,3", "line 5 has 3 fields, and the header has 2"),
+        ('1,"2', "the quotes of line 5 are malformed"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_by_its_line(row: str, said: str, tmp_path: Path, run: Run) -> None:
+    # The name and the third line break theirs, so that lines are not rows.
+    (tmp_path / "people.csv").write_text(f'"the\nage",town\n34,"Kö\nln"\n{row}\n58,Bonn\n')
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    assert done.status == 2
+    assert said in done.err
+    assert "Köln" not in done.err
+
+
+FORMS = {
+    "semicolons and commas": lambda frame: (
+        frame.with_columns(age=pl.col("age").cast(pl.Float64)).write_csv(separator=";").replace(".0;", ",0;").encode(),
+        ("--decimal-comma",),
+    ),
+    "Unicode text": lambda frame: (frame.write_csv(separator="\t").encode("utf-16"), ()),
+    "gaps of another name": lambda frame: (frame.write_csv(separator="|").encode(), ("--missing", "none,-1")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_command_reads_such_files_as_the_plain_one(form: str, folder: Path, run: Run) -> None:
+    write_tree(folder)
+    data, options = FORMS[form](people())
+    (folder / "other.csv").write_bytes(data)
+    tree, domain = "tree.json", ("--domain", "domain.json")
+    fit = ("--target", "ill", *domain, "--epsilon", "1", "--seed", "0", "--max-depth", "2")
+    commands = {
+        "audit": lambda path: ("audit", tree, *domain, "--data", path, "--target", "ill", "--json"),
+        "scrub": lambda path: ("scrub", tree, *domain, "--data", path, "--target", "ill", "-o", f"{path}.s", "--json"),
+        "check": lambda path: ("domain", "check", "domain.json", "--data", path, "--json"),
+        "rebuild": lambda path: ("rebuild", tree, *domain, "--data", path, "--no-rows", "--json"),
+        "fit": lambda path: ("fit", "tree", path, *fit, "-o", f"{path}.json", "--json"),
+    }
+    for name, words in commands.items():
+        plain = run(*words("people.csv"), cwd=folder)
+        other = run(*words("other.csv"), *options, cwd=folder)
+        assert (plain.status, name) == (other.status, name), other.err
+        assert other.status != 2, other.err
+        assert re.sub("people.csv", "other.csv", plain.out) == other.out, name
+
+
+def test_a_comparison_says_how_the_file_is_read_where_it_says_what_to_fit(folder: Path, run: Run) -> None:
+    (folder / "people.csv").write_bytes(people().write_csv(separator="~").encode())
+    words = ("compare", "people.csv", "--target", "ill", "--domain", "domain.json", "--separator", "~")
+    done = run(*words, "--models", "greedy-rule-list,constant", "--splits", "1", "--epsilon", "5", "--json", cwd=folder)
+    assert done.status == 0, done.err
+    chosen = json.loads(done.out)["recommendation"]["chosen"]
+    assert chosen is None or "--separator=~" in chosen["command"].replace("'", "")
+
+
+# Private fits.
+
+
+def fitted(run: Run, folder: Path, data: bytes) -> Any:
+    (folder / "odd.csv").write_bytes(data)
+    words = ("fit", "tree", "odd.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "1", "--seed", "0")
+    done = run(*words, "--max-depth", "2", "-o", "odd.json", "--overwrite", cwd=folder)
+    assert done.status == 0, done.err
+    return done.err, json.loads((folder / "odd.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b"9,30,1,\xe4\n",
+        b"9;30;1;yes\n",
+        b"9\t30\t1\tyes\n",
+        b"9,30,1,yes,;;;;\n",
+        b"9\n",
+        "9,30,1,名\n".encode(),
+        b"99999999999999999999999,30,1,yes\n",
+        b'9,"3,5",1,yes\n',
+    ],
+)
+def test_one_record_of_a_private_fit_changes_how_no_other_is_read(row: bytes, folder: Path) -> None:
+    from glassine.data.sources import read_frame
+
+    plain = (folder / "people.csv").read_bytes()
+    domain = Domain(attributes())
+    (folder / "odd.csv").write_bytes(plain + row)
+    before = read_frame(folder / "people.csv", domain, lenient=True)
+    after = read_frame(folder / "odd.csv", domain, lenient=True)
+    from glassine.data.conform import Outside, conform
+
+    one, other = (conform(frame, domain, outside=Outside.CLIP) for frame in (before, after))
+    for name in domain:
+        assert one.array(name).tolist() == other.array(name)[: len(before)].tolist()
+    assert len(after) == len(before) + 1
+
+
+def test_nothing_is_said_of_the_encoding_of_a_private_fit(folder: Path, run: Run) -> None:
+    plain = (folder / "people.csv").read_bytes()
+    said, _ = fitted(run, folder, plain)
+    assert fitted(run, folder, plain + b"9,30,1,\xe4\n")[0] == said
