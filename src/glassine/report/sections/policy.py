@@ -102,8 +102,8 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     figure = {
         "records": wording.people(round(check.limit)),
         "share": f"{100 * check.limit:g}%",
-        "bits": f"{check.limit:g} bits",
-    }.get(unit, f"{check.limit:g}")
+        "bits": f"{check.limit:,g} bits",
+    }.get(unit, f"{check.limit:,g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
 
@@ -119,7 +119,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
-    return "none" if unit in ("values", "occurrences") and not value else f"{value:g}"
+    return "none" if unit in ("values", "occurrences") and not value else f"{value:,g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
