@@ -53,8 +53,8 @@ GIVEN: list[dict[str, Any]] = [
     {"data": MANY, "target": "ill"},
     {"data": MANY[:200], "target": "ill", "holdout": MANY[200:]},
     {"data": FEW, "target": "ill", "holdout": MANY},
-    {"data": FEW, "sensitive": "ill"},
-    {"data": MANY, "sensitive": "ill", "quasi": ["age", "town"]},
+    {"data": FEW, "settings": AuditSettings(sensitive="ill")},
+    {"data": MANY, "settings": AuditSettings(sensitive="ill", quasi=["age", "town"])},
 ]
 
 
@@ -69,7 +69,7 @@ def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain 
                 findings = audit(model, domain=domain, policy=ACCEPTING, **given)
         else:
             findings = audit(model, domain=domain, policy=ACCEPTING, **given)
-        public.setdefault(given.get("sensitive"), set()).add(shown(findings))
+        public.setdefault("settings" in given, set()).add(shown(findings))
         assert (findings.holder is None) == (not given)
     assert [len(same) for same in public.values()] == [1, 1]
 
@@ -104,7 +104,7 @@ def test_what_is_for_the_checker_is_left_out_of_the_public_report_of_any_model()
     """The verdict of a model without a guarantee may rest on records; their figures, notes and files are left out."""
     exact = replace(tree(), guarantee=None)
     bare = replace(exact, nodes=(exact.nodes[0], *(replace(n, evidence=Evidence(label=0)) for n in exact.nodes[1:])))
-    given: dict[str, Any] = {"target": "ill", "holdout": MANY[200:], "sensitive": "ill"}
+    given: dict[str, Any] = {"target": "ill", "holdout": MANY[200:], "settings": AuditSettings(sensitive="ill")}
     whole = audit(bare, domain=DOMAIN, data=MANY[:200], **given)
     whole = replace(whole, inputs=(InputFile(role="model", name="m", sha256="0"), InputFile(role="data", name="d")))
     public = whole.public()

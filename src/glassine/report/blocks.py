@@ -198,7 +198,7 @@ class Columns:
     """Blocks beside each other on a wide page, below each other on a narrow one."""
 
     kind: ClassVar[str] = "columns"
-    blocks: tuple[Block, ...]
+    columns: tuple[tuple[Block, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from glassine.report import wording
-from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Points, Released
+from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Paragraph, Points, Released
 from glassine.report.section import Page
 
 if TYPE_CHECKING:
@@ -101,11 +101,13 @@ def _answer(block: Block) -> Iterator[str]:
                 f"[{check.status}] {check.name}: {check.measured} (limit: {check.limit})", indent=2, hang=4
             )
             yield from _wrap(check.meaning, indent=4, hang=4)
+    elif isinstance(block, Paragraph):
+        yield from _wrap(block.text)
     elif isinstance(block, Columns | Fold):
-        for inner in block.blocks:
+        for inner in block.blocks if isinstance(block, Fold) else chain(*block.columns):
             yield from _answer(inner)
     elif isinstance(block, Points):
-        yield from _wrap(block.title)
+        yield from _wrap(block.title) if block.title else ()
         for number, text in enumerate(block.items, start=block.first):
             mark = f"{number}. " if block.style == "advice" else ""
             yield from _wrap(f"{mark}{text}", indent=2, hang=2 + len(mark))
