@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from glassine import AuditSettings
 from glassine.attacks.outcome import NotApplicable
-from glassine.auditing.inputs import AuditSettings, MembershipSettings
+from glassine.auditing.inputs import MembershipSettings
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from tests.auditing.test_membership import frames
 from tests.policies import audit_by_bits as audit
@@ -43,11 +44,18 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
 
 def test_shadow_forests_are_of_its_own_kind() -> None:
     members, others = frames(200)
-    n_measured = []
-    for asked in (MembershipSettings(), MembershipSettings(n_shadows=4)):
-        settings = AuditSettings(only={"membership"}, membership=asked)
-        found = audit(forest(), members, "y", holdout=others, settings=settings).value("membership")
-        n_measured.append([attack.status for attack in found.attacks].count("measured"))
+    settings_of = [MembershipSettings(), MembershipSettings(n_shadows=4)]
+    n_measured = [
+        [
+            attack.status
+            for attack in audit(
+                forest(), members, "y", holdout=others, settings=AuditSettings(only={"membership"}, membership=asked)
+            )
+            .value("membership")
+            .attacks
+        ].count("measured")
+        for asked in settings_of
+    ]
     # One attack with shadows of both sides, one with shadows of other records alone.
     assert n_measured[1] == n_measured[0] + 2
 

@@ -10,13 +10,23 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from glassine import Binary, DecisionTree, Domain, Integer, Policy, parse_rules, render_html, render_text, scrub
+from glassine import (
+    AuditSettings,
+    Binary,
+    DecisionTree,
+    Domain,
+    Integer,
+    Policy,
+    parse_rules,
+    render_html,
+    render_text,
+    scrub,
+)
 from glassine.attacks import Measured, NotApplicable
 from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.joint_result import compose
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.schema import schema
 from glassine.domain import Between
 from glassine.models import Branch, Evidence, Guarantee, Node

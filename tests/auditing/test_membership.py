@@ -211,7 +211,7 @@ def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
     assert honest.guarantee.standing == "accepted"
     public = audit(model, domain=DOMAIN, data=members, target="y", holdout=others, policy=policy)
     # What the data say against it is for the checker: the public verdict follows from the model alone.
-    assert public.public().to_dict() == audit(model, domain=DOMAIN, target="y", policy=policy).public().to_dict()
+    assert public.public().to_dict() == audit(model, domain=DOMAIN, policy=policy, target="y").public().to_dict()
     found = public.holder
     assert found is not None
     assert found.audience == "checker"

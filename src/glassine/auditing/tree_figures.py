@@ -212,7 +212,8 @@ class TreeFigures(Subject):
         """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
         lacking = () if self.domain is not None else numbers_of(self.model)
         bounded = guarantee is not None and not guarantee.caveats
-        named = named_of_values(values, self.inferred(numbers=True), lacking, bounded=bounded)
+        unsettled = [*self.inferred(numbers=True), *self.trained_shares]
+        named = named_of_values(values, list(dict.fromkeys(unsettled)), lacking, bounded=bounded)
         if (named.number == 0 and not named.n_private) or self.table is None:
             return Measured(named)
         attacks = raw.get("membership")
@@ -293,6 +294,14 @@ class TreeFigures(Subject):
         cut = [name for name, _ in thresholds_of(self.model, self.domain)]
         tested = cut if numbers else attributes_of(self.model.literals)
         return [name for name in dict.fromkeys(tested) if self.domain[name].inferred]
+
+    @property
+    def trained_shares(self) -> list[str]:
+        """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
+        shares = {} if self.domain is None else self.domain.shares
+        return [
+            name for name in attributes_of(self.model.literals) if name in shares and shares[name].from_training_data
+        ]
 
     def unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""

@@ -129,7 +129,7 @@ class TreeSubject(TreeFigures):
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
             else None,
-            bits=bits_of_cells(self.learned, sizes, unmeasured, self.inferred(), possible)
+            bits=bits_of_cells(self.learned, sizes, unmeasured, [*self.inferred(), *self.trained_shares], possible)
             if "reconstruction" in raw
             else None,
             thresholds=thresholds_of_values(self.policy, values.value, self.inferred(numbers=True))
