@@ -145,7 +145,7 @@ def test_a_signed_certificate_is_verified_and_every_change_of_it_is_seen(fitted:
 
     envelope = json.loads((fitted / "signed.json").read_text())
     assert envelope["schema"] == "glassine.signed-certificate/1"
-    changed = envelope["certificate"].replace('"error_bound": ', '"error_bound": 1', 1)
+    changed = envelope["certificate"].replace('"error_bound": null', '"error_bound": 1', 1)
     assert changed != envelope["certificate"]
     (fitted / "signed.json").write_text(json.dumps({**envelope, "certificate": changed}))
     tampered = run(*check, cwd=fitted)
@@ -156,7 +156,7 @@ def test_a_signed_certificate_is_verified_and_every_change_of_it_is_seen(fitted:
     assert unsigned.status == 2
     assert "is not signed" in unsigned.err
     run("certificate", "keys", "other.pem", "other-public.pem", cwd=fitted)
-    run(*sign, cwd=fitted)
+    assert run(*sign, "--overwrite", cwd=fitted).status == 0
     foreign = run(*check[:-1], "other-public.pem", cwd=fitted)
     assert foreign.status == 2
     assert "signed by another key" in foreign.err
@@ -236,14 +236,13 @@ def test_a_tie_needs_its_records_and_its_key(fitted: Path, run: Run) -> None:
     assert run(*TIE[:4], "-o", "tie.json", cwd=fitted).status == 2
 
 
-def test_the_error_bound_follows_from_public_numbers(fitted: Path, run: Run) -> None:
-    stated = Certificate.from_json((fitted / "tree.certificate.json").read_text())
-    domain = Domain.from_json(fitted / "domain.json").restrict(["age", "smoker"])
-    size = PrivateTreeClassifier(domain=domain, classes=("no", "yes")).log_class_size()
+def test_the_error_bound_follows_from_public_numbers(folder: Path, run: Run) -> None:
+    assert run(*FIT, "--accuracy-share", "1", "-o", "tree.json", cwd=folder).status == 0
+    stated = Certificate.from_json((folder / "tree.certificate.json").read_text())
+    domain = Domain.from_json(folder / "domain.json").restrict(["age", "smoker"])
+    size = PrivateTreeClassifier(domain=domain, classes=("no", "yes"), accuracy_share=1.0).log_class_size()
     (choice,) = [event for event in stated.events if isinstance(event, Selection)]
-    temperature = choice.inverse_temperature
-    assert stated.error_bound is not None
-    assert stated.error_bound == int((size + math.log(20)) / temperature)
+    assert stated.error_bound == int((size + math.log(20)) / choice.inverse_temperature)
 
 
 def test_fits_keep_their_error_bound_against_the_best_tree() -> None:
@@ -254,7 +253,7 @@ def test_fits_keep_their_error_bound_against_the_best_tree() -> None:
     kept = []
     for seed in range(40):
         learner = PrivateTreeClassifier(
-            domain=domain, classes=("no", "yes"), max_depth=1, epsilon=0.2, random_state=seed
+            domain=domain, classes=("no", "yes"), max_depth=1, epsilon=0.2, accuracy_share=1.0, random_state=seed
         ).fit(X, y)
         bound = learner.certificate_.error_bound
         assert bound is not None

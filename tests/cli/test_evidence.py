@@ -44,7 +44,9 @@ def private() -> tuple[dict[str, Any], Certificate]:
     X = pl.DataFrame({"age": rng.integers(0, 100, 500), "sex": rng.choice(["f", "m"], 500)})
     y = np.where(X["age"].to_numpy() > 50, "yes", "no")
     domain = Domain({"age": Integer(0, 100, thresholds=(25, 50, 75)), "sex": Category(("f", "m"))})
-    tree = PrivateTreeClassifier(domain=domain, classes=("no", "yes"), max_depth=2, epsilon=0.5).fit(X, y)
+    tree = PrivateTreeClassifier(
+        domain=domain, classes=("no", "yes"), max_depth=2, epsilon=0.5, accuracy_share=1.0
+    ).fit(X, y)
     found = audit(tree.model_, domain=domain, policy=Policy(accept_guarantee=True))
     return found.to_dict(), tree.certificate_
 

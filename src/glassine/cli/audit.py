@@ -304,7 +304,7 @@ def audit_command(options: AuditOptions) -> None:
     read = [options.model, options.domain, records.data, records.holdout, options.policy]
     check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
-    options.exchange.check(read, small=report.show_small_counts)
+    options.exchange.check(read, small=report.show_small_counts, overwrite=report.overwrite)
     _check_holdout(options)
     file, domain_file = read_once(options.model), opened(options.domain)
     limits, policy_file = read_policy(options.policy)
