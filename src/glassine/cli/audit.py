@@ -338,7 +338,7 @@ def audit_command(options: AuditOptions) -> None:
     read = [options.model, options.domain, records.data, records.holdout, options.policy, options.signed.statements]
     check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
-    options.exchange.check(read, small=report.show_small_counts)
+    options.exchange.check(read, small=report.show_small_counts, overwrite=report.overwrite)
     _check_holdout(options)
     with in_options({"day": "--day", "review_by": "--review-by"}):
         signed = options.signed.sign_off()
