@@ -232,13 +232,13 @@ def test_released_probabilities_are_calibrated() -> None:
 
 def test_with_much_noise_probabilities_are_near_the_base_rates_and_with_none_they_are_the_shares() -> None:
     loss, rates = ranking([0.9, 0.1]), np.array([0.9, 0.1])
-    counts = np.array([[60, 40], [5000, 5]])
+    counts = np.array([[6000, 4000], [5000, 5]])
     values = (loss.costs @ counts.T).argmin(axis=0)
-    noisy = np.array(released_probabilities(counts, values, loss, rates, (1e-4, 1e-4)))
+    noisy = np.array(released_probabilities(counts, values, loss, rates, (1e-6, 1e-6)))
     exact = np.array(released_probabilities(counts, values, loss, rates, (1e6, 1e6)))
     assert noisy[:, 1] == pytest.approx([0.1, 0.1], abs=0.02)
     # The drawn value has half of the weight then: it is the nearest one of the grid.
-    assert exact[:, 1] == pytest.approx([0.4, 0.001], abs=0.02)
+    assert exact[:, 1] == pytest.approx([0.4, 0.001], abs=0.03)
     assert noisy[0, 1] < exact[0, 1]
 
 
@@ -254,7 +254,8 @@ def test_the_class_of_the_drawn_value_stays_a_most_probable_one(n_classes: int, 
     for shares, value in zip(found, values, strict=True):
         assert math.fsum(shares) == pytest.approx(1)
         assert min(shares) > 0
-        assert int(np.argmax(shares)) == loss.labels[value] or shares[loss.labels[value]] == max(shares)
+        assert int(np.argmax(shares)) == loss.labels[value]
+        assert sorted(shares)[-1] > sorted(shares)[-2]
 
 
 def test_labels_alone_have_no_probabilities() -> None:
