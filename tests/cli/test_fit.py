@@ -24,7 +24,7 @@ from glassine import (
     RuleList,
     write_model,
 )
-from glassine.cli import fitting, summary
+from glassine.cli import charging, fitting, summary
 from glassine.errors import LedgerError, UnreadableFileError
 from glassine.formats import load_model
 from glassine.formats.json import fingerprint
@@ -499,7 +499,7 @@ def test_a_ledger_that_can_no_longer_be_read_after_the_fit(
     def locked(*args: Any) -> None:
         raise LedgerError("locked", path="budget.sqlite")
 
-    monkeypatch.setattr(fitting, "account_of", locked)
+    monkeypatch.setattr(charging, "account_of", locked)
     done = run(*CHARGED, cwd=folder)
     assert done.status == 0, done.err
     assert "Charged to budget.sqlite, entry 1." in done.out

@@ -32,6 +32,8 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
             "report": None if files.report is None else str(files.report),
         },
         "charge": outcome.charge,
+        # Settings in words, as the certificate has them.
+        "search": outcome.estimator.certificate_.public.get("search"),
         "left_out": list(outcome.left_out),
         "verdict": outcome.verdict,
         # Errors of a private model would be a release of their own.
@@ -106,6 +108,14 @@ def _privacy(outcome: Outcome) -> list[str]:
     if certificate.unit.is_person and outcome.order.model != ADDITIVE:
         weights = certificate.public["records of each person"]
         said.append(f"The counts are not of persons, nor of rows of the file, but of the records of each: {weights}.")
+    if (search := certificate.public.get("search")) is not None:
+        said.append(
+            f"A search chose {search['chosen']} from {len(search['settings'])} settings: "
+            f"{'; '.join(search['settings'])}. Epsilon covers the search and the model; each fit had epsilon "
+            f"{search['epsilon of each fit']:g}."
+        )
+    if isinstance(outcome.order.options.get("max_depth"), str):
+        said.append(f"The largest depth, {outcome.estimator.max_depth}, follows from public figures and costs nothing.")
     quantiles = [event for event in certificate.events if event.name.startswith("quantiles")]
     if quantiles:
         said.append("Part of epsilon paid for private thresholds of the numbers for which the domain declares none.")
