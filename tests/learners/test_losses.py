@@ -35,6 +35,7 @@ from glassine.learners.exhaustive.losses import (
     released_probabilities,
 )
 from glassine.models import Evidence
+from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
 from tests.learners import engine
 from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
@@ -199,7 +200,7 @@ def rare(n: int, seed: int) -> tuple[Any, Any, Any]:
     return X, (rng.random(n) < chance).astype(int), chance
 
 
-RARE = {"domain": Domain.binary([f"x{i}" for i in range(6)]), "classes": (0, 1)}
+RARE: dict[str, Any] = {"domain": Domain.binary([f"x{i}" for i in range(6)]), "classes": (0, 1)}
 
 
 @pytest.mark.parametrize("kind", [PrivateTreeClassifier, PrivateRuleListClassifier])
@@ -313,6 +314,9 @@ def test_persons_pay_for_the_base_rates_too() -> None:
     learner = PrivateTreeClassifier(1, 1.0, records_per_person=3, **RARE)
     learner.fit(X, y, persons=np.arange(300) // 3)
     rates, selection, counts = learner.certificate_.events
+    assert isinstance(rates, DiscreteLaplaceNoise)
+    assert isinstance(counts, DiscreteLaplaceNoise)
+    assert isinstance(selection, Selection)
     assert (rates.scale, counts.scale) == (pytest.approx(60.0), pytest.approx(3 / 0.095))
     assert learner.certificate_.epsilon == 1.0
     assert selection.share == pytest.approx(0.855)

@@ -9,7 +9,7 @@ See ``private.md`` for the recursion and the bound on rounding.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
