@@ -51,7 +51,7 @@ def gap(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bo
         Records(side.select(NAMES).to_numpy(), side["ill"].to_numpy(), Persons.of(side["who"]) if by_person else None)
         for side in (inside, outside)
     ]
-    return gap_attack(tree, sides[0], None, sides[1], None).value
+    return gap_attack(tree, *sides).value
 
 
 def main() -> None:

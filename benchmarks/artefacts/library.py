@@ -147,9 +147,9 @@ def inferred(folder: Path) -> dict[str, str]:
 
 def attacked(folder: Path) -> dict[str, str]:
     frame, others = people(), people(200, seed=1)
-    both = (frame.select(NAMES), frame["ill"].to_numpy(), others.select(NAMES), others["ill"].to_numpy())
+    both = [g.data.Sample(side.select(NAMES), side["ill"].to_numpy()) for side in (frame, others)]
     tree = g.load_model(folder / "cart.json")
-    numbers = (frame.select(NUMBERS), both[1], others.select(NUMBERS), both[3])
+    numbers = [g.data.Sample(side.select(NUMBERS), side["ill"].to_numpy()) for side in (frame, others)]
     return as_json(
         attacks=g.attacks.attack_membership(tree, *both, random_state=0),
         gap=g.attacks.gap_attack(tree, *both, random_state=0),
@@ -159,7 +159,7 @@ def attacked(folder: Path) -> dict[str, str]:
         shift=g.attacks.holdout_shift(*both, random_state=0),
         vulnerability=g.attacks.vulnerability(tree, *both, n_permutations=99, random_state=0),
         midpoint=g.attacks.midpoint_attack(tree, frame.select(NUMBERS), random_state=0),
-        importance=g.attacks.permutation_importance(tree, both[0], both[1], n_repeats=3, random_state=0),
+        importance=g.attacks.permutation_importance(tree, both[0].data, both[0].target, n_repeats=3, random_state=0),
     )
 
 

@@ -17,6 +17,7 @@ from study import ACCURACY_KEY, Key, Row, Work, options, published, run, say, sp
 
 from glassine.attacks import Vulnerability, vulnerability
 from glassine.attacks.outcome import Measured, Outcome
+from glassine.data import Sample
 
 SETTINGS = ("german", "compas", "adult", "adult-pairs")
 METHODS = ("GreedyRL", "sm-Laplace", "counted-gini, strict")
@@ -41,7 +42,7 @@ def measure(setting: str, method: str, epsilon: float | None, seeds: int) -> dic
         model = fit(setting, ALL[method], epsilon, seed).model_
         split = split_of(setting, seed)
         rows = [np.repeat(np.arange(len(counts)), counts) for counts in (split.train, split.test)]
-        records = [part for row in rows for part in (columns[row], cells.labels[row])]
+        records = [Sample(columns[row], cells.labels[row]) for row in rows]
         rules = measured(vulnerability(model, *records, n_permutations=PERMUTATIONS, random_state=seed))
         classes = measured(vulnerability(model, *records, over="predictions", n_permutations=1, random_state=seed))
         figures["vulnerability"].append(rules.vulnerability.value)

@@ -34,6 +34,7 @@ from glassine.domain import Real as Real
 from glassine.errors import GlassineError as GlassineError
 from glassine.errors import PrivacyLeakWarning as PrivacyLeakWarning
 from glassine.formats import as_model as as_model
+from glassine.formats import load_file as load_file
 from glassine.formats import load_model as load_model
 from glassine.formats import parse_rules as parse_rules
 from glassine.formats import write_model as write_model

@@ -18,9 +18,11 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import PrivateTreeClassifier
-from glassine.attacks import Failed, Measured, NotApplicable, lira
+from glassine.attacks import Failed, Measured, NotApplicable, Shadows, lira
 from glassine.attacks.membership.lira import MIN_SD, _draw, _fit
+from glassine.data import Sample
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, worded
+from tests.attacks.sides import sides
 
 
 def measured(outcome: object) -> Any:
@@ -44,7 +46,9 @@ def sample(n: int, seed: int, flip: float = 0.2) -> Data:
 def test_an_overfit_tree_is_caught_and_hard_records_most_of_all(mode: Any, variance: Any) -> None:
     data = sample(150, 0)
     learner = DecisionTreeClassifier(min_samples_leaf=2)
-    found = measured(lira(learner.fit(*data[:2]), *data, learner=learner, mode=mode, variance=variance, random_state=0))
+    found = measured(
+        lira(learner.fit(*data[:2]), *sides(*data), Shadows(learner, mode=mode, variance=variance), random_state=0)
+    )
     assert found.detected
     assert found.gap is not None
     assert found.auc.value > found.gap.value
@@ -55,7 +59,9 @@ def test_an_overfit_tree_is_caught_and_hard_records_most_of_all(mode: Any, varia
 def test_a_model_of_other_data_gives_nothing_away(mode: Any) -> None:
     data, other = sample(150, 1), sample(150, 2)
     learner = DecisionTreeClassifier(random_state=0)
-    found = measured(lira(learner.fit(*other[:2]), *data, learner=learner, mode=mode, random_state=0, confidence=0.999))
+    found = measured(
+        lira(learner.fit(*other[:2]), *sides(*data), Shadows(learner, mode=mode), random_state=0, confidence=0.999)
+    )
     assert found.advantage.low <= 0 <= found.advantage.high
     assert found.auc.low <= 0.5 <= found.auc.high
 
@@ -63,7 +69,7 @@ def test_a_model_of_other_data_gives_nothing_away(mode: Any) -> None:
 def test_degenerate_confidences_are_held_and_reported() -> None:
     data = sample(60, 3)
     learner = DecisionTreeClassifier()
-    found = measured(lira(learner.fit(*data[:2]), *data, learner=learner, n_shadows=8, random_state=0))
+    found = measured(lira(learner.fit(*data[:2]), *sides(*data), Shadows(learner, n_shadows=8), random_state=0))
     assert any("100% of the model's probabilities are 0 or 1" in note for note in found.notes)
     assert all(np.isfinite(found.roc.thresholds[1:]))
 
@@ -106,12 +112,9 @@ def test_learners_frames_and_seeds() -> None:
         measured(
             lira(
                 model,
-                frames[0],
-                "y",
-                frames[1],
-                "y",
-                learner=learner,
-                n_shadows=6,
+                Sample(frames[0], "y"),
+                Sample(frames[1], "y"),
+                Shadows(learner, n_shadows=6),
                 random_state=5,
                 progress=lambda done, total: steps.append((done, total)),
             )
@@ -129,7 +132,9 @@ def test_a_private_learner_does_not_warn_of_its_shadows() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
         model = learner.fit(binary[0], y_in)
-    found = measured(lira(model, binary[0], y_in, binary[1], y_out, learner=learner, n_shadows=4, random_state=0))
+    found = measured(
+        lira(model, Sample(binary[0], y_in), Sample(binary[1], y_out), Shadows(learner, n_shadows=4), random_state=0)
+    )
     assert found.n_members == 40
 
 
@@ -143,13 +148,13 @@ class Refusing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
 def test_what_cannot_be_attacked() -> None:
     data = sample(20, 6)
     tree = DecisionTreeClassifier().fit(*data[:2])
-    outcome = lira(tree, *data, learner=None)
+    outcome = lira(tree, *sides(*data), None)
     assert isinstance(outcome, NotApplicable)
-    assert "learner=" in outcome.reason
-    failed = lira(tree, *data, learner=Refusing())
+    assert "shadows=" in outcome.reason
+    failed = lira(tree, *sides(*data), Shadows(Refusing()))
     assert isinstance(failed, Failed)
     assert failed.reason == "the learner could not fit a shadow model: RuntimeError: no"
-    assert isinstance(lira(tree, *data, learner=LinearSVC()), NotApplicable)
+    assert isinstance(lira(tree, *sides(*data), Shadows(LinearSVC())), NotApplicable)
 
 
 @pytest.mark.parametrize(
@@ -160,21 +165,33 @@ def test_bad_parameters_are_refused(options: dict[str, Any]) -> None:
     data = sample(20, 7)
     tree = DecisionTreeClassifier().fit(*data[:2])
     with pytest.raises(InvalidParameterError):
-        lira(tree, *data, **{"learner": tree, **options})
+        lira(tree, *sides(*data), Shadows(**{"learner": tree, **options}))
 
 
 def test_shadow_models_of_another_size_are_named() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(440, 2)), rng.integers(0, 2, 440)
     tree = DecisionTreeClassifier(random_state=0).fit(X[:40], y[:40])
-    few = lira(tree, X[:40], y[:40], X[40:], y[40:], learner=DecisionTreeClassifier(), n_shadows=4, random_state=0)
+    few = lira(
+        tree,
+        Sample(X[:40], y[:40]),
+        Sample(X[40:], y[40:]),
+        Shadows(DecisionTreeClassifier(), n_shadows=4),
+        random_state=0,
+    )
     assert isinstance(few, Measured)
     assert "learnt from 5.5 times as many records" in few.value.verdict
     tree = DecisionTreeClassifier(random_state=0).fit(X[:220], y[:220])
-    same = lira(tree, X[:220], y[:220], X[220:], y[220:], learner=DecisionTreeClassifier(), n_shadows=4, random_state=0)
+    same = lira(
+        tree,
+        Sample(X[:220], y[:220]),
+        Sample(X[220:], y[220:]),
+        Shadows(DecisionTreeClassifier(), n_shadows=4),
+        random_state=0,
+    )
     assert isinstance(same, Measured)
     assert "times as many records" not in same.value.verdict
-    alone = lira(tree, X[:220], y[:220], X[220:], y[220:], learner=None)
+    alone = lira(tree, Sample(X[:220], y[:220]), Sample(X[220:], y[220:]), None)
     assert isinstance(alone, NotApplicable)
-    assert alone.reason == "shadow models need a learner like the model's: pass learner=."
-    assert worded(alone.reason, {"learner": "--shadows"}).endswith("pass --shadows.")
+    assert alone.reason == "shadow models need a learner like the model's: pass shadows=."
+    assert worded(alone.reason, {"shadows": "--shadows"}).endswith("pass --shadows.")

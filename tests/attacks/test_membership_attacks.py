@@ -24,7 +24,9 @@ import glassine
 from glassine import as_model, parse_rules
 from glassine.attacks import Failed, Measured, NotApplicable, black_box_attack, gap_attack, holdout_shift, loss_attack
 from glassine.attacks.membership.result import MembershipResult, Shift
+from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
+from tests.attacks.sides import sides
 
 Data = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 ATTACKS = [gap_attack, loss_attack, black_box_attack]
@@ -51,7 +53,7 @@ def noise(n: int, seed: int) -> Data:
 
 def test_the_gap_attack_on_breast_cancer_records(cancer: Data) -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
-    found: MembershipResult = measured(gap_attack(tree, *cancer))
+    found: MembershipResult = measured(gap_attack(tree, *sides(*cancer)))
     assert found.tpr.value == 1.0
     assert round(found.fpr.value, 3) == 0.912
     assert round(found.advantage.value, 3) == 0.088
@@ -64,7 +66,7 @@ def test_the_gap_attack_on_breast_cancer_records(cancer: Data) -> None:
 
 def test_the_best_loss_on_breast_cancer_records(cancer: Data) -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
-    found: MembershipResult = measured(loss_attack(tree, *cancer, random_state=0))
+    found: MembershipResult = measured(loss_attack(tree, *sides(*cancer), random_state=0))
     assert found.best is not None
     assert round(found.best.balanced_accuracy, 3) == 0.544
     assert found.balanced_accuracy.value <= found.best.balanced_accuracy + 1e-12
@@ -75,14 +77,14 @@ def test_the_best_loss_on_breast_cancer_records(cancer: Data) -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_published_model_is_attacked_as_the_fitted_one(cancer: Data, attack: Any) -> None:
     fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*cancer[:2])
-    results = [measured(attack(model, *cancer, random_state=0)) for model in (fitted, as_model(fitted))]
+    results = [measured(attack(model, *sides(*cancer), random_state=0)) for model in (fitted, as_model(fitted))]
     assert results[0].to_dict() == results[1].to_dict()
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_overfit_tree_is_caught(attack: Any) -> None:
     data = noise(200, 0)
-    found: MembershipResult = measured(attack(DecisionTreeClassifier().fit(*data[:2]), *data, random_state=0))
+    found: MembershipResult = measured(attack(DecisionTreeClassifier().fit(*data[:2]), *sides(*data), random_state=0))
     assert found.detected
     assert found.advantage.low > 0.3
     assert found.control.p_value <= 0.005
@@ -99,7 +101,7 @@ def test_a_model_of_other_data_gives_nothing_away(attack: Any) -> None:
         other = noise(60, 1000 + seed)
         tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*other[:2])
         data = noise(60, seed)
-        found: MembershipResult = measured(attack(tree, *data, random_state=seed, confidence=0.9, **options))
+        found: MembershipResult = measured(attack(tree, *sides(*data), random_state=seed, confidence=0.9, **options))
         covered += found.advantage.low <= 0 <= found.advantage.high
         rejected += found.control.p_value <= 0.1
     assert binomtest(covered, runs, 0.88, alternative="less").pvalue > 1e-4, covered
@@ -114,7 +116,7 @@ def test_shuffled_membership_leaves_nothing_to_find(attack: Any) -> None:
     order = np.random.default_rng(1).permutation(len(y))
     half = len(y) // 2
     mixed = X[order[:half]], y[order[:half]], X[order[half:]], y[order[half:]]
-    found: MembershipResult = measured(attack(tree, *mixed, random_state=0, confidence=0.999))
+    found: MembershipResult = measured(attack(tree, *sides(*mixed), random_state=0, confidence=0.999))
     assert found.advantage.low <= 0 <= found.advantage.high
     assert abs(found.advantage.value) < 0.12
     assert abs(found.control.advantage) < 0.01
@@ -124,13 +126,13 @@ def test_shuffled_membership_leaves_nothing_to_find(attack: Any) -> None:
 def test_an_attack_below_its_baseline_says_so(cancer: Data) -> None:
     # Two classes of one leaf each are all that the black-box attack can see, and half the records train it.
     tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
-    results: list[MembershipResult] = [measured(attack(tree, *cancer, random_state=0)) for attack in ATTACKS]
+    results: list[MembershipResult] = [measured(attack(tree, *sides(*cancer), random_state=0)) for attack in ATTACKS]
     for found in results:
         if found.balanced_accuracy.value < max(0.5, 0.0 if found.gap is None else found.gap.value):
             assert "less than its naive baseline" in found.verdict
         else:
             assert "baseline" not in found.verdict
-    worse = measured(gap_attack(as_model(tree), cancer[2], cancer[3], cancer[0], cancer[1]))
+    worse = measured(gap_attack(as_model(tree), Sample(cancer[2], cancer[3]), Sample(cancer[0], cancer[1])))
     assert worse.below_baseline
     assert "less than its naive baseline, guessing, with 0.500" in worse.verdict
 
@@ -143,13 +145,13 @@ def test_a_shifted_holdout_is_not_taken_for_leakage() -> None:
     y = (X[:, 0] + rng.normal(size=900) * np.where(np.arange(900) < 600, 0.1, 2.0) > 0).astype(int)
     model = DecisionTreeClassifier(max_depth=1).fit(X[:300], y[:300])
     data = X[300:600], y[300:600], X[600:], y[600:]
-    shift: Shift = measured(holdout_shift(*data, random_state=0))
+    shift: Shift = measured(holdout_shift(*sides(*data), random_state=0))
     assert shift.shifted
     assert shift.auc > 0.7
-    found: MembershipResult = measured(gap_attack(model, *data, shift=shift))
+    found: MembershipResult = measured(gap_attack(model, *sides(*data), shift=shift))
     assert found.detected  # none of these records was used for training
     assert "differ already without the model" in found.verdict
-    same: Shift = measured(holdout_shift(X[:300], y[:300], X[300:600], y[300:600], random_state=0))
+    same: Shift = measured(holdout_shift(Sample(X[:300], y[:300]), Sample(X[300:600], y[300:600]), random_state=0))
     assert not same.shifted
 
 
@@ -157,7 +159,7 @@ def test_a_shift_of_the_classes_alone_is_seen() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.concatenate([rng.random(300) < 0.8, rng.random(300) < 0.4]).astype(int)
-    assert measured(holdout_shift(X[:300], y[:300], X[300:], y[300:], random_state=0)).shifted
+    assert measured(holdout_shift(Sample(X[:300], y[:300]), Sample(X[300:], y[300:]), random_state=0)).shifted
 
 
 @pytest.mark.parametrize("runs", [20, pytest.param(60, marks=pytest.mark.slow)])
@@ -165,7 +167,7 @@ def test_the_test_of_shift_keeps_its_level(runs: int) -> None:
     p_values = []
     for seed in range(runs):
         data = noise(40, seed)
-        p_values.append(measured(holdout_shift(*data, random_state=seed)).p_value)
+        p_values.append(measured(holdout_shift(*sides(*data), random_state=seed)).p_value)
     assert binomtest(sum(p <= 0.1 for p in p_values), runs, 0.1, alternative="greater").pvalue > 1e-4
 
 
@@ -173,10 +175,10 @@ def test_shift_reads_texts_gaps_and_infinite_numbers() -> None:
     frame = pl.DataFrame(
         {"a": ["x", None, "y", "x"] * 10, "b": [1.0, None, float("inf"), 2.0] * 10, "y": ["n", "p"] * 20}
     )
-    found = measured(holdout_shift(frame, "y", frame, "y", random_state=0))
+    found = measured(holdout_shift(Sample(frame, "y"), Sample(frame, "y"), random_state=0))
     assert not found.shifted
     other = frame.with_columns(a=pl.lit("z"))
-    assert measured(holdout_shift(frame, "y", other, "y", random_state=0)).shifted
+    assert measured(holdout_shift(Sample(frame, "y"), Sample(other, "y"), random_state=0)).shifted
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -187,22 +189,24 @@ def test_frames_of_any_library_and_text_classes(attack: Any) -> None:
     frame = frame.sample(frac=1, random_state=0, ignore_index=True)
     first, second = frame[:90], frame[90:]
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(first[names], first["kind"])
-    expected = measured(attack(tree, first, "kind", second, "kind", random_state=0)).to_dict()
+    expected = measured(attack(tree, Sample(first, "kind"), Sample(second, "kind"), random_state=0)).to_dict()
     given = pl.from_pandas(first), pl.from_pandas(second)
     turned = given[1].select(["kind", *reversed(names)])
     for model in (tree, as_model(tree)):
-        for sides in [given, (given[0], turned), (given[0].to_arrow(), given[1].lazy()), (given[0], second)]:
-            assert measured(attack(model, sides[0], "kind", sides[1], "kind", random_state=0)).to_dict() == expected
+        for pair in [given, (given[0], turned), (given[0].to_arrow(), given[1].lazy()), (given[0], second)]:
+            assert (
+                measured(attack(model, *sides(pair[0], "kind", pair[1], "kind"), random_state=0)).to_dict() == expected
+            )
     bare = DecisionTreeClassifier(max_depth=3, random_state=0).fit(first[names].to_numpy(), first["kind"])
     arrays = first[names].to_numpy(), first["kind"].tolist(), second[names].to_numpy().tolist(), second["kind"]
-    assert measured(attack(bare, *arrays, random_state=0)).to_dict() == expected
+    assert measured(attack(bare, *sides(*arrays), random_state=0)).to_dict() == expected
 
 
 def test_pipelines_and_models_without_probabilities(cancer: Data) -> None:
     model = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(*cancer[:2])
-    assert measured(gap_attack(model, *cancer)).n_members == 398
-    assert measured(black_box_attack(model, *cancer, random_state=0)).n_members == 199
-    outcome = loss_attack(model, *cancer)
+    assert measured(gap_attack(model, *sides(*cancer))).n_members == 398
+    assert measured(black_box_attack(model, *sides(*cancer), random_state=0)).n_members == 199
+    outcome = loss_attack(model, *sides(*cancer))
     assert isinstance(outcome, NotApplicable)
     assert "no probabilities" in outcome.reason
 
@@ -210,19 +214,19 @@ def test_pipelines_and_models_without_probabilities(cancer: Data) -> None:
 def test_a_list_that_does_not_publish_its_counts_has_no_loss() -> None:
     rules = parse_rules("if [a] then [true]\nelse [false]")
     X, y = np.array([[1], [0]] * 10), np.array([1, 0] * 10)
-    assert isinstance(loss_attack(rules, X, y, X, y), NotApplicable)
-    assert measured(gap_attack(rules, X, y, X, y)).tpr.value == 1.0
+    assert isinstance(loss_attack(rules, Sample(X, y), Sample(X, y)), NotApplicable)
+    assert measured(gap_attack(rules, Sample(X, y), Sample(X, y))).tpr.value == 1.0
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_regressions_are_not_applicable(cancer: Data, attack: Any) -> None:
     for model in (DecisionTreeRegressor(max_depth=2), LinearRegression()):
-        assert isinstance(attack(model.fit(*cancer[:2]), *cancer), NotApplicable)
+        assert isinstance(attack(model.fit(*cancer[:2]), *sides(*cancer)), NotApplicable)
 
 
 @pytest.mark.parametrize("model", [None, "tree.pkl", DecisionTreeClassifier, RandomForestClassifier()])
 def test_what_is_no_fitted_classifier_is_not_applicable(cancer: Data, model: object) -> None:
-    outcome = gap_attack(model, *cancer)
+    outcome = gap_attack(model, *sides(*cancer))
     assert isinstance(outcome, NotApplicable)
     assert "a fitted classifier with predict and classes_" in outcome.reason
 
@@ -230,10 +234,10 @@ def test_what_is_no_fitted_classifier_is_not_applicable(cancer: Data, model: obj
 def test_columns_without_names_are_an_array(cancer: Data) -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
     frames = pd.DataFrame(cancer[0]), cancer[1], pd.DataFrame(cancer[2]), cancer[3]
-    assert gap_attack(tree, *frames) == gap_attack(tree, *cancer)
+    assert gap_attack(tree, *sides(*frames)) == gap_attack(tree, *sides(*cancer))
     mixed = frames[0].rename(columns={0: "a"})
     with pytest.raises(InvalidDataError, match="named by strings and others are not"):
-        gap_attack(tree, mixed, cancer[1], mixed, cancer[1])
+        gap_attack(tree, Sample(mixed, cancer[1]), Sample(mixed, cancer[1]))
 
 
 class Broken:
@@ -247,7 +251,7 @@ class Broken:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_model_that_raises_fails_the_attack(cancer: Data, attack: Any) -> None:
-    outcome = attack(Broken(), *cancer)
+    outcome = attack(Broken(), *sides(*cancer))
     assert isinstance(outcome, Failed)
     assert outcome.reason == "Broken did not answer: RuntimeError: out of order"
 
@@ -274,7 +278,7 @@ def test_a_model_that_raises_fails_the_attack(cancer: Data, attack: Any) -> None
 def test_bad_data_is_refused(attack: Any, data: Any, message: str) -> None:
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InvalidDataError, match=message):
-        attack(tree, *data)
+        attack(tree, *sides(*data))
 
 
 def test_classes_match_by_their_text_where_that_is_unambiguous() -> None:
@@ -284,11 +288,11 @@ def test_classes_match_by_their_text_where_that_is_unambiguous() -> None:
         given: Any
         for given in (theirs, [float(v) for v in theirs] if isinstance(theirs[0], int) else theirs):
             for attack in (gap_attack, loss_attack):
-                outcome = attack(tree, X, own, X, given, random_state=0)
+                outcome = attack(tree, *sides(X, own, X, given), random_state=0)
                 assert isinstance(outcome, Measured)
                 assert outcome.value.advantage.value == 0
         with pytest.raises(InvalidDataError, match=r"does not know the class of 100\.0% of the non-members"):
-            gap_attack(tree, X, own, X, ["a", "b", "a", "b"])
+            gap_attack(tree, Sample(X, own), Sample(X, ["a", "b", "a", "b"]))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -298,9 +302,9 @@ def test_classes_that_the_model_does_not_know_are_refused_and_not_shown(attack: 
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     # Classes coded 1 and 2 on one side alone would count as wrong, and look like membership.
     with pytest.raises(InvalidDataError, match=r"the class of 50\.0% of the non-members: its classes are"):
-        attack(tree, X, y, X, y + 1, random_state=0)
+        attack(tree, *sides(X, y, X, y + 1), random_state=0)
     with pytest.raises(InvalidDataError, match=r"100\.0% of the members") as refused:
-        attack(tree, X, ["secret"] * 20, X, y, random_state=0)
+        attack(tree, *sides(X, ["secret"] * 20, X, y), random_state=0)
     assert "secret" not in str(refused.value)
 
 
@@ -319,10 +323,10 @@ class Teller:
 
 def test_answers_of_another_shape_or_type_fail() -> None:
     X, y = np.arange(20.0)[:, None], np.array([0, 1] * 10)
-    wide = gap_attack(Teller([0, 1], [0, 1], [0.5, 0.5]), X, y, X, y)
+    wide = gap_attack(Teller([0, 1], [0, 1], [0.5, 0.5]), Sample(X, y), Sample(X, y))
     assert isinstance(wide, Failed)
     assert "one class for each of 20 records, got the shape (20, 2)" in wide.reason
-    typed = gap_attack(Teller(["0", "1"], 0, [0.5, 0.5]), X, y.astype(str), X, y.astype(str))
+    typed = gap_attack(Teller(["0", "1"], 0, [0.5, 0.5]), Sample(X, y.astype(str)), Sample(X, y.astype(str)))
     assert isinstance(typed, Failed)
     assert "classes that its classes_ lacks" in typed.reason
 
@@ -330,8 +334,8 @@ def test_answers_of_another_shape_or_type_fail() -> None:
 def test_probabilities_that_are_no_numbers_are_named_as_such() -> None:
     X, y = np.arange(20.0)[:, None], np.array([0, 1] * 10)
     model = Teller([0, 1], 0, [np.nan, 1.0])
-    assert isinstance(gap_attack(model, X, y, X, y), Measured)
-    outcome = loss_attack(model, X, y, X, y)
+    assert isinstance(gap_attack(model, Sample(X, y), Sample(X, y)), Measured)
+    outcome = loss_attack(model, Sample(X, y), Sample(X, y))
     assert isinstance(outcome, NotApplicable)
     assert "not all finite numbers" in outcome.reason
 
@@ -339,46 +343,49 @@ def test_probabilities_that_are_no_numbers_are_named_as_such() -> None:
 def test_an_advantage_below_nothing_has_a_sentence_of_its_own() -> None:
     X_in, y_in, X_out, y_out = noise(200, 0)
     tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
-    assert "wrong direction" in measured(gap_attack(tree, X_out, y_out, X_in, y_in)).verdict
-    assert "wrong direction" not in measured(gap_attack(tree, X_in, y_in, X_out, y_out)).verdict
-    assert "given these thresholds" in measured(loss_attack(tree, X_in, y_in, X_out, y_out, random_state=0)).decision
+    assert "wrong direction" in measured(gap_attack(tree, Sample(X_out, y_out), Sample(X_in, y_in))).verdict
+    assert "wrong direction" not in measured(gap_attack(tree, Sample(X_in, y_in), Sample(X_out, y_out))).verdict
+    assert (
+        "given these thresholds"
+        in measured(loss_attack(tree, Sample(X_in, y_in), Sample(X_out, y_out), random_state=0)).decision
+    )
 
 
 def test_a_holdout_of_members_is_no_shift_but_too_much_alike() -> None:
     X, y, *_ = noise(400, 3)
-    same = measured(holdout_shift(X, y, X, y, random_state=0))
+    same = measured(holdout_shift(Sample(X, y), Sample(X, y), random_state=0))
     assert same.auc < 0.5
     assert same.p_value < 0.01
     assert (same.shifted, same.alike) == (False, True)
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    assert "seems to hold members" in measured(gap_attack(tree, X, y, X, y, shift=same)).verdict
+    assert "seems to hold members" in measured(gap_attack(tree, Sample(X, y), Sample(X, y), shift=same)).verdict
 
 
 def test_bad_parameters_are_refused() -> None:
     data = noise(20, 0)
     tree = DecisionTreeClassifier().fit(*data[:2])
     with pytest.raises(InvalidParameterError, match="confidence"):
-        gap_attack(tree, *data, confidence=float("nan"))
+        gap_attack(tree, *sides(*data), confidence=float("nan"))
     with pytest.raises(InvalidParameterError, match="train_share"):
-        black_box_attack(tree, *data, train_share=1.0)
+        black_box_attack(tree, *sides(*data), train_share=1.0)
     with pytest.raises(InvalidParameterError, match="random_state"):
-        loss_attack(tree, *data, random_state=-1)
+        loss_attack(tree, *sides(*data), random_state=-1)
 
 
 def test_one_record_a_side() -> None:
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     data = [[0.0]], [0], [[1.0]], [0]
-    found = measured(gap_attack(tree, *data))
+    found = measured(gap_attack(tree, *sides(*data)))
     assert found.advantage.value == 1.0
     assert not found.detected
-    assert measured(loss_attack(tree, *data, random_state=0)).n_members == 1
-    assert isinstance(black_box_attack(tree, *data), NotApplicable)
-    assert isinstance(holdout_shift(*data), NotApplicable)
+    assert measured(loss_attack(tree, *sides(*data), random_state=0)).n_members == 1
+    assert isinstance(black_box_attack(tree, *sides(*data)), NotApplicable)
+    assert isinstance(holdout_shift(*sides(*data)), NotApplicable)
 
 
 def test_results_are_plain_json_and_repeatable(cancer: Data) -> None:
     forest = RandomForestClassifier(20, random_state=0).fit(*cancer[:2])
-    first, second = (measured(loss_attack(forest, *cancer, random_state=3)) for _ in range(2))
+    first, second = (measured(loss_attack(forest, *sides(*cancer), random_state=3)) for _ in range(2))
     assert first == second
     told = json.loads(json.dumps(first.to_dict(), allow_nan=False))
     assert told["baseline"][0] in ("guessing", "the gap attack")
@@ -398,11 +405,16 @@ def test_names_are_public() -> None:
 def test_records_of_two_sides_are_joined_or_refused() -> None:
     whole = pl.DataFrame({"a": [1, 2] * 10, "y": ["n", "p"] * 10})
     real = whole.with_columns(pl.col("a").cast(pl.Float64))
-    assert not measured(holdout_shift(whole, "y", real, "y", random_state=0)).shifted
+    assert not measured(holdout_shift(Sample(whole, "y"), Sample(real, "y"), random_state=0)).shifted
     with pytest.raises(InvalidDataError, match="has the type"):
-        holdout_shift(whole, "y", whole.with_columns(a=pl.lit("1")), "y")
+        holdout_shift(Sample(whole, "y"), Sample(whole.with_columns(a=pl.lit("1")), "y"))
     # Classes of the holdout are texts where those of the members are numbers: a difference, not an error.
-    assert measured(holdout_shift(whole.drop("y"), [0, 1] * 10, whole.drop("y"), ["0", "2"] * 10)).n_members == 20
+    assert (
+        measured(
+            holdout_shift(Sample(whole.drop("y"), [0, 1] * 10), Sample(whole.drop("y"), ["0", "2"] * 10))
+        ).n_members
+        == 20
+    )
 
 
 class Crooked:
@@ -418,26 +430,26 @@ class Crooked:
 
 
 def test_answers_that_do_not_fit_are_not_applicable(cancer: Data) -> None:
-    outcome = gap_attack(Crooked(), *cancer)
+    outcome = gap_attack(Crooked(), *sides(*cancer))
     assert isinstance(outcome, NotApplicable)
     assert "one column for each of 2 classes" in outcome.reason
     two = DecisionTreeClassifier(max_depth=1).fit(cancer[0], np.column_stack([cancer[1], cancer[1]]))
-    assert isinstance(gap_attack(two, *cancer), NotApplicable)
+    assert isinstance(gap_attack(two, *sides(*cancer)), NotApplicable)
 
 
 def test_an_array_of_another_width_than_the_published_model_is_refused(cancer: Data) -> None:
     tree = as_model(DecisionTreeClassifier(max_depth=1).fit(*cancer[:2]))
     with pytest.raises(InvalidDataError, match="columns without names"):
-        gap_attack(tree, cancer[0][:, :3], cancer[1], cancer[2][:, :3], cancer[3])
+        gap_attack(tree, Sample(cancer[0][:, :3], cancer[1]), Sample(cancer[2][:, :3], cancer[3]))
     names = pl.DataFrame(cancer[0][:, :3], schema=["a", "b", "c"])
     with pytest.raises(InvalidDataError, match="lack the column"):
-        gap_attack(tree, names, cancer[1], names, cancer[1])
+        gap_attack(tree, Sample(names, cancer[1]), Sample(names, cancer[1]))
 
 
 def test_frames_without_columns_are_refused() -> None:
     empty = pd.DataFrame(index=range(3))
     with pytest.raises(InvalidDataError, match="have no column"):
-        holdout_shift(empty, [0] * 3, empty, [0] * 3)
+        holdout_shift(Sample(empty, [0] * 3), Sample(empty, [0] * 3))
 
 
 def test_what_a_models_error_quotes_is_not_told() -> None:

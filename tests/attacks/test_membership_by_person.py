@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from glassine.attacks import Shadows, gap_attack
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.membership.suite import attack_membership
 from glassine.attacks.outcome import Measured
+from glassine.data import Sample
 from glassine.data.persons import Persons
 from glassine.errors import InvalidDataError, InvalidParameterError
 
@@ -31,10 +33,13 @@ def grown(frame: pl.DataFrame) -> DecisionTreeClassifier:
     return DecisionTreeClassifier(random_state=0).fit(frame.select("a", "b", "c").to_numpy(), frame["y"].to_numpy())
 
 
-def attacked(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, **given: Any) -> Any:
-    sides: list[Any] = []
-    for side in (inside, outside):
-        sides += [side.select("a", "b", "c").to_numpy(), side["y"].to_numpy()]
+def attacked(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bool, **given: Any) -> Any:
+    sides = (
+        Sample(
+            side.select("a", "b", "c").to_numpy(), side["y"].to_numpy(), persons=side["patient"] if by_person else None
+        )
+        for side in (inside, outside)
+    )
     return attack_membership(tree, *sides, random_state=0, **given)
 
 
@@ -46,10 +51,7 @@ def test_a_holdout_by_row_hides_what_a_holdout_by_person_shows() -> None:
     advantages = []
     for members, persons in ((by_row, False), (by_person, True)):
         inside, outside = frame.filter(pl.Series(members)), frame.filter(pl.Series(~members))
-        given: dict[str, Any] = {}
-        if persons:
-            given = {"persons_in": inside["patient"].to_list(), "persons_out": outside["patient"].to_list()}
-        found = attacked(grown(inside), inside, outside, **given)
+        found = attacked(grown(inside), inside, outside, by_person=persons)
         assert isinstance(found.gap, Measured)
         advantages.append(found.gap.value.advantage)
     # Of a patient who stands on both sides the tree knows the class: no gap is left to be seen.
@@ -62,7 +64,7 @@ def test_figures_and_intervals_count_people() -> None:
     member = np.arange(200)[who] < 120
     inside, outside = frame.filter(pl.Series(member)), frame.filter(pl.Series(~member))
     tree = grown(inside)
-    found = attacked(tree, inside, outside, persons_in=inside["patient"].to_list(), persons_out=outside["patient"])
+    found = attacked(tree, inside, outside, by_person=True)
     assert (found.n_members, found.n_nonmembers) == (120, 80)
     for result in found.results:
         assert result.n_members <= 120
@@ -90,14 +92,12 @@ def test_a_model_that_never_saw_the_data_is_not_accused_by_person() -> None:
         tree = grown(other)
         sides = (inside.select("a", "b", "c").to_numpy(), inside["y"].to_numpy())
         others = (outside.select("a", "b", "c").to_numpy(), outside["y"].to_numpy())
-        from glassine.attacks.membership.gap import gap_attack
-
         for unit in detected:
             told = []
             for (X, y), side in zip((sides, others), (inside, outside), strict=True):
                 whose = Persons.of(side["patient"]) if unit == "person" else None
                 told.append(Records(X, y, whose))
-            found = gap_attack(tree, told[0], None, told[1], None)
+            found = gap_attack(tree, *told)
             assert isinstance(found, Measured)
             detected[unit] += found.value.control.p_value <= 0.05
     # 5 % of 20 are one; of 20 independent tests more than four reject with a chance of 0.3 %.
@@ -130,10 +130,8 @@ def test_shadow_models_learn_all_records_of_a_person_or_none() -> None:
         grown(inside),
         inside,
         outside,
-        persons_in=inside["patient"].to_list(),
-        persons_out=outside["patient"].to_list(),
-        learner=Watching(),
-        n_shadows=4,
+        by_person=True,
+        shadows=Shadows(Watching(), 4),
     )
     values = frame.group_by("patient").agg(pl.col("a"))["a"].to_list()
     assert seen
@@ -145,9 +143,7 @@ def test_a_person_is_accused_by_a_record_that_is_theirs_alone() -> None:
     frame, who = patients(3, 80, 3)
     member = np.arange(80)[who] < 40
     inside, outside = frame.filter(pl.Series(member)), frame.filter(pl.Series(~member))
-    found = attacked(
-        grown(inside), inside, outside, persons_in=inside["patient"].to_list(), persons_out=outside["patient"].to_list()
-    )
+    found = attacked(grown(inside), inside, outside, by_person=True)
     assert isinstance(found.midpoint, Measured)
     accused = {frame["patient"].to_list()[row] for row in found.midpoint.value.accused}
     tpr = found.midpoint.value.tpr
@@ -158,21 +154,20 @@ def test_a_person_is_accused_by_a_record_that_is_theirs_alone() -> None:
 def test_people_in_both_sets_and_half_of_the_identifiers_are_refused() -> None:
     frame, _ = patients(4, 40, 3)
     tree = grown(frame)
-    whose = frame["patient"].to_list()
     with pytest.raises(InvalidDataError, match="40 of 40 people"):
-        attacked(tree, frame, frame, persons_in=whose, persons_out=whose)
-    with pytest.raises(InvalidParameterError, match="of neither"):
-        attacked(tree, frame, frame, persons_in=whose)
+        attacked(tree, frame, frame, by_person=True)
+    X, y = frame.select("a", "b", "c").to_numpy(), frame["y"].to_numpy()
+    for attack in (attack_membership, gap_attack):
+        with pytest.raises(InvalidParameterError, match="of neither"):
+            attack(tree, Sample(X, y, persons=frame["patient"]), Sample(X, y))
 
 
 def test_vulnerability_of_one_record_a_person_is_that_of_records() -> None:
     frame, _ = patients(6, 200, 1)
     inside, outside = frame[:120], frame[120:]
     tree = grown(inside)
-    plain = attacked(tree, inside, outside).vulnerability.value
-    by_person = attacked(
-        tree, inside, outside, persons_in=inside["patient"].to_list(), persons_out=outside["patient"].to_list()
-    ).vulnerability.value
+    plain = attacked(tree, inside, outside, by_person=False).vulnerability.value
+    by_person = attacked(tree, inside, outside, by_person=True).vulnerability.value
     assert by_person.vulnerability.value == pytest.approx(plain.vulnerability.value)
     assert by_person.control == pytest.approx(plain.control, abs=0.03)
     assert by_person.vulnerability.low == pytest.approx(plain.vulnerability.low, abs=0.05)

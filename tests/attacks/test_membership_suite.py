@@ -18,9 +18,11 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import parse_rules
-from glassine.attacks import Failed, Measured, NotApplicable, attack_membership
+from glassine.attacks import Failed, Measured, NotApplicable, Shadows, attack_membership
 from glassine.attacks.membership.overlap import overlap
+from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
+from tests.attacks.sides import sides
 
 
 def test_every_attack_on_breast_cancer_records() -> None:
@@ -30,12 +32,9 @@ def test_every_attack_on_breast_cancer_records() -> None:
     steps: list[tuple[int, int]] = []
     found = attack_membership(
         tree,
-        X_in,
-        y_in,
-        X_out,
-        y_out,
-        learner=DecisionTreeClassifier(),
-        n_shadows=8,
+        Sample(X_in, y_in),
+        Sample(X_out, y_out),
+        shadows=Shadows(DecisionTreeClassifier(), 8),
         random_state=0,
         progress=lambda done, total: steps.append((done, total)),
     )
@@ -75,18 +74,20 @@ def test_a_rule_list_without_a_learner() -> None:
     rng = np.random.default_rng(0)
     rules = parse_rules("if [a] then [true] ([10 ; 30] examples)\nelse [false] ([30 ; 10] examples)")
     frame = pl.DataFrame({"a": rng.integers(0, 2, 160), "y": rng.integers(0, 2, 160)})
-    found = attack_membership(rules, frame[:80], "y", frame[80:].to_pandas(), "y", random_state=0)
+    found = attack_membership(rules, Sample(frame[:80], "y"), Sample(frame[80:].to_pandas(), "y"), random_state=0)
     assert isinstance(found.lira_online, NotApplicable)
     assert isinstance(found.midpoint, NotApplicable)
     assert found.to_dict()["lira_online"]["status"] == "not applicable"
     assert len(found.results) == 3
-    again = attack_membership(rules, frame[:80], "y", frame[80:], "y", random_state=0)
+    again = attack_membership(rules, Sample(frame[:80], "y"), Sample(frame[80:], "y"), random_state=0)
     assert again.to_dict() == found.to_dict()
 
 
 def test_of_a_regression_only_the_thresholds_are_attacked() -> None:
     X = np.arange(40.0)[:, None]
-    found = attack_membership(DecisionTreeRegressor().fit(X[:20], X[:20, 0]), X[:20], X[:20, 0], X[20:], X[20:, 0])
+    found = attack_membership(
+        DecisionTreeRegressor().fit(X[:20], X[:20, 0]), Sample(X[:20], X[:20, 0]), Sample(X[20:], X[20:, 0])
+    )
     assert found.results == ()
     assert isinstance(found.midpoint, Measured)
     assert found.strongest is found.midpoint.value
@@ -103,7 +104,7 @@ def test_a_model_that_raises_fails_each_attack_and_not_the_suite() -> None:
             raise RuntimeError("out of order")
 
     X, y = np.arange(40.0)[:, None], np.array([0, 1] * 20)
-    found = attack_membership(Broken(), X[:20], y[:20], X[20:], y[20:], random_state=0)
+    found = attack_membership(Broken(), Sample(X[:20], y[:20]), Sample(X[20:], y[20:]), random_state=0)
     assert isinstance(found.gap, Failed)
     assert isinstance(found.vulnerability, Failed)
     assert isinstance(found.midpoint, NotApplicable)
@@ -130,10 +131,12 @@ def test_columns_in_another_order_or_unknown_to_the_model(kind: Any) -> None:
         (DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in), ["a", "b"]),
         (pipeline(X_in, y_in), ["a", "b", "c"]),
     ):
-        plain = attack_membership(model, kind(X_in[names]), y_in, kind(X_out[names]), y_out, random_state=0)
+        plain = attack_membership(
+            model, Sample(kind(X_in[names]), y_in), Sample(kind(X_out[names]), y_out), random_state=0
+        )
         assert isinstance(plain.gap, Measured)
         turned = [kind(side[names[::-1]].assign(id=range(len(side)))) for side in (X_in, X_out)]
-        found = attack_membership(model, turned[0], y_in, turned[1], y_out, random_state=0)
+        found = attack_membership(model, Sample(turned[0], y_in), Sample(turned[1], y_out), random_state=0)
         for name in ("gap", "best_loss", "midpoint", "vulnerability"):
             one, other = getattr(plain, name), getattr(found, name)
             assert isinstance(other, Measured), (name, other)
@@ -158,7 +161,9 @@ def test_records_that_the_model_cannot_take_fail_each_attack_and_not_the_suite(c
     X_in, y_in, X_out, y_out = frames()
     model = pipeline(X_in, y_in)
     members = X_in.drop(columns="c") if "c" not in change(X_out) else X_in
-    found = attack_membership(model, members, y_in, change(X_out), y_out, learner=model, n_shadows=4, random_state=0)
+    found = attack_membership(
+        model, Sample(members, y_in), Sample(change(X_out), y_out), shadows=Shadows(model, n_shadows=4), random_state=0
+    )
     for name in ("gap", "best_loss", "black_box", "vulnerability", "lira_online"):
         outcome = getattr(found, name)
         assert isinstance(outcome, Failed), name
@@ -171,7 +176,7 @@ def test_an_error_of_one_attack_does_not_lose_the_others(monkeypatch: pytest.Mon
     X_in, y_in, X_out, y_out = frames()
     tree = DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in)
     monkeypatch.setattr("glassine.attacks.membership.midpoint.splits_of", lambda *given: 1 / 0)
-    found = attack_membership(tree, X_in[["a", "b"]], y_in, X_out[["a", "b"]], y_out, random_state=0)
+    found = attack_membership(tree, Sample(X_in[["a", "b"]], y_in), Sample(X_out[["a", "b"]], y_out), random_state=0)
     assert isinstance(found.midpoint, Failed)
     assert "broke off: ZeroDivisionError" in found.midpoint.reason
     assert isinstance(found.gap, Measured)
@@ -184,7 +189,7 @@ def test_a_column_without_any_value_takes_the_type_of_the_other_side() -> None:
     for kind in (pl.String, pl.Null, pl.Int64):
         empty = sides[1].with_columns(pl.lit(None, dtype=kind).alias("b"))
         for given in ((sides[0], empty), (empty, sides[0])):
-            found = attack_membership(tree, given[0], y_in, given[1], y_out, random_state=0)
+            found = attack_membership(tree, Sample(given[0], y_in), Sample(given[1], y_out), random_state=0)
             assert isinstance(found.gap, Measured), found.gap
             assert isinstance(found.midpoint, Measured)
 
@@ -193,10 +198,10 @@ def test_classes_as_text_on_one_side_alone() -> None:
     X_in, y_in, X_out, y_out = frames()
     X_in, X_out = X_in[["a", "b"]], X_out[["a", "b"]]
     tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
-    options: Any = {"learner": DecisionTreeClassifier(), "n_shadows": 4, "random_state": 0}
-    plain = attack_membership(tree, X_in, y_in, X_out, y_out, **options).to_dict()
+    options: Any = {"shadows": Shadows(DecisionTreeClassifier(), 4), "random_state": 0}
+    plain = attack_membership(tree, Sample(X_in, y_in), Sample(X_out, y_out), **options).to_dict()
     for given in ((y_in, y_out.astype(str)), (y_in.astype(str), y_out), (y_in.astype(str), y_out.astype(str))):
-        found = attack_membership(tree, X_in, given[0], X_out, given[1], **options).to_dict()
+        found = attack_membership(tree, Sample(X_in, given[0]), Sample(X_out, given[1]), **options).to_dict()
         for name in ("gap", "best_loss", "lira_online", "vulnerability", "overlap"):
             if name == "vulnerability":
                 assert found[name]["value"]["vulnerability"] == plain[name]["value"]["vulnerability"]
@@ -207,16 +212,16 @@ def test_classes_as_text_on_one_side_alone() -> None:
 def test_a_holdout_that_holds_members_is_suspicious() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1200, 3)), rng.integers(0, 2, 1200)
-    assert overlap(X[:600], y[:600], X[600:], y[600:]).n_shared == 0
+    assert overlap(Sample(X[:600], y[:600]), Sample(X[600:], y[600:])).n_shared == 0
     for first, suspicious in ((0, True), (60, True), (540, True), (599, False)):
-        found = overlap(X[:600], y[:600], X[first : first + 600], y[first : first + 600])
+        found = overlap(Sample(X[:600], y[:600]), Sample(X[first : first + 600], y[first : first + 600]))
         assert (found.n_shared, found.suspicious) == (600 - first, suspicious)
         assert found.statement.startswith("The holdout seems to hold members") == suspicious
         assert str(found.n_shared) not in found.statement.replace("%", "") or found.n_shared < 10
     # A record of another class is another record.
-    assert overlap(X[:600], y[:600], X[:600], 1 - y[:600]).n_shared == 0
+    assert overlap(Sample(X[:600], y[:600]), Sample(X[:600], 1 - y[:600])).n_shared == 0
     tree = DecisionTreeClassifier(random_state=0).fit(X[:600], y[:600])
-    suite = attack_membership(tree, X[:600], y[:600], X[60:660], y[60:660], random_state=0)
+    suite = attack_membership(tree, Sample(X[:600], y[:600]), Sample(X[60:660], y[60:660]), random_state=0)
     assert suite.overlap.suspicious
     assert suite.to_dict()["overlap"]["n_shared"] == 540
     assert isinstance(suite.shift, Measured)
@@ -228,7 +233,7 @@ def test_duplicates_by_nature_are_no_overlap() -> None:
     for seed in range(100):
         rng = np.random.default_rng(seed)
         X, y = rng.integers(0, 3, (700, 4)), rng.integers(0, 2, 700)
-        found = overlap(X[:400], y[:400], X[400:], y[400:])
+        found = overlap(Sample(X[:400], y[:400]), Sample(X[400:], y[400:]))
         assert found.n_shared > 100
         wrong += found.suspicious
     # Each is wrong with a chance of at most 1 in 200; four of a hundred have one of 0.2 %.
@@ -236,16 +241,18 @@ def test_duplicates_by_nature_are_no_overlap() -> None:
     # Households that stay together are shared less than by chance.
     rng, y = np.random.default_rng(0), np.array([0, 1] * 350)
     X = np.repeat(rng.normal(size=(350, 2)), 2, axis=0)
-    assert not overlap(X[:400], y[:400], X[400:], y[400:]).suspicious
+    assert not overlap(Sample(X[:400], y[:400]), Sample(X[400:], y[400:])).suspicious
     frame = pl.DataFrame({"t": ["x", None, "y", None] * 50, "v": [1.0, 2.0, None, 4.0] * 50, "y": [0, 1] * 100})
-    assert overlap(frame, "y", frame, "y").n_shared == 200
+    assert overlap(Sample(frame, "y"), Sample(frame, "y")).n_shared == 200
 
 
 def test_other_candidates() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
     tree = DecisionTreeClassifier(random_state=0).fit(X[:100], y[:100])
-    found = attack_membership(tree, X[:100], y[:100], X[100:], y[100:], candidates=X[:50], random_state=0)
+    found = attack_membership(
+        tree, Sample(X[:100], y[:100]), Sample(X[100:], y[100:]), candidates=X[:50], random_state=0
+    )
     assert isinstance(found.midpoint, Measured)
     assert found.midpoint.value.n_candidates == 50
     assert found.midpoint.value.precision is None
@@ -256,10 +263,10 @@ def test_bad_parameters_are_refused_at_once() -> None:
     tree = DecisionTreeClassifier().fit(X, y)
     data = X[:20], y[:20], X[20:], y[20:]
     with pytest.raises(InvalidParameterError, match="confidence"):
-        attack_membership(tree, *data, confidence=95)
+        attack_membership(tree, *sides(*data), confidence=95)
     with pytest.raises(InvalidParameterError, match="n_shadows"):
-        attack_membership(tree, *data, n_shadows=1)
+        attack_membership(tree, *sides(*data), shadows=Shadows(tree, 1))
     with pytest.raises(InvalidParameterError, match="progress"):
-        attack_membership(tree, *data, progress=True)  # type: ignore[arg-type]
+        attack_membership(tree, *sides(*data), progress=True)  # type: ignore[arg-type]
     with pytest.raises(InvalidDataError, match="non-members"):
-        attack_membership(tree, X, y, [], [])
+        attack_membership(tree, Sample(X, y), Sample([], []))

@@ -19,7 +19,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from glassine import OptimalTreeClassifier, as_model, parse_rules
 from glassine.attacks import Measured, NotApplicable, Vulnerability, vulnerability
 from glassine.attacks.overfitting import _Table
+from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
+from tests.attacks.sides import sides
 
 RULES = parse_rules(
     "if [a] then [true] ([1 ; 3] examples)\n"
@@ -39,7 +41,7 @@ def test_a_rule_list_by_hand() -> None:
     y_in = [1, 1, 1, 1, 0, 0, 0, 0]
     X_out = [[1, 0], [0, 1], [0, 0], [0, 0], [0, 1], [0, 0]]
     y_out = [1, 1, 1, 1, 0, 0]
-    found: Vulnerability = measured(vulnerability(RULES, X_in, y_in, X_out, y_out, random_state=0))
+    found: Vulnerability = measured(vulnerability(RULES, Sample(X_in, y_in), Sample(X_out, y_out), random_state=0))
     tau = {label.label: label.tau for label in found.labels}
     # Class 1: members 3/4, 1/4, 0; others 1/4, 1/4, 2/4. Class 0: members 1/4, 2/4, 1/4; others 0, 1/2, 1/2.
     assert tau == {"0": pytest.approx(0.25), "1": pytest.approx(0.5)}
@@ -53,7 +55,7 @@ def test_a_model_of_one_part_or_of_the_same_parts_has_one_half() -> None:
     X, y = np.array([[1, 0], [0, 1], [0, 0]] * 10), np.array([1, 0] * 15)
     single = parse_rules("if [a] and [b] and [not a] then [true] ([1 ; 1] examples)\nelse [false] ([1 ; 1] examples)")
     for model in (RULES, single):
-        found = measured(vulnerability(model, X, y, X, y, random_state=0))
+        found = measured(vulnerability(model, Sample(X, y), Sample(X, y), random_state=0))
         assert found.vulnerability.value == 0.5
         assert found.p_value == 1.0
 
@@ -67,7 +69,7 @@ def noise(n: int, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.ND
 def test_the_control_shows_the_bias_of_a_model_that_knows_nothing() -> None:
     other, data = noise(300, 0), noise(300, 1)
     tree = DecisionTreeClassifier(max_leaf_nodes=30, random_state=0).fit(*other[:2])
-    found: Vulnerability = measured(vulnerability(tree, *data, random_state=0))
+    found: Vulnerability = measured(vulnerability(tree, *sides(*data), random_state=0))
     # V alone looks like leakage.
     assert found.vulnerability.value > 0.55
     assert found.control == pytest.approx(found.vulnerability.value, abs=0.03)
@@ -80,7 +82,7 @@ def test_the_control_shows_the_bias_of_a_model_that_knows_nothing() -> None:
 def test_an_overfit_tree_is_caught() -> None:
     data = noise(300, 0)
     found: Vulnerability = measured(
-        vulnerability(DecisionTreeClassifier(random_state=0).fit(*data[:2]), *data, random_state=0)
+        vulnerability(DecisionTreeClassifier(random_state=0).fit(*data[:2]), *sides(*data), random_state=0)
     )
     assert found.p_value == 0.001
     assert found.vulnerability.low > 0.53
@@ -131,7 +133,9 @@ def test_leaves_of_every_kind_of_tree_agree() -> None:
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frames[0], y_in)
     pipe = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=4, random_state=0)).fit(frames[0], y_in)
     values = {
-        measured(vulnerability(model, frames[0], y_in, given, y_out, random_state=0)).vulnerability.value
+        measured(
+            vulnerability(model, Sample(frames[0], y_in), Sample(given, y_out), random_state=0)
+        ).vulnerability.value
         for model in (tree, as_model(tree), pipe)
         for given in (frames[1], frames[1][["c", "b", "a"]])
     }
@@ -141,16 +145,16 @@ def test_leaves_of_every_kind_of_tree_agree() -> None:
 def test_black_boxes_are_measured_by_their_predictions() -> None:
     data = noise(200, 3)
     forest = RandomForestClassifier(20, random_state=0).fit(*data[:2])
-    found = measured(vulnerability(forest, *data, random_state=0))
+    found = measured(vulnerability(forest, *sides(*data), random_state=0))
     assert (found.over, found.n_parts) == ("predictions", 2)
     assert found.vulnerability.low > 0.6
-    outcome = vulnerability(forest, *data, over="parts")
+    outcome = vulnerability(forest, *sides(*data), over="parts")
     assert isinstance(outcome, NotApplicable)
     assert "over='predictions'" in outcome.reason
     tree = DecisionTreeClassifier(random_state=0).fit(*data[:2])
     # Predictions are a coarser view than leaves.
     coarse, fine = (
-        measured(vulnerability(tree, *data, over=over, random_state=0)) for over in ("predictions", "parts")
+        measured(vulnerability(tree, *sides(*data), over=over, random_state=0)) for over in ("predictions", "parts")
     )
     assert coarse.vulnerability.value <= fine.vulnerability.value
 
@@ -160,7 +164,7 @@ def test_learners_of_the_package_show_their_leaves() -> None:
     binary = [pl.DataFrame((X > 0).astype(int), schema=["a", "b", "c"]) for X in (X_in, X_out)]
     learner = OptimalTreeClassifier(max_depth=2).fit(binary[0], y_in)
     values = [
-        measured(vulnerability(model, binary[0], y_in, binary[1], y_out, random_state=0))
+        measured(vulnerability(model, Sample(binary[0], y_in), Sample(binary[1], y_out), random_state=0))
         for model in (learner, learner.model_)
     ]
     assert values[0] == values[1]
@@ -178,7 +182,9 @@ def test_subgroups_are_judged_beside_their_own_control() -> None:
     frame = pl.DataFrame({"group": group.astype(str), "y": y})
     tree = DecisionTreeClassifier(random_state=0).fit(X[:n], y[:n])
     by_name = measured(
-        vulnerability(tree, X[:n], y[:n], X[n:], y[n:], by={"group": (group[:n], group[n:])}, random_state=0)
+        vulnerability(
+            tree, Sample(X[:n], y[:n]), Sample(X[n:], y[n:]), by={"group": (group[:n], group[n:])}, random_state=0
+        )
     )
     groups = {entry.value: entry for entry in by_name.subgroups}
     assert {name: (entry.n_members, entry.n_nonmembers) for name, entry in groups.items()} == {
@@ -189,17 +195,19 @@ def test_subgroups_are_judged_beside_their_own_control() -> None:
     assert groups["small"].control > groups["large"].control
     assert groups["small"].p_value < 0.05
     constant = frame.select(pl.lit(1).alias("a"), pl.lit(0).alias("b"), "group", "y")
-    predicted = measured(vulnerability(RULES, constant[:n], "y", constant[n:], "y", by="group", random_state=0))
+    predicted = measured(
+        vulnerability(RULES, Sample(constant[:n], "y"), Sample(constant[n:], "y"), by="group", random_state=0)
+    )
     assert [entry.value for entry in predicted.subgroups] == ["large", "small"]
     assert [entry.vulnerability.value for entry in predicted.subgroups] == [0.5, 0.5]
 
 
 def test_a_class_of_one_side_alone_is_left_out() -> None:
     X = [[1, 0], [0, 1], [0, 0], [1, 1]]
-    found = measured(vulnerability(RULES, X, [1, 0, 0, 1], X, [1, 1, 1, 1], random_state=0))
+    found = measured(vulnerability(RULES, Sample(X, [1, 0, 0, 1]), Sample(X, [1, 1, 1, 1]), random_state=0))
     assert [label.label for label in found.labels] == ["1"]
     assert found.labels[0].share == 1.0
-    outcome = vulnerability(RULES, X, [0] * 4, X, [1] * 4)
+    outcome = vulnerability(RULES, Sample(X, [0] * 4), Sample(X, [1] * 4))
     assert isinstance(outcome, NotApplicable)
     assert "no class has both" in outcome.reason
 
@@ -208,8 +216,10 @@ def test_regressions_are_not_applicable() -> None:
     data = noise(30, 5)
     for model in (DecisionTreeRegressor(max_depth=2), LinearRegression()):
         fitted = model.fit(*data[:2])
-        assert isinstance(vulnerability(fitted, *data), NotApplicable)
-    assert isinstance(vulnerability(as_model(DecisionTreeRegressor(max_depth=1).fit(*data[:2])), *data), NotApplicable)
+        assert isinstance(vulnerability(fitted, *sides(*data)), NotApplicable)
+    assert isinstance(
+        vulnerability(as_model(DecisionTreeRegressor(max_depth=1).fit(*data[:2])), *sides(*data)), NotApplicable
+    )
 
 
 def test_bad_input_is_refused() -> None:
@@ -218,8 +228,8 @@ def test_bad_input_is_refused() -> None:
     options: dict[str, Any]
     for options in ({"over": "leaves"}, {"n_permutations": 0}, {"confidence": 1.0}):
         with pytest.raises(InvalidParameterError):
-            vulnerability(tree, *data, **options)
+            vulnerability(tree, *sides(*data), **options)
     with pytest.raises(InvalidDataError, match="lack the column 'sex'"):
-        vulnerability(tree, *data, by="sex")
+        vulnerability(tree, *sides(*data), by="sex")
     with pytest.raises(InvalidDataError, match="one value for each"):
-        vulnerability(tree, *data, by={"sex": ([1], [2])})
+        vulnerability(tree, *sides(*data), by={"sex": ([1], [2])})

@@ -118,6 +118,7 @@ def numbers_of(captured: list[tuple[Any, ...]], name: str) -> set[Any]:
     return {value for record in captured for key, value in record if key == name}
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(gappy_trees(GAPPY))
 def test_no_leaf_of_a_copy_holds_far_fewer_worlds(tree: DecisionTree) -> None:

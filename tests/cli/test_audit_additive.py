@@ -67,7 +67,7 @@ def test_an_ebm_is_scrubbed_and_then_within_policy(run: Run, files: dict[str, Pa
     assert all(term.weights is None for term in read_additive(copy).terms)
     again = call(run, tmp_path, "audit", copy, *options)
     assert again.status == 0, again.err
-    told = call(run, tmp_path, "scrub", files["ebm"], *options, "--smallest-leaf", "10", "-o", copy)
+    told = call(run, tmp_path, "scrub", files["ebm"], *options, "--smallest-leaf", "10", "-o", copy, "--overwrite")
     assert "bins merged" in told.out
 
 

@@ -22,9 +22,9 @@ from glassine.domain import ExactlyOne
 from tests.cli.running import Run
 
 RULES = (
-    "if [a] and [not b] then [true] ([10 ; 20] examples)\n"
-    "else if [c] then [false] ([20 ; 10] examples)\n"
-    "else [false] ([30 ; 10] examples)\n"
+    "if [a] and [not b] then [true] ([100 ; 200] examples)\n"
+    "else if [c] then [false] ([200 ; 100] examples)\n"
+    "else [false] ([300 ; 100] examples)\n"
 )
 
 
@@ -52,7 +52,7 @@ def test_audit_prints_the_fixed_names(folder: Path, run: Run) -> None:
     jsonschema.validate(plain, schema())
     assert plain["verdict"] == "within policy"
     assert plain["measured"]["reconstruction"]["dist_g"] == pytest.approx(
-        (30 * 1 + 30 * 1.584962500721156 + 40 * 1.584962500721156) / 300
+        (300 * 1 + 300 * 1.584962500721156 + 400 * 1.584962500721156) / 3000
     )
     assert plain["measured"]["reconstruction"]["entropy_bits"] > 0
     assert 0 < plain["measured"]["reconstruction"]["dist_g_domain_aware"] < 1
@@ -60,11 +60,44 @@ def test_audit_prints_the_fixed_names(folder: Path, run: Run) -> None:
 
 def test_exit_statuses(folder: Path, run: Run) -> None:
     assert run("audit", "rules.txt", "--domain", "domain.json", cwd=folder).status == 0
-    assert run("audit", "rules.txt", cwd=folder).status == 3
-    (folder / "policy.toml").write_text("smallest_leaf = 35\n")
+    # Without a threshold on a number, the file alone answers every check.
+    assert run("audit", "rules.txt", cwd=folder).status == 0
+    (folder / "ages.txt").write_text(RULES.replace("[c]", "[age <= 40]"))
+    assert run("audit", "ages.txt", cwd=folder).status == 3
+    (folder / "policy.toml").write_text("smallest_leaf = 350\n")
     outside = run("audit", "rules.txt", "--domain", "domain.json", "--policy", "policy.toml", cwd=folder)
     assert outside.status == 1
     assert "OUTSIDE" in outside.out.upper()
+
+
+def test_a_policy_is_named_and_the_report_says_its_source(folder: Path, run: Run) -> None:
+    (folder / "few.txt").write_text("if [a] then [true] ([40 ; 5] examples)\nelse [false] ([152 ; 160] examples)\n")
+    for name, status in (("sacro", 1), ("default", 0), ("strict", 1)):
+        done = run("audit", "few.txt", "--policy", name, cwd=folder)
+        assert done.status == status, done.err
+        assert f"Policy {name}:" in done.out
+
+
+def test_an_auditor_with_the_file_alone_gets_a_yes_or_a_list_to_ask_for(folder: Path, run: Run) -> None:
+    (folder / "ages.txt").write_text(
+        "if [age <= 40.5] then [true] ([140 ; 105] examples)\nelse [false] ([152 ; 160] examples)\n"
+    )
+    open_ = run("audit", "ages.txt", cwd=folder)
+    assert open_.status == 3
+    assert "What to ask the publisher for" in open_.out
+    assert "1. The public cut points, or public shares of values, of age." in open_.out
+    (folder / "cuts.json").write_text(
+        json.dumps(
+            {
+                "schema": "glassine.domain/1",
+                "attributes": [{"name": "age", "type": "integer", "lo": 0, "hi": 120, "thresholds": [40]}],
+            }
+        )
+    )
+    yes = run("audit", "ages.txt", "--domain", "cuts.json", "--one-record-per-person", cwd=folder)
+    assert yes.status == 0, yes.out
+    assert "What to ask" not in yes.out
+    assert run("audit", "tree.json", cwd=folder).status == 1
 
 
 @pytest.mark.parametrize(
@@ -109,8 +142,8 @@ def test_audit_with_data_writes_a_report(folder: Path, run: Run) -> None:
 def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     told = ("audit", "tree.json", "--domain", "people.json", "--data", "people.csv", "--sensitive", "ill")
     (folder / "certain.toml").write_text(
-        "most_certain = 300\nsmallest_leaf = false\npurest_leaf = false\nlargest_bits_per_record = false\n"
-        "thresholds_off_grid = false\nmidpoints = false\n"
+        "most_certain = 300\nsmallest_leaf = false\nlargest_advantage = false\ncertain_by_membership = false\n"
+        "named_by_thresholds = false\n"
     )
     judged = run(*told, "--criterion", "gini", "--policy", "certain.toml", "--json", "-o", "r.html", cwd=folder)
     assert judged.status == 0
@@ -218,6 +251,10 @@ def test_an_inferred_domain_is_no_basis_for_yes(folder: Path, run: Run) -> None:
     done = run("audit", "simple.txt", "--domain", "inferred.json", "--json", cwd=folder)
     assert done.status == 3
     status = {check["rule"]: check["status"] for check in json.loads(done.out)["checks"]}
+    assert status["named_by_thresholds"] == "unknown"
+    (folder / "bits.toml").write_text("largest_bits_per_record = 10\nthresholds_off_grid = 0\n")
+    done = run("audit", "simple.txt", "--domain", "inferred.json", "--policy", "bits.toml", "--json", cwd=folder)
+    status = {check["rule"]: check["status"] for check in json.loads(done.out)["checks"]}
     assert status["largest_bits_per_record"] == "unknown"
     assert status["thresholds_off_grid"] in ("unknown", "fail")
 
@@ -240,7 +277,10 @@ def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     assert "OUTSIDE POLICY" in done.out
     again = run("audit", "glassine-demo/rules.txt", "--domain", "glassine-demo/domain.json", "--json", cwd=tmp_path)
     assert json.loads(again.out)["subject"]["kind"] == "rule list"
-    assert again.status == 1
+    # Its few rules hold many records each; those of the tree do not.
+    assert again.status == 0
+    tree = run("audit", "glassine-demo/tree.json", "--domain", "glassine-demo/domain.json", cwd=tmp_path)
+    assert tree.status == 1
 
 
 @pytest.mark.slow

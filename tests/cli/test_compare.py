@@ -22,7 +22,8 @@ import pytest
 
 from glassine import Category, Certificate, Domain, load_model
 from glassine.cli.compare import fit_command_line
-from glassine.cli.options import PublicOptions
+from glassine.cli.options import PublicOptions, RecordsFileOptions
+from glassine.cli.training import TrainingFile
 from glassine.comparison import CANDIDATES, Row, Shape, Task
 from glassine.errors import PrivacyLeakWarning
 from glassine.formats.json import to_dict
@@ -30,6 +31,7 @@ from tests.cli.running import Run, attributes, listing, people
 from tests.formats.reading import read_cells
 
 COMPARE = ("compare", "people.csv", "--target", "ill", "--epsilon", "1,4", "--max-depth", "2", "--splits", "2")
+PEOPLE = TrainingFile(path=Path("people.csv"), written=RecordsFileOptions())
 KNOWN = (*COMPARE, "--domain", "domain.json", "--models", "tree,cart,constant")
 
 
@@ -62,7 +64,7 @@ def test_the_command_of_every_private_learner_runs(run: Run, folder: Path, name:
     command = fit_command_line(
         row,
         Task(max_depth=2, max_rules=2, delta=1e-5),
-        data=Path("old people.csv"),
+        file=TrainingFile(path=Path("old people.csv"), written=RecordsFileOptions()),
         target="ill",
         public=PublicOptions(classes="no,yes", infer_domain=True),
     )
@@ -78,7 +80,7 @@ def test_the_command_fits_what_was_compared(run: Run, folder: Path, name: str) -
     task = Task(max_depth=2, max_rules=2, delta=1e-5)
     row = Row(model=name, epsilon=0.5, status="measured")
     public = PublicOptions(domain=Path("domain.json"))
-    command = fit_command_line(row, task, data=Path("people.csv"), target="ill", public=public)
+    command = fit_command_line(row, task, file=PEOPLE, target="ill", public=public)
     done = run(*shlex.split(command)[1:], "--seed", "7", cwd=folder)
     assert done.status == 0, done.err
     names = ["age", "smoker"]

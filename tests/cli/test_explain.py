@@ -240,7 +240,7 @@ def test_a_domain_that_declares_the_target_is_taken_and_tells_the_classes(folder
     assert release.domain.names == DOMAIN.names
     assert release.classes == ("yes", "no", "later")
     assert json.loads(done.out)["measures"]["black_box_accuracy"] == 1.0
-    assert "Leave --classes out" in run(*make, "--classes", "yes,no", cwd=folder).err
+    assert "Leave --classes out" in run(*make, "--classes", "yes,no", "--overwrite", cwd=folder).err
     queries = [
         "explain",
         "make",
@@ -258,7 +258,7 @@ def test_a_domain_that_declares_the_target_is_taken_and_tells_the_classes(folder
 
 
 def test_classes_are_declared_by_an_option(folder: Path, run: Run) -> None:
-    make = [*MAKE, "-k", "30", "-o", "release.json"]
+    make = [*MAKE, "-k", "30", "-o", "release.json", "--overwrite"]
     assert run(*make, "--classes", "no,yes,maybe", cwd=folder).status == 0
     assert SurrogateRelease.from_json(folder / "release.json").classes == ("no", "yes", "maybe")
     assert "not declared as classes" in run(*make, "--classes", "no,maybe", cwd=folder).err

@@ -47,6 +47,7 @@ def test_a_full_disk_behind_standard_error_changes_no_status(folder: Path) -> No
     assert shell("glassine audit none.json 2> /dev/full", folder).returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "status"),
     [

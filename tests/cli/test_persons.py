@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from glassine import Certificate, Domain, Integer, Ledger, PrivateTreeClassifier, load_model
-from glassine.cli.training import read_training
+from glassine.cli.options import RecordsFileOptions
+from glassine.cli.training import TrainingFile, read_training
 from glassine.privacy.unit import PrivacyUnit
 from tests.cli.running import Run, attributes, people
 
@@ -105,14 +106,15 @@ def test_identifiers_of_a_file_are_read_as_they_are_written(visits: Path) -> Non
     domain = Domain.from_json(visits / "domain.json")
     written = ["1", "01", "1.0", " 1", "NA", "", "9007199254740993", "9007199254740992", "x"]
     frame = people(len(written)).drop("id").with_columns(patient=pl.Series(written))
+    few = TrainingFile(path=visits / "few.csv", written=RecordsFileOptions(), person="patient")
     for stop in (len(written), len(written) - 1):
         frame[:stop].write_csv(visits / "few.csv")
-        read = read_training(visits / "few.csv", "ill", domain, None, lenient=True, person="patient").frame["patient"]
+        read = read_training(few, "ill", domain, None, lenient=True).frame["patient"]
         expected = [None if text in ("NA", "") else text for text in written]
         assert read.to_list() == expected[:stop]
     # What the domain says of the column does not matter either.
     declared = Domain({**attributes(), "patient": Integer(0, 10)})
-    read = read_training(visits / "few.csv", "ill", declared, None, lenient=True, person="patient").frame["patient"]
+    read = read_training(few, "ill", declared, None, lenient=True).frame["patient"]
     assert read.to_list()[:3] == ["1", "01", "1.0"]
 
 

@@ -151,7 +151,7 @@ RECORDS: list[list[str]] = [
     ("model", "policy"),
     [
         ("tree", "policy.toml"),
-        ("additive", "strict.toml"),
+        pytest.param("additive", "strict.toml", marks=pytest.mark.slow),
         pytest.param("tree", "strict.toml", marks=pytest.mark.slow),
         pytest.param("labels", "policy.toml", marks=pytest.mark.slow),
         pytest.param("labels", "strict.toml", marks=pytest.mark.slow),
@@ -179,6 +179,7 @@ def test_an_audit_without_a_domain_or_with_a_sensitive_column_is_the_same(house:
     assert (status, json.loads(out)["verdict"]) == (0, "within policy")
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_private_release_is_the_same(house: Path, run: Run) -> None:
     for form in ([], ["--json"], ["-o", "report.html"], ["-o", "report.json"], ["-o", "report.txt"]):
         status, _, _ = same(
@@ -244,7 +245,19 @@ def test_the_report_of_a_private_fit_is_that_of_its_model(house: Path, run: Run)
         done = run(*fit, cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["error_rate"] is None
-        run("audit", "own.json", "--domain", "bare.json", "--policy", "policy.toml", "-o", "again.json", cwd=house)
+        run(
+            "audit",
+            "own.json",
+            "--domain",
+            "bare.json",
+            "--policy",
+            "policy.toml",
+            "-o",
+            "again.json",
+            "--overwrite",
+            cwd=house,
+        )
+
         own, again = (json.loads((house / file).read_text()) for file in ("fit.json", "again.json"))
         assert {entry["role"] for entry in own["inputs"]} == {"model", "domain", "policy"}
         for plain in (own, again):
@@ -266,14 +279,14 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
     monkeypatch.syspath_prepend(str(house))
     said, fixed = [], ["--black-box", "decider:decide", "--domain", "bare.json", "--epsilon", "0.5"]
     fixed += ["--classes", "no,yes"]
-    fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
+    fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt", "--overwrite"]
     public = ["--audience", "public"]
     for name in NAMES[:2]:
         make = ["explain", "make", name, *fixed]
         done = run(*make, *public, "--json", cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["measures"] is None
-        run("audit", "own.json", *public, "-o", "again.txt", cwd=house)
+        run("audit", "own.json", *public, "-o", "again.txt", "--overwrite", cwd=house)
         own, again = ((house / file).read_text() for file in ("own.txt", "again.txt"))
         assert own == again
         said.append(run(*make, cwd=house).out)
@@ -289,7 +302,7 @@ def marked(house: Path, run: Run, *arguments: str, report: bool = True, status: 
     assert text.out.startswith(CHECKER_ONLY)
     assert json.loads(run(*arguments, "--json", cwd=house).out)["audience"] == "checker"
     for ending in ("html", "txt", "json") if report else ():
-        run(*arguments, "-o", f"out.{ending}", cwd=house)
+        run(*arguments, "-o", f"out.{ending}", "--overwrite", cwd=house)
         page = (house / f"out.{ending}").read_text()
         assert CHECKER_ONLY in page if ending != "json" else json.loads(page)["audience"] == "checker"
         assert all(name not in page or ending != "txt" for name in NAMES)
@@ -309,6 +322,7 @@ def published(house: Path) -> Path:
     return house
 
 
+@pytest.mark.slow
 def test_commands_that_measure_on_records_mark_all_that_they_write(published: Path, run: Run) -> None:
     sides = ["--data", NAMES[0], "--holdout", "others.csv", "--target", "ill"]
     # A claim that the policy does not accept leaves the verdict open.
@@ -324,7 +338,7 @@ def test_commands_that_measure_on_records_mark_all_that_they_write(published: Pa
     assert set(pl.read_csv(published / "rows.csv")["audience"]) == {"checker"}
     alone = run(*rows[:-2], cwd=published)
     assert CHECKER_ONLY not in alone.out
-    run(*rows[:-2], "-o", "rows.csv", cwd=published)
+    run(*rows[:-2], "-o", "rows.csv", "--overwrite", cwd=published)
     assert "audience" not in pl.read_csv(published / "rows.csv").columns
 
 

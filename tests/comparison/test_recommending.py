@@ -172,6 +172,7 @@ def _naive(found: Comparison) -> tuple[str, float | None] | None:
     return final.model, final.epsilon
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_the_recommendation_is_recomputed_and_never_dominated(data: st.DataObject) -> None:

@@ -58,6 +58,7 @@ def test_every_learner_is_measured() -> None:
     assert result.row("optimal-tree") == result.row("optimal-tree", None)
 
 
+@pytest.mark.slow
 def test_a_seed_fixes_everything_and_what_else_is_compared_changes_nothing() -> None:
     first, again = found(), found()
     assert first == again
@@ -66,6 +67,7 @@ def test_a_seed_fixes_everything_and_what_else_is_compared_changes_nothing() -> 
     assert found(task=Task(epsilons=(1.0,), models=QUICK, n_splits=2, seed=1)) != first
 
 
+@pytest.mark.slow
 def test_frames_of_other_libraries_give_the_same() -> None:
     frame = records()
     task = Task(epsilons=(1.0,), models=("tree", "cart"), n_splits=1)
@@ -74,6 +76,7 @@ def test_frames_of_other_libraries_give_the_same() -> None:
         assert found(other, task=task) == same
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_results_and_only_the_missing_are_fitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

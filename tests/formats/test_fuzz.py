@@ -125,6 +125,7 @@ def test_growing_tells_the_memory_and_the_time_of_each_byte() -> None:
     assert 0.2 <= answer.seconds <= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "told"), [("hang", "more than"), ("memory", "Memory")])
 def test_growing_finds_planted_faults(kind: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzzer, "GROWN_SECONDS", 0.05)

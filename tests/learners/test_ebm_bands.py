@@ -49,6 +49,7 @@ def _scatter(n: int) -> Any:
     return np.random.default_rng(5).normal(size=n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "epsilon"),
     [

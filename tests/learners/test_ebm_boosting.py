@@ -140,6 +140,7 @@ def lead(scores: npt.NDArray[np.float64]) -> float:
     return float((scores[3, 2] - scores[3, 0]) - (scores[0, 2] - scores[0, 0]))
 
 
+@pytest.mark.slow
 def test_several_classes_keep_their_claim_and_shared_noise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     d0, d1 = neighbors()
     assert not lower_bound(boosted, d0, d1, Claim(mu=0.5), score=lead, runs=Runs(400, seed=1)).violated

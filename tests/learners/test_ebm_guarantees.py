@@ -258,6 +258,7 @@ def job_neighbors() -> tuple[Any, Any]:
     return (frame, y), (more, np.append(y, 1))
 
 
+@pytest.mark.slow
 def test_a_category_that_one_person_has_does_not_show() -> None:
     d0, d1 = job_neighbors()
     honest = lower_bound(
@@ -271,6 +272,7 @@ def test_a_category_that_one_person_has_does_not_show() -> None:
     assert not honest.violated
 
 
+@pytest.mark.slow
 def test_names_taken_from_the_data_are_found() -> None:
     def leaking(dataset: Any, seed: int | None) -> float:
         frame, y = dataset
@@ -306,6 +308,7 @@ def far_regression(algorithm: str) -> Callable[[Any, int | None], float]:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["penalized", pytest.param("boosting", marks=pytest.mark.slow)])
 def test_regression_far_from_zero_keeps_its_claim(algorithm: str) -> None:
     d0, d1 = far_neighbors()
@@ -314,6 +317,7 @@ def test_regression_far_from_zero_keeps_its_claim(algorithm: str) -> None:
     ).violated
 
 
+@pytest.mark.slow
 def test_residuals_without_centre_and_clip_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin counts residuals from zero and does not clip them: its noise is that of the range alone."""
     caught: list[float] = []

@@ -276,6 +276,7 @@ def by_google(events: Any, delta: float) -> float:
     return float(accountant.get_epsilon(delta))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wish",
     ["auto", pytest.param(2, marks=pytest.mark.slow), pytest.param([("x", "z"), ("k", "w")], marks=pytest.mark.slow)],
@@ -345,6 +346,7 @@ def test_gains_keep_their_claim() -> None:
     assert not lower_bound(noisy_gain, *worst_neighbors(), Claim(mu=1.0), score=float, runs=Runs(500, seed=1)).violated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", ["a choice that is not paid", "the sensitivity of a smaller score"])
 def test_gains_that_pay_too_little_are_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = FineNoise.release

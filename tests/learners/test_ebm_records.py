@@ -71,6 +71,7 @@ def test_counts_bins_and_tables_are_those_of_records_in_memory(
     assert training(frame).records.pair_tables(axes) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_models_of_several_classes_and_users_bins_are_the_same(algorithm: str) -> None:
     rng = np.random.default_rng(5)

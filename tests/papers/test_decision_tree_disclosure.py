@@ -72,6 +72,7 @@ def same(one: dict[str, str], other: dict[str, str], *, apart: tuple[str, ...] =
             assert one[name] == other[name], name
 
 
+@pytest.mark.slow
 def test_example_1_needs_no_data_and_agrees_with_the_results(tmp_path: Path) -> None:
     run("example_1", tmp_path)
     rows = read("figure_5", tmp_path)

@@ -11,7 +11,20 @@ from tests.repo.code_blocks import ROOT, is_run, read_blocks, run_blocks
 DOCS = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(page.relative_to(ROOT).as_posix() for page in DOCS)]
 
-HEAVY = ("additive-models", "compare", "disclose", "membership", "private-models", "service")
+HEAVY = (
+    "additive-models",
+    "compare",
+    "disclose",
+    "domains",
+    "editing",
+    "membership",
+    "private-models",
+    "row-reconstruction",
+    "service",
+    "several-models",
+    "surrogates",
+    "tutorial",
+)
 """Pages of the documentation whose examples take many seconds."""
 
 

@@ -15,9 +15,11 @@ from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.remedies import Remedies, RemedyTable, measure_remedies
 from glassine.attacks.outcome import About, Below
 from glassine.auditing.describe_disclosure import describe_disclosure
+from glassine.auditing.disclosure import Inferred
 from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, DisclosureFinding
 from glassine.auditing.suppression import Suppression
+from glassine.data.table import as_table
 from glassine.report import disclosure_page, render_html, render_text
 from glassine.report.blocks import Figure
 from glassine.report.charts import Mark, draw_trade_off
@@ -51,9 +53,13 @@ def remedies() -> RemedyTable:
     )
 
 
-def finding(estimate: Disclosure, **options: Any) -> DisclosureFinding:
+def finding(estimate: Disclosure, shown: Suppression = ALL, **options: Any) -> DisclosureFinding:
     """Return an estimate as a finding that shows everything."""
-    return describe_disclosure(estimate, "level", options.pop("shown", ALL), **options)
+    known = {"quasi_identifiers": (), "truth": None, "unused": estimate.unused, "doubt": "", "detailed": True}
+    inferred = Inferred(
+        estimate=estimate, sensitive="level", table=as_table(people(estimate.people.n_people)[0]), **(known | options)
+    )
+    return describe_disclosure(inferred, shown)
 
 
 def details_of(found: DisclosureFinding) -> DisclosureDetails:

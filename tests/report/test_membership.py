@@ -83,7 +83,7 @@ def test_wrongly_accused_are_told_beside_the_accused() -> None:
 
 
 def test_the_chart_puts_guessing_on_the_diagonal() -> None:
-    chart = ElementTree.fromstring(draw_roc([(0.01, 0.01), (0.1, 0.1), (1.0, 1.0)], "gap attack"))  # noqa: S314 - ours
+    chart = ElementTree.fromstring(draw_roc([(0.01, 0.01), (0.1, 0.1), (1.0, 1.0)], "gap attack"))
     path = next(node for node in chart.iter() if node.get("class") == "line" and node.tag.endswith("path"))
     guess = next(node for node in chart.iter() if node.get("class") == "guess")
     first, *_, last = [tuple(map(float, point.split())) for point in (path.get("d") or "")[1:].split("L")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import os
 import re
 import resource
 import shutil
@@ -281,7 +282,9 @@ def proxy(start: Start, tmp_path: Path) -> Iterator[int]:
     temporary = "client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; "
     temporary += "uwsgi_temp_path uwsgi; scgi_temp_path scgi; access_log off;"
     (tmp_path / "nginx.conf").write_text(
-        f"daemon off; pid nginx.pid; error_log error.log; events {{}}\nhttp {{ {temporary}\n{text}\n}}\n"
+        # As root, nginx would give its workers to a user who may not read the folder of a test.
+        f"{'user root; ' if os.geteuid() == 0 else ''}daemon off; pid nginx.pid; error_log error.log; events {{}}\n"
+        f"http {{ {temporary}\n{text}\n}}\n"
     )
     process = subprocess.Popen([nginx, "-p", str(tmp_path), "-c", "nginx.conf", "-e", "error.log"])
     try:

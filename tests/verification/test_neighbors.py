@@ -169,6 +169,7 @@ def test_a_category_that_is_told_is_found_by_the_default_distinguisher() -> None
     assert found.bound.violated
 
 
+@pytest.mark.slow
 def test_a_private_tree_is_not_accused() -> None:
     tree = PrivateTreeClassifier(1, epsilon=1.0, domain=Domain.binary(["p", "q"]), classes=(0, 1))
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2)

@@ -215,7 +215,7 @@ def law_for_faults(**given: Any) -> Callable[[tuple[Person, ...]], dict[Hashable
     return mechanism(tree, crowd=crowd, epsilon=1.0, records_per_person=1, leaf_counts_share=0.0, **given)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [*(pytest.param(fault, marks=pytest.mark.slow) for fault in FAULTS[:-1]), FAULTS[-1]])
 def test_a_planted_fault_is_found_exhaustively_and_its_honest_twin_passes(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +288,7 @@ def test_a_planted_fault_is_found_on_many_runs_and_its_honest_twin_is_not_accuse
     assert found.violated, str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [tree, rule_list])
 def test_a_person_with_many_records_is_covered_by_as_much_as_one_with_few(make: Make) -> None:
     for m in (1, 2, 5):

@@ -145,6 +145,7 @@ SOME_READERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME_READERS)
 def test_a_reader_that_looks_at_all_records_is_found(name: str) -> None:
     found = found_in(name, everything=False)
@@ -313,7 +314,7 @@ def test_a_fault_behind_a_certificate_is_found_within_3000_runs(name: str, monke
     assert found.runs <= LIMIT
 
 
-@pytest.mark.parametrize("name", ["leaves of a tree", "rules of a list"])
+@pytest.mark.parametrize("name", ["leaves of a tree", pytest.param("rules of a list", marks=pytest.mark.slow)])
 def test_half_the_noise_of_leaves_is_found_at_the_default_share(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, plant, _ = MECHANISMS[name]
     plain = [pair for pair in all_pairs() if "duplicate" in pair.name]

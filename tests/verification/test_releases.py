@@ -128,10 +128,10 @@ FITS: dict[str, tuple[Callable[..., Callable[[], Any]], dict[str, Any], list[Row
 }
 
 
-SLOW = {"list on two quantiles"}
+LIGHT = {"list and counts"}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in FITS])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in LIGHT)) for name in FITS])
 def test_a_whole_fit_keeps_epsilon(name: str) -> None:
     learner, parameters, universe, max_records, epsilon, tightness = FITS[name]
     certificates: set[str] = set()
@@ -186,6 +186,7 @@ def test_a_whole_fit_keeps_epsilon_with_every_odd_value(
     assert result.tightness > 0.5
 
 
+@pytest.mark.slow
 def test_a_whole_fit_keeps_epsilon_with_a_few_odd_values() -> None:
     result = law_with_odd_values(tree, "lists", FEW_ODD)
     assert result.holds, str(result)
@@ -208,6 +209,7 @@ def labels_in_one_array(X: Any, y: Any) -> tuple[Any, Any]:
     return [X[i] for i in kept], [y[0] if len(kept) < len(y) else y[i] for i in kept]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [in_one_array, labels_in_one_array])
 def test_a_reading_of_all_records_at_once_is_found(read: Callable[[Any, Any], tuple[Any, Any]]) -> None:
     result = law_with_odd_values(tree, "lists", FEW_ODD, read=read)
@@ -215,6 +217,7 @@ def test_a_reading_of_all_records_at_once_is_found(read: Callable[[Any, Any], tu
     assert result.worst > 3.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "module"), [(tree, exponential_tree), (rule_list, exponential_rule_list)])
 def test_a_budget_that_is_spent_twice_is_found(
     learner: Callable[..., Callable[[], Any]], module: Any, monkeypatch: pytest.MonkeyPatch

@@ -59,7 +59,9 @@ PLANTED: dict[str, tuple[dict[str, Any], Any, Any, list[str], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "Laplace, learned")) for name in PLANTED]
+)
 def test_half_the_noise_is_caught_within_2000_runs(name: str) -> None:
     claim, honest, planted, d0, d1 = PLANTED[name]
     for seed in range(1 if "learned" in name else 2):
@@ -89,7 +91,9 @@ HONEST: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "thresholds")) for name in HONEST]
+)
 def test_no_false_alarm_in_200_honest_repetitions(name: str) -> None:
     # 200 repetitions at confidence 0.999: 0.2 false alarms expected at most, more than 2 in one of 800 such tests.
     found = [
@@ -114,6 +118,7 @@ def test_no_false_alarm_in_200_honest_repetitions(name: str) -> None:
     assert alarms <= stats.binom.isf(1e-6, 200, 0.2)
 
 
+@pytest.mark.slow
 def test_events_that_are_counted_on_the_runs_that_chose_them_raise_false_alarms() -> None:
     # The planted twin of the split: thirty features of pure noise, the best of which is counted where it was chosen.
     rng = np.random.default_rng(1)
@@ -187,6 +192,7 @@ def test_a_family_of_curves_is_a_bound_like_any_other() -> None:
     assert found.value == pytest.approx(found.mu, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_runs_can_be_repeated_and_spread_over_processes() -> None:
     progress: list[tuple[int, int]] = []
     options: dict[str, Any] = {"claim": Claim(epsilon=1.0), "score": float}

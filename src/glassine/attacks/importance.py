@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, generator
 from glassine.attacks.outcome import Outcome
+from glassine.data.sample import Sample
 from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["ImportancePreservation", "Importances", "importance_preservation", "permutation_importance"]
@@ -133,7 +134,7 @@ def permutation_importance(
     """
     check_count("n_repeats", n_repeats, 1)
     rng = generator(random_state)
-    records = Records.read(X, y, "records")
+    records = Records.read(Sample(X, y), "records")
     return attempt(lambda: _importances(model, records, n_repeats, rng))
 
 
@@ -181,7 +182,7 @@ def importance_preservation(
     check_count("n_repeats", n_repeats, 1)
     check_count("k", k, 1)
     rng = generator(random_state)
-    records = Records.read(X, y, "records")
+    records = Records.read(Sample(X, y), "records")
     if k > records.width:
         raise InvalidParameterError(
             f"{parameter('k')} must be at most the number of attributes, {records.width}, got {k}."

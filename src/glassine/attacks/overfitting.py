@@ -24,6 +24,7 @@ from glassine.attacks.membership.outputs import (
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.subgroups import subgroups as split_by_value
+from glassine.data.sample import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
@@ -140,10 +141,8 @@ class Vulnerability:
 
 def vulnerability(
     model: Any,
-    X_in: Any,
-    y_in: Any,
-    X_out: Any,
-    y_out: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
     *,
     over: Over = "auto",
     by: Any = (),
@@ -160,10 +159,8 @@ def vulnerability(
     ----------
     model : fitted classifier, DecisionTree or RuleList
         The model under attack.
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        Training records, and records that were not used for training.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them.
+    members, nonmembers : Sample
+        Training records, and records that were not used for training, with their classes.
     over : {"auto", "parts", "predictions"}, default="auto"
         Whether to tell records apart by leaf or rule, or by the predicted class; auto takes leaves or rules where the
         model shows them.
@@ -204,7 +201,8 @@ def vulnerability(
     --------
     >>> from glassine import parse_rules
     >>> rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([2 ; 0] examples)")
-    >>> found = vulnerability(rules, [[1], [1], [0], [0]], [1, 1, 0, 0], [[1], [0], [0], [0]], [1, 1, 0, 0])
+    >>> members, others = Sample([[1], [1], [0], [0]], [1, 1, 0, 0]), Sample([[1], [0], [0], [0]], [1, 1, 0, 0])
+    >>> found = vulnerability(rules, members, others)
     >>> [label.tau for label in found.value.labels], found.value.vulnerability.value
     ([0.0, 0.5], 0.625)
     """
@@ -212,7 +210,7 @@ def vulnerability(
     check_count("n_permutations", n_permutations, 1)
     if over not in ("auto", "parts", "predictions"):
         raise InvalidParameterError(f"{parameter('over')} must be auto, parts or predictions, got {over!r}.")
-    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    inside, outside = read_sides(members, nonmembers)
     groups = _groups(by, inside, outside)
 
     def work() -> Vulnerability:

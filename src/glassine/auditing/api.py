@@ -19,7 +19,8 @@ from glassine.auditing.trees import tree_subject
 from glassine.data.sample import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
-from glassine.formats import as_model
+from glassine.formats import ModelFile, as_model
+from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models import AdditiveModel
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -51,10 +52,11 @@ def audit(
 
     Parameters
     ----------
-    model : model, fitted estimator, release, explainer, or sequence of models
+    model : model, model file, fitted estimator, release, explainer, or sequence of models
         A tree, a rule list or an additive model, or anything that :func:`glassine.as_model` reads, explainable boosting
-        machines of interpret included; a release of explanations, or the fitted explainer that made it; or several
-        models of the same records, which are judged together.
+        machines of interpret included; a file read by :func:`glassine.load_file`, which is judged for everything in it;
+        a release of explanations, or the fitted explainer that made it; or several models of the same records, which
+        are judged together.
     data : data frame, or ndarray of shape (n, d), optional
         The training records, n of them, with at least the tested attributes; an array has all attributes of the model
         in order. Of a release in the order in which the explainer had them; of an explainer they are known.
@@ -110,12 +112,22 @@ def audit(
     """
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
+    contents = model.contents if isinstance(model, ModelFile) else None
+    model = _published(model, settings)
     members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
     only = settings.only
     attack = only is not None and set(only) <= ATTACKS
-    inputs = AuditInputs(domain=domain, members=members, others=others, settings=settings, needs_domain=not attack)
+    inputs = AuditInputs(
+        domain=domain,
+        members=members,
+        others=others,
+        settings=settings,
+        needs_domain=not attack,
+        contents=contents,
+        carried=() if contents is not None else carried_by(model, domain),
+    )
     limits = policy or Policy()
     forest = only is not None and set(only) == {"membership"} and is_sklearn_forest(model)
     alone = (forest_subject if forest else subject_of)(model, inputs.alone(), limits)
@@ -132,6 +144,14 @@ def audit(
         note = RecordNote(f"The records could not be measured: {error}")
         measured = replace(public, notes=(*public.notes, note))
     return replace(public, holder=measured)
+
+
+def _published(model: object, settings: AuditSettings) -> object:
+    """Return what is audited of a file: the model, or its estimator where an attack needs how splits were selected."""
+    if not isinstance(model, ModelFile):
+        return model
+    stated = model.estimator is not None and settings.sensitive is not None and not is_sklearn_forest(model.estimator)
+    return model.estimator if stated else model.model
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:

@@ -40,6 +40,7 @@ from glassine.auditing.criterion import (
     unknown,
 )
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
+from glassine.auditing.file_criteria import FITTED_VALUES, OTHER_CONTENT
 from glassine.auditing.inference_criteria import MIDPOINTS, MOST_CERTAIN, NAMED_BY_THRESHOLDS, THRESHOLDS_OFF_GRID
 from glassine.auditing.membership_criteria import (
     CERTAIN_BY_MEMBERSHIP,
@@ -420,3 +421,5 @@ class Limits:
     most_certain: int | None = limited_by(MOST_CERTAIN)
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)
+    other_content: int | None = limited_by(OTHER_CONTENT)
+    fitted_values: int | None = limited_by(FITTED_VALUES)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BITS",
+    "BYTES",
     "COUNTED",
     "DOMAIN",
     "GROUPED",
@@ -89,7 +90,7 @@ class Unit:
     Attributes
     ----------
     name : str
-        ``records``, ``share``, ``bits``, ``values``, ``occurrences`` or ``number``.
+        ``records``, ``share``, ``bits``, ``values``, ``occurrences``, ``bytes`` or ``number``.
     show : callable
         Returns a figure as findings may hold it.
     """
@@ -111,6 +112,8 @@ SHARE = Unit("share", lambda suppression, value: suppression.share(value))
 BITS = Unit("bits", lambda suppression, value: round(value, 3))
 VALUES = Unit("values", lambda suppression, value: value)
 """Values of the model itself, such as thresholds: everyone who has it can count them."""
+BYTES = Unit("bytes", lambda suppression, value: value)
+"""Bytes of a file: everyone who has it can count them."""
 NUMBER = Unit("number", lambda suppression, value: value)
 """A figure that is rounded already, or that is no figure of records, such as a claimed epsilon."""
 
@@ -303,6 +306,8 @@ class Criterion(Generic[N, F]):
     of_claim : bool
         Whether it judges the claimed guarantee itself. Such criteria come first, and are judged even where it covers
         the subject.
+    of_file : bool
+        Whether it judges the file that holds the subject: no guarantee of the subject covers what else is in it.
     limit_of : str
         The policy's key that holds its limit: its own name, or that of the criterion that it comes with.
     stated : callable or None
@@ -322,6 +327,7 @@ class Criterion(Generic[N, F]):
     judge: Callable[[N, F, Evidence], Ruling | None]
     by_guarantee: Callable[[N, GuaranteeFinding, Evidence], Ruling | None] | None = None
     of_claim: bool = False
+    of_file: bool = False
     limit_of: str = ""
     stated: Callable[[Evidence], N | None] | None = None
     remedies: Remedies = field(default_factory=dict)
@@ -336,7 +342,7 @@ class Criterion(Generic[N, F]):
 
     def check(self, limit: N, evidence: Evidence, suppression: Suppression) -> Check | None:
         """Return the check of a limit; None where nothing of the kind is asked of the subject."""
-        covered = evidence.covered and not self.of_claim
+        covered = evidence.covered and not self.of_claim and not self.of_file
         ruling = self._covered(limit, evidence) if covered else self._measured(limit, evidence)
         if ruling is None:
             return None

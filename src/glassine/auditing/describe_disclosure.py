@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.estimate import anonymity
-from glassine.attacks.disclosure.remedies import Remedy, RemedyTable
+from glassine.attacks.disclosure.remedies import Remedy
+from glassine.auditing.disclosure import Inferred
 from glassine.auditing.findings.disclosure import (
     DisclosureDetails,
     DisclosureFinding,
@@ -32,54 +31,20 @@ SHOWN_ACTIVE = 5
 SHOWN_SUBGROUPS = 10
 
 
-def describe_disclosure(
-    disclosure: Disclosure,
-    sensitive: str,
-    suppression: Suppression,
-    *,
-    quasi_identifiers: tuple[str, ...] = (),
-    truth: npt.ArrayLike | None = None,
-    remedies: RemedyTable | None = None,
-    frame: Any = None,
-    table: Table | None = None,
-    detailed: bool = True,
-) -> DisclosureFinding:
-    """Return an estimate as a finding.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        The estimate.
-    sensitive : str
-        Name of the sensitive attribute.
-    suppression : Suppression
-        How small counts are shown.
-    quasi_identifiers : tuple of str
-        What the attacker knows of everybody.
-    truth : array-like, shape (n,), optional
-        Everybody's class.
-    remedies : RemedyTable, optional
-        What was tried against it.
-    frame : data frame, optional
-        The people, in the order of the quasi-identifiers: subgroups are those of the columns that the tree was given.
-        Of a table that knows its persons, these are counted.
-    table : Table, optional
-        The records, where they know their persons: these are counted.
-    detailed : bool, default=True
-        Whether what only the holder of the data is to see is a part of it.
-    """
-    n, gained = disclosure.people.n_people if table is None else table.number, _gained(disclosure)
-    weights = np.ones(disclosure.people.n_people) if table is None else table.weights
+def describe_disclosure(inferred: Inferred, suppression: Suppression) -> DisclosureFinding:
+    """Return what can be inferred as findings may hold it; subgroups are those of columns that the tree was given."""
+    disclosure, table = inferred.estimate, inferred.table
+    n, gained = table.number, _gained(disclosure)
     return DisclosureFinding(
-        sensitive=sensitive,
-        quasi_identifiers=quasi_identifiers,
+        sensitive=inferred.sensitive,
+        quasi_identifiers=inferred.quasi_identifiers,
         number=suppression.count(n),
         n_quasi_identifiers=suppression.count(len(disclosure.people.sizes)),
         n_classes=len(disclosure.classes),
         knowledge=disclosure.adversary.describe(),
         optimum="global" if disclosure.status == "optimal" else "local",
         gap=disclosure.gap,
-        learned_mean=suppression.nats(float(weights @ gained[disclosure.people.person]) / n),
+        learned_mean=suppression.nats(float(table.weights @ gained[disclosure.people.person]) / n),
         learned_most=suppression.nats(float(gained.max())),
         readers=tuple(
             ReaderFinding(
@@ -89,30 +54,24 @@ def describe_disclosure(
                 d_overall=None if reader.d_overall is None else suppression.nats(reader.d_overall),
                 guess_rate=None if reader.guess_rate is None else suppression.proportion(reader.guess_rate, n),
             )
-            for reader in disclosure.compare(truth, table)
+            for reader in disclosure.compare(inferred.truth, table)
         ),
         exposed=tuple(sorted(row for row, _ in disclosure.most_exposed(MOST_EXPOSED, table))),
         n_internal=disclosure.counts.internal,
         n_active=disclosure.counts.active,
-        unused=disclosure.unused,
+        unused=inferred.unused,
         notes=disclosure.notes,
-        details=_details(disclosure, suppression, truth, remedies, frame, table) if detailed else None,
+        details=_details(inferred, suppression) if inferred.detailed else None,
     )
 
 
-def _details(
-    disclosure: Disclosure,
-    suppression: Suppression,
-    truth: npt.ArrayLike | None,
-    remedies: RemedyTable | None,
-    frame: Any,
-    table: Table | None,
-) -> DisclosureDetails:
+def _details(inferred: Inferred, suppression: Suppression) -> DisclosureDetails:
     """Return what only the holder of the data is to see."""
-    n, worst = disclosure.people.n_people if table is None else table.number, anonymity(disclosure).worst()
+    disclosure, table, remedies = inferred.estimate, inferred.table, inferred.remedies
+    n, worst = table.number, anonymity(disclosure).worst()
     return DisclosureDetails(
         n_leaves=len(disclosure.people.leaf_nodes),
-        truth=None if truth is None else _truth(disclosure, truth, suppression, table),
+        truth=None if inferred.truth is None else _truth(disclosure, inferred.truth, suppression, table),
         exposed=tuple(
             ExposedPerson(row=row, probability=_certainty(probability, suppression))
             for row, probability in disclosure.most_exposed(MOST_EXPOSED, table)
@@ -127,18 +86,17 @@ def _details(
         remedies=()
         if remedies is None
         else tuple(_remedy(row, n, remedies.n_holdout or n, suppression) for row in remedies.rows),
-        subgroups=() if frame is None else _subgroups(disclosure, frame, truth, suppression),
+        subgroups=() if inferred.frame is None else _subgroups(inferred, suppression),
         sample=None if disclosure.sample is None else _sample(disclosure, suppression),
     )
 
 
-def _subgroups(
-    disclosure: Disclosure, frame: Any, truth: npt.ArrayLike | None, suppression: Suppression
-) -> tuple[SubgroupFinding, ...]:
+def _subgroups(inferred: Inferred, suppression: Suppression) -> tuple[SubgroupFinding, ...]:
     """Return the most exposed subgroups and the least exposed one, those too small to be shown left out."""
+    disclosure = inferred.estimate
     groups = [
         group
-        for group in disclosure.by_subgroup(frame, list(disclosure.people.columns), truth)
+        for group in disclosure.by_subgroup(inferred.frame, list(disclosure.people.columns), inferred.truth)
         if group.size >= max(suppression.below, 2) and group.size < disclosure.people.n_people
     ]
     picked = groups if len(groups) <= SHOWN_SUBGROUPS else [*groups[: SHOWN_SUBGROUPS - 1], groups[-1]]
@@ -172,16 +130,15 @@ def _gained(disclosure: Disclosure) -> npt.NDArray[np.float64]:
     return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))
 
 
-def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression, table: Table | None) -> TruthFinding:
+def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression, table: Table) -> TruthFinding:
     distances = disclosure.d_individual(truth)
-    whose = np.arange(len(distances)) if table is None else table.whose
     lower, median, upper = (suppression.nats(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
     return TruthFinding(
         mean=suppression.nats(float(distances.mean())),
         lower=lower,
         median=median,
         upper=upper,
-        disclosed=suppression.rough(len(np.unique(whose[distances < DISCLOSED]))),
+        disclosed=suppression.rough(len(np.unique(table.whose[distances < DISCLOSED]))),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from glassine.attacks.membership.implied import Bounds, OutcomeCounts
 from glassine.attacks.outcome import Outcome
+from glassine.formats.contents import FileContents
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -269,6 +270,8 @@ class Evidence:
         Membership attacks.
     certain : Fact of Certain
         People whose sensitive value can be inferred.
+    contents : FileContents or None
+        Everything in the file that holds the subject; None where no file is audited.
     declared_k : int or None
         Fewest records of a group, as a release declares.
     has_data : bool
@@ -292,6 +295,7 @@ class Evidence:
     named: Fact[Named] = None
     membership: Fact[MembershipFinding] = None
     certain: Fact[Certain] = None
+    contents: FileContents | None = None
     declared_k: int | None = None
     has_data: bool = False
     mismatch: str = ""

@@ -22,6 +22,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
+from glassine.formats.contents import FileContents, OtherContent
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -247,6 +248,10 @@ class AuditInputs:
         What is looked at, and how.
     needs_domain : bool
         Whether a domain is inferred from the data where none is given: not for attacks alone.
+    contents : FileContents or None
+        Everything in the file that holds the subject; None where none was read.
+    carried : tuple of OtherContent
+        What a fitted estimator holds beside its model, where it is given in memory.
     """
 
     domain: Domain | None = None
@@ -254,6 +259,8 @@ class AuditInputs:
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()
     needs_domain: bool = True
+    contents: FileContents | None = None
+    carried: tuple[OtherContent, ...] = ()
 
     @property
     def data(self) -> Any:

@@ -65,7 +65,8 @@ def sizes_of_cells(
             unsettled = f"The model does not publish exactly how many records each {one} holds. Pass the training data."
         else:
             lower, upper = stated.sizes
-            parts = tuple(int(size) for size in upper) if statements.smallest_leaf is None else ()
+            sure = zip(lower.tolist(), upper.tolist(), strict=True)
+            parts = tuple(int(high) for low, high in sure if low > 0 and statements.smallest_leaf is None)
             fewest = math.floor(lower.min())
     return Measured(Sizes(parts=(Parts(one, more, parts),), unsettled=unsettled, fewest=fewest))
 

@@ -183,12 +183,10 @@ def membership_of(
     return NotApplicable(NO_LABELS)
 
 
-def _both(
-    people: tuple[Side, npt.NDArray[Any]], others: tuple[Side, npt.NDArray[Any]]
-) -> tuple[Records, None, Records, None]:
+def _both(people: tuple[Side, npt.NDArray[Any]], others: tuple[Side, npt.NDArray[Any]]) -> tuple[Records, Records]:
     """Return members and others with labels, as attacks take them; raises InvalidDataError where a label is missing."""
     members, outside = (side.records(native_of(side.columns), labels) for side, labels in (people, others))
-    return members, None, outside, None
+    return members, outside
 
 
 def _suite(

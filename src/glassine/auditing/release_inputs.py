@@ -84,7 +84,7 @@ class Side:
 
     def records(self, native: Any, labels: npt.NDArray[Any]) -> Records:
         """Return the records as attacks read them."""
-        return replace(Records.read(native, labels, "records"), persons=self.persons)
+        return replace(Records.read(Sample(native, labels), "records"), persons=self.persons)
 
     def labels(self, kind: str) -> Labels:
         """Return the labels of a kind."""

@@ -39,11 +39,7 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
     InvalidDataError
         If classes or identifiers are no column or not as many as the records, or people have records on both sides.
     """
-    others = as_sample(holdout)
-    if others.target is None and isinstance(data.target, str):
-        others = replace(others, target=data.target)
-    if others.persons is None and isinstance(data.persons, str):
-        others = replace(others, persons=data.persons)
+    others = as_sample(holdout).completed(data)
     if isinstance(model, SurrogateRelease | MeasuredExplainer):
         data, others = _by_person(data, others)
         if isinstance(data.target, str) and data.data is None and others.data is None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 from glassine import __version__
 from glassine.attacks.attack import Measurement
 from glassine.attacks.outcome import Measured, Outcome
+from glassine.auditing.criterion import first_of
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
@@ -113,6 +114,8 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         subject.inputs.progress(measurement.title.lower())
         raw[measurement.name] = measurement.run(subject)
     evidence = subject.evidence(raw, suppression)
+    if only is None:  # an audit that was asked for one measurement covers that alone
+        evidence = replace(evidence, contents=subject.inputs.contents)
     checks = judge(subject.policy, evidence, suppression)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     return Findings(
@@ -125,7 +128,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
-        notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
+        notes=_shortened([*subject.notes(raw, evidence.guarantee, suppression), *_carried(subject.inputs)]),
         advice=advise(subject.policy, evidence, checks),
         requests=request(subject.policy, evidence, checks),
         policy_source=subject.policy.source,
@@ -133,8 +136,21 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,
         sensitive=subject.inputs.settings.sensitive,
+        contents=subject.inputs.contents,
         counted="people" if evidence.people else "records",
     )
+
+
+def _carried(inputs: AuditInputs) -> list[str]:
+    """Return what would leave with an estimator that is saved as it is."""
+    n = sum(other.n_bytes for other in inputs.carried)
+    if not n:
+        return []
+    places = first_of([other.where for other in inputs.carried])
+    return [
+        f"The estimator holds {n:,} bytes that its model does not need: {places}. They leave with it if it is saved as "
+        "it is. Save the model instead: `write_model`."
+    ]
 
 
 def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:

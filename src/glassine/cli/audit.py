@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from glassine.cli.exchange import ExchangeOptions
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
     AudienceOption,
@@ -44,11 +45,12 @@ from glassine.cli.reading import (
     load_kind,
     load_published,
     load_release,
+    load_whole,
     opened,
     read_domain,
     read_policy,
     read_records,
-    stored_estimator,
+    stated_domain,
     with_inputs,
     written_values,
 )
@@ -86,6 +88,8 @@ OPTIONS = {
     "remedies": "--remedies",
     "training": "--training",
     "only": "--only",
+    "smallest_leaf": "--stated-leaf",
+    "rounded_to": "--stated-step",
 }
 """Options by the parameters that they set."""
 
@@ -222,6 +226,25 @@ class DisclosureOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatementOptions(Group):
+    """What the publisher states of the training data; it is believed."""
+
+    heading: ClassVar[str] = "What the publisher states of the training data (without --data)"
+
+    one_record_per_person: Annotated[
+        bool, typer.Option("--one-record-per-person", help="Nobody has several training records.")
+    ] = False
+    stated_leaf: Annotated[
+        int | None,
+        typer.Option("--stated-leaf", metavar="N", help="Fewest training records of any leaf or rule."),
+    ] = None
+    stated_step: Annotated[
+        int | None,
+        typer.Option("--stated-step", metavar="N", help="Step to whose multiples published counts are rounded."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(Group):
     """Where findings go."""
 
@@ -293,7 +316,9 @@ class AuditOptions(Group):
     records: RecordOptions
     membership: MembershipOptions
     disclosure: DisclosureOptions
+    stated: StatementOptions
     report: ReportOptions
+    exchange: ExchangeOptions
     signed: SignOffOptions
     reading: ModelFileOptions
     written: RecordsFileOptions
@@ -318,12 +343,18 @@ def audit_command(options: AuditOptions) -> None:
     read = [*options.models, options.domain, records.data, records.holdout, options.policy, options.signed.statements]
     check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
+    options.exchange.check(read, small=report.show_small_counts)
     _check_holdout(options)
     several = len(options.models) > 1
     if several and not options.together:
-        if report.output is not None:
-            raise InvalidParameterError("-o writes one report.", remedy="Audit one model, or add --together.")
+        one = "-o" if report.output is not None else "--to" if options.exchange.to is not None else ""
+        one = f"--ci {options.exchange.ci}" if options.exchange.ci in ("gitlab", "junit") else one
+        if one:
+            raise InvalidParameterError(f"{one} writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
+        for verdict in verdicts:
+            if verdict.findings is not None:
+                options.exchange.write(verdict.findings, verdict.path)
         print_value(
             plain_verdicts(verdicts) if report.as_json else verdict_table(verdicts, report.audience), report.as_json
         )
@@ -335,6 +366,7 @@ def audit_command(options: AuditOptions) -> None:
         title = "" if several else options.models[0].name
         write_report(findings, report.output, title=title or None)
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    options.exchange.write(findings, options.models[0])
     raise typer.Exit(_status(findings, options))
 
 
@@ -442,13 +474,17 @@ def _check_holdout(options: AuditOptions) -> None:
 
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.auditing.inputs import AuditSettings, MembershipSettings
+    from glassine.auditing.inputs import AuditSettings, MembershipSettings, Statements
     from glassine.models import AdditiveModel
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
-    load = load_published if options.alone == "membership" else load_kind
-    read = load(file, known, reading.trust_pickle, reading.tree)
+    whole = None
+    if options.alone == "membership":
+        read = load_published(file, known, reading.trust_pickle, reading.tree)
+    else:
+        whole = load_whole(file, known, reading.trust_pickle, reading.tree)
+        read = whole.model
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
@@ -467,11 +503,8 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
             _check_names("--sensitive", sensitive, names, advice)
         _check_names("--quasi", asked.quasi or (), names)
-        # An estimator states how its splits were selected, which the plain model does not.
-        plain = isinstance(read, AdditiveModel) or asked.sensitive is None or reading.tree is not None
-        stated = None if plain else stored_estimator(file, reading.trust_pickle)
         return audit(
-            read if stated is None else stated,
+            read if whole is None else whole,
             table,
             records.target,
             domain=known,
@@ -486,6 +519,11 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
                 extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
                 membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
                 disclosure=settings,
+                statements=Statements(
+                    one_record_per_person=options.stated.one_record_per_person,
+                    smallest_leaf=options.stated.stated_leaf,
+                    rounded_to=options.stated.stated_step,
+                ),
                 only=options.only,
                 show_small_counts=options.report.show_small_counts,
                 max_steps=options.max_steps,
@@ -597,7 +635,6 @@ def scrub_command(
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
-    from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
     from glassine.scrubbing.scrub import accuracy, scrub
@@ -608,7 +645,7 @@ def scrub_command(
     check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
-    known = Domain.from_json(domain_file)
+    known = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)

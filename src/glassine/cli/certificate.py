@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.options import DataOption, Group, JsonOption, LedgerOption, ModelArgument, ModelFileOptions
+from glassine.cli.options import (
+    DataOption,
+    Group,
+    JsonOption,
+    LedgerOption,
+    ModelArgument,
+    ModelFileOptions,
+    OverwriteOption,
+)
 from glassine.cli.reading import load_kind
 from glassine.cli.releases import KeyOption, PrivateKeyOption
-from glassine.cli.writing import check_outputs, print_value, tell
-from glassine.errors import GlassineError
-from glassine.files import read_once
+from glassine.cli.writing import check_ending, check_outputs, print_value, tell
+from glassine.errors import GlassineError, InvalidParameterError
+from glassine.files import read_once, read_text, write_json
 
 if TYPE_CHECKING:
     from glassine.auditing.certified import Match
     from glassine.privacy.certificate import Certificate
 
-__all__ = ["read_certificate", "sign_certificate_command", "tie_command", "verify_certificate_command"]
+__all__ = [
+    "read_certificate",
+    "registry_command",
+    "sign_certificate_command",
+    "tie_command",
+    "verify_certificate_command",
+]
 
 CertificateArgument = Annotated[
     Path, typer.Argument(metavar="CERTIFICATE", help="The certificate, JSON, signed or not.")
@@ -112,6 +127,7 @@ def sign_certificate_command(
     certificate: CertificateArgument,
     key: PrivateKeyOption,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed certificate, JSON.")],
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Sign a certificate, so that others can verify whose it is and that it is whole.
@@ -122,10 +138,38 @@ def sign_certificate_command(
     """
     from glassine.privacy.certificate import SIGNED
 
-    check_outputs([output], [key] if output == certificate else [certificate, key])
+    check_outputs([output], [certificate, key], overwrite=overwrite)
     read_certificate(certificate)
     public = SIGNED.sign(certificate, key, output)
     print_value({"file": str(output), "public_key": public} if as_json else f"Signed: {output}\n{public}", as_json)
+
+
+def registry_command(
+    certificate: CertificateArgument,
+    statements: Annotated[
+        Path,
+        typer.Option("--statements", metavar="FILE", help="What only a person can state, TOML."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the record, JSON or YAML.")],
+) -> None:
+    """Draft a record of a private release for the registry of deployments of differential privacy.
+
+    The file of statements names at least name, data_curators, description, intended_use, data_product_region,
+    publication_date and registry_authors. YAML reads JSON, so that the record may end in .yaml.
+
+    Exit status: 0 when it was written, 2 if not.
+    """
+    from glassine.report.exchange import as_registry
+
+    check_outputs([output], [certificate, statements])
+    check_ending(output, (".json", ".yaml", ".yml"), "records are written as JSON, which is YAML")
+    text = read_text(statements)
+    try:
+        stated = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidParameterError(f"{statements} is not valid TOML: {str(error).splitlines()[0]}.") from None
+    write_json(as_registry(read_certificate(certificate)[0], stated), output)
+    print_value(f"Record: {output}", False)
 
 
 def tie_command(
@@ -134,6 +178,7 @@ def tie_command(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the tie, JSON.")],
     tie_key: TieKeyOption,
     reading: ModelFileOptions,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tie a model to the file of its records, for their holder alone.
@@ -147,7 +192,7 @@ def tie_command(
 
     if tie_key is None:
         raise GlassineError("a tie needs a key.", remedy="Give --tie-key, a file that is made if there is none.")
-    check_outputs([output], [model, data, tie_key])
+    check_outputs([output], [model, data, tie_key], overwrite=overwrite)
     read = load_kind(read_once(model), None, reading.trust_pickle, reading.tree)
     key = read_tie_key(tie_key) if tie_key.exists() else make_tie_key(tie_key)
     Tie.of(fingerprint(read), read_once(data), key).to_json(output)

@@ -15,9 +15,9 @@ from typer.core import TyperGroup
 
 from glassine import __version__
 from glassine.cli.audit import audit_command, scrub_command
-from glassine.cli.certificate import sign_certificate_command, tie_command, verify_certificate_command
+from glassine.cli.certificate import registry_command, sign_certificate_command, tie_command, verify_certificate_command
 from glassine.cli.compare import compare_command
-from glassine.cli.domains import check_command, infer_command
+from glassine.cli.domains import check_command, infer_command, new_command
 from glassine.cli.edit import edit_command
 from glassine.cli.evidence import evidence_command
 from glassine.cli.explain import make_command
@@ -34,7 +34,7 @@ from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 STATUS = "Exit status: "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -106,6 +106,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("rebuild", "Rebuild training records from the counts of models.", rebuild_command),
     ("export", "Write a model in another format.", export_command),
     ("domain infer", "Draft a domain from records.", infer_command),
+    ("domain new", "Write a domain from a code book, or a form from a model.", new_command),
     ("domain check", "Check a domain, and records against it.", check_command),
     ("ledger show", "Show budgets and charges.", show_command),
     ("ledger budget", "Set the total budget of a data set.", budget_command),
@@ -116,6 +117,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("certificate keys", "Make a pair of keys for signing.", keys_command),
     ("certificate sign", "Sign a certificate.", sign_certificate_command),
     ("certificate tie", "Tie a model to its records, for their holder alone.", tie_command),
+    ("certificate registry", "Draft a record for the registry of deployments.", registry_command),
     ("explain make", "Make a release of small trees that explain a black box.", make_command),
     ("explain answer", "Explain one decision from a release.", answer_command),
     ("explain keys", "Make a pair of keys for signing.", keys_command),
@@ -157,10 +159,10 @@ def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
     install()
-    sys.exit(_run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run(given: list[str]) -> int:
+def run(given: list[str]) -> int:
     """Run a command and return its exit status."""
     command = typer.main.get_command(app)
     # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from glassine.cli.certificate import read_certificate
-from glassine.cli.options import JsonOption
+from glassine.cli.options import JsonOption, OverwriteOption
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_json, write_json, write_text
@@ -30,6 +30,7 @@ def evidence_command(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the answers: Markdown, JSON or text by its ending."),
     ] = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Answer what authorities and checkers ask of a published model, item by item.
@@ -41,7 +42,7 @@ def evidence_command(
     """
     from glassine.report.evidence import evidence
 
-    check_outputs([output], list(files))
+    check_outputs([output], list(files), overwrite=overwrite)
     check_ending(output, (".md", ".json", ".txt"), "evidence is written as Markdown, JSON or text")
     given: dict[str, Any] = {}
     for path in files:

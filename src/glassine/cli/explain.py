@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
-from glassine.cli.fitting import Charge, ledger_files
+from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
@@ -224,10 +224,12 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
-    found = audit(explainer, target=truth)
-    if explainer.epsilon is not None:
+    private = explainer.epsilon is not None
+    found = audit(explainer.release()) if private else audit(explainer, target=truth)
+    if private and audience == "checker":
         # The policy need not accept the guarantee: all that the records add is for the checker.
-        found = replace(audit(explainer.release()), holder=found.holder or found)
+        whole = audit(explainer, target=truth)
+        found = replace(found, holder=whole.holder or whole)
     found = in_commands(found)
     write_report(found.public() if audience == "public" else found, path, title=TITLE)
     return found.verdict

@@ -10,10 +10,10 @@ import typer
 
 from glassine.cli.naming import in_options
 from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions, OverwriteOption
-from glassine.cli.reading import load_kind, read_domain
+from glassine.cli.reading import load_kind, load_whole, read_domain
 from glassine.cli.writing import check_outputs, print_value, tell
 from glassine.errors import GlassineError
-from glassine.files import write_bytes, write_text
+from glassine.files import read_once, write_bytes, write_text
 
 __all__ = ["export_command"]
 
@@ -55,27 +55,71 @@ class SqlOptions(Group):
     ] = False
 
 
-def export_command(
-    model: ModelArgument,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to", metavar="FORM", parser=form_of, help="The form to write, such as sql; another word lists them all."
-        ),
-    ],
-    sql: SqlOptions,
-    reading: ModelFileOptions,
+def _export_clean(
+    model: Path, to: str | None, output: Path | None, domain: Path | None, reading: ModelFileOptions, *, as_json: bool
+) -> None:
+    """Write a copy of a file that holds the model and nothing else."""
+    from glassine.formats import formats, write_clean
+
+    if output is None:
+        raise GlassineError("--clean writes a file.", remedy="Give -o.")
+    known = read_domain(domain)
+    file = load_whole(read_once(model), known, reading.trust_pickle, reading.tree)
+    form = write_clean(file, output, to=to, domain=known)
+    left_out = next((one.leaves_out for one in formats() if one.to == form), "")
+    digest, n, fitted = read_once(output).sha256, file.contents.n_other, file.contents.fitted
+    told = {"to": form, "file": str(output), "sha256": digest, "removed": n, "leaves_out": left_out}
+    if as_json:
+        print_value(told, True)
+        return
+    values = f", {sum(entry.n_values for entry in fitted):,} values of a pipeline" if fitted else ""
+    print_value(
+        f"Written: {output} (sha256 {digest[:12]}…). It holds the model and nothing else. Left behind: {n:,} bytes"
+        f"{values}. Audit the copy before it leaves.",
+        False,
+    )
+    if left_out:
+        tell(f"glassine: left out: {left_out}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions(Group):
+    """Where the exported model goes."""
+
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", metavar="FILE", help="Write the exported model.", show_default="standard output"
         ),
+    ] = None
+    overwrite: OverwriteOption = False
+    as_json: JsonOption = False
+
+
+def export_command(
+    model: ModelArgument,
+    sql: SqlOptions,
+    reading: ModelFileOptions,
+    files: FileOptions,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORM",
+            parser=form_of,
+            help="The form to write, such as sql; another word lists them all.",
+            show_default="with --clean the file's own, or JSON",
+        ),
     ] = None,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Write a copy of the file that holds the model and nothing else.")
+    ] = False,
     domain: DomainOption = None,
-    overwrite: OverwriteOption = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
+
+    With --clean, the copy is read again and refused if it holds anything but the model. That does not make it fit for
+    release: audit the copy.
 
     ONNX and the skops file of a pipeline need pip install 'glassine[formats]'.
 
@@ -83,6 +127,13 @@ def export_command(
     """
     from glassine.formats.registry import writer
 
+    output, as_json = files.output, files.as_json
+    check_outputs([output], [model, domain], overwrite=files.overwrite)
+    if clean:
+        _export_clean(model, to, output, domain, reading, as_json=as_json)
+        return
+    if to is None:
+        raise GlassineError("export needs --to.", remedy="Name a form, or give --clean for a copy of the file.")
     query = sql.prediction is not None or sql.probabilities
     if to != "sql" and (sql.table is not None or query or sql.dialect is not None):
         raise GlassineError(
@@ -91,7 +142,6 @@ def export_command(
         )
     if to == "sql" and sql.table is None and query:
         raise GlassineError("--prediction and --probabilities name columns of a query.", remedy="Give its --table.")
-    check_outputs([output], [model, domain], overwrite=overwrite)
     options = {
         "table": sql.table,
         "prediction": sql.prediction,

@@ -83,7 +83,7 @@ OF_AUDITS = {
     "criterion": "--criterion",
     "data": "--data",
     "holdout": "--holdout",
-    "learner": "--shadows",
+    "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
 }

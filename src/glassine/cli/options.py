@@ -176,7 +176,7 @@ class GroupedCommand(TyperCommand):
                 formatter.write_dl(records, col_max=WIDEST)
 
 
-_DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON: the public bounds and categories.")
+_DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON or TOML: the public bounds and categories.")
 _TARGET = typer.Option("--target", metavar="COLUMN", help="Column that the model predicts.")
 
 ModelArgument: TypeAlias = Annotated[

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from glassine.cli.options import RecordsFileOptions
     from glassine.data.table import Table
     from glassine.domain import Attribute, Domain
-    from glassine.formats import PublishedModel
+    from glassine.formats import ModelFile, PublishedModel
     from glassine.formats.sklearn.interpret import EbmExtras
     from glassine.models import DecisionTree, RuleList
     from glassine.surrogates import SurrogateRelease
@@ -41,11 +42,12 @@ __all__ = [
     "load_published",
     "load_release",
     "load_trees",
+    "load_whole",
     "opened",
     "read_domain",
     "read_policy",
     "read_records",
-    "stored_estimator",
+    "stated_domain",
     "with_inputs",
     "written_values",
 ]
@@ -62,10 +64,16 @@ def opened(path: Path | None) -> FileContent | None:
 
 
 def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
-    """Return the domain of a file, if one is given."""
-    from glassine.domain import Domain
+    """Return the domain of a file, JSON or TOML by its ending, if one is given."""
+    return None if path is None else stated_domain(path)
 
-    return None if path is None else Domain.from_json(path)
+
+def stated_domain(path: str | os.PathLike[str]) -> Domain:
+    """Return the domain of a file, JSON or TOML by its ending."""
+    from glassine.domain import Domain
+    from glassine.domain.forms import read_toml
+
+    return read_toml(path) if os.fspath(path).lower().endswith(".toml") else Domain.from_json(path)
 
 
 OF_FILES = {"separator": "--separator", "encoding": "--encoding", "header=True": "--header"}
@@ -124,23 +132,38 @@ ALL_TREES = "--tree 0 reads the first; glassine rebuild reads all, where its tre
 """What to do with a file of several trees."""
 
 
-def load_kind(
+def load_whole(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
-) -> PublishedModel:
-    """Return the model of a file, of any kind; of several trees, the one of this place.
+) -> ModelFile:
+    """Return the model of a file with an account of everything in it, as :func:`load_kind` does the model alone."""
+    from glassine.formats import load_file
 
-    Where the reader says how Python takes one of several trees or a pickle, the error says how a command does.
-    """
-    from glassine.formats import load_model
+    with _as_commands():
+        return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
+
+
+@contextlib.contextmanager
+def _as_commands() -> Iterator[None]:
+    """Word errors of readers: where they say how Python takes one of several trees or a pickle, as a command does."""
     from glassine.formats.builder import ONE_OF_SEVERAL
 
     try:
-        return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
+        yield
     except (InvalidParameterError, SeveralTreesError, UnreadableFileError) as error:
         if isinstance(error, SeveralTreesError) and error.remedy is not None:
             error.advise(error.remedy.replace(ONE_OF_SEVERAL, ALL_TREES))
         error.word({"tree": "--tree", "trust_pickle": "--trust-pickle"})
         raise
+
+
+def load_kind(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
+) -> PublishedModel:
+    """Return the model of a file, of any kind; of several trees, the one of this place."""
+    from glassine.formats import load_model
+
+    with _as_commands():
+        return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 
 def load_published(
@@ -224,16 +247,6 @@ def load_release(file: FileContent) -> SurrogateRelease:
 
         return read_release(file).release
     return SurrogateRelease.from_json(file)
-
-
-def stored_estimator(path: str | os.PathLike[str], trust_pickle: bool) -> Any:
-    """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
-    from glassine.formats.loading import load_estimator
-
-    try:
-        return load_estimator(path, trust_pickle=trust_pickle)
-    except UnsupportedModelError:
-        return None
 
 
 def written_values(model: Any, sensitive: str) -> dict[str, Attribute]:

@@ -21,6 +21,7 @@ from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
 from glassine.comparison.values import Figures, Result
 from glassine.data.inference import columns
 from glassine.data.persons import Persons
+from glassine.data.sample import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import as_model, tree_or_rules
@@ -136,11 +137,10 @@ def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: 
 def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Figures:
     truth = sides.test_labels
     foretold = full_probabilities(model, model.predict_proba(sides.test), shape.n_classes)
-    members = replace(Records.read(sides.train, sides.train_labels, "members"), persons=sides.train_persons)
-    others = replace(Records.read(sides.test, sides.test_labels, "non-members"), persons=sides.test_persons)
-    attacked = (model, members, None, others, None)
-    separation = vulnerability(*attacked, n_permutations=PERMUTATIONS, random_state=seed)
-    gap = gap_attack(*attacked)
+    members = replace(Records.read(Sample(sides.train, sides.train_labels), "members"), persons=sides.train_persons)
+    others = replace(Records.read(Sample(sides.test, sides.test_labels), "non-members"), persons=sides.test_persons)
+    separation = vulnerability(model, members, others, n_permutations=PERMUTATIONS, random_state=seed)
+    gap = gap_attack(model, members, others)
     bits, unknown, n_parts = _bits(name, model, shape.domain, sides.train)
     seen = separation.value if isinstance(separation, Measured) else None
     return Figures(

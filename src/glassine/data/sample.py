@@ -34,6 +34,12 @@ class Sample:
     target: Any = None
     persons: Any = field(default=None, kw_only=True)
 
+    def completed(self, other: Sample) -> Sample:
+        """Return the same with the columns that another set of records states, where this one states nothing."""
+        target = other.target if self.target is None and isinstance(other.target, str) else self.target
+        persons = other.persons if self.persons is None and isinstance(other.persons, str) else self.persons
+        return Sample(self.data, target, persons=persons)
+
 
 def as_sample(records: object) -> Sample:
     """Return records as a sample; a sample stays the same."""

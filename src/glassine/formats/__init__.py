@@ -6,13 +6,17 @@ from glassine.formats.boosted.xgboost import tree_from_xgboost
 from glassine.formats.code.python import to_python
 from glassine.formats.code.sql import to_sql
 from glassine.formats.code.text import to_text
+from glassine.formats.contents import FileContents, OtherContent
 from glassine.formats.json import fingerprint
 from glassine.formats.loading import (
+    ModelFile,
     as_model,
     load_estimator,
+    load_file,
     load_forest,
     load_model,
     tree_or_rules,
+    write_clean,
     write_model,
 )
 from glassine.formats.onnx import tree_from_onnx
@@ -35,7 +39,10 @@ from glassine.formats.sklearn.writer import to_sklearn
 from glassine.formats.skops import read_skops
 
 __all__ = [
+    "FileContents",
     "Format",
+    "ModelFile",
+    "OtherContent",
     "PublishedModel",
     "additive_from_interpret",
     "as_model",
@@ -44,6 +51,7 @@ __all__ = [
     "format_rules",
     "formats",
     "load_estimator",
+    "load_file",
     "load_forest",
     "load_model",
     "parse_rules",
@@ -71,5 +79,6 @@ __all__ = [
     "tree_from_treelite",
     "tree_from_xgboost",
     "tree_or_rules",
+    "write_clean",
     "write_model",
 ]

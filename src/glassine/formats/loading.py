@@ -8,17 +8,31 @@ import os
 import pickletools
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, overload
 
 from glassine.domain import Domain
-from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError, parameter
-from glassine.files import MAX_BYTES, decoded, parse_json, read_bytes, write_bytes, write_text
-from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
+from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, parameter
+from glassine.files import MAX_BYTES, FileContent, decoded, parse_json, read_bytes, write_bytes, write_text
+from glassine.formats.boosted.ubjson import beside_ubjson, is_ubjson, parse_ubjson
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import conformed
+from glassine.formats.contents import (
+    LONGEST_NAME,
+    FileContents,
+    FittedValues,
+    OtherContent,
+    beside_json,
+    long_texts,
+    merged,
+    merged_values,
+    texts_of,
+    tracked,
+    unread,
+)
 from glassine.formats.registry import (
     BEFORE_JSON,
     Content,
@@ -29,7 +43,9 @@ from glassine.formats.registry import (
     recognized,
     writer,
 )
+from glassine.formats.sklearn.contents import beside_object
 from glassine.formats.skops import read_skops
+from glassine.formats.stored import beside_archive, beside_pickle
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
@@ -37,12 +53,16 @@ from glassine.models.tree import DecisionTree
 
 __all__ = [
     "MAX_BYTES",
+    "ModelFile",
     "as_model",
+    "carried_by",
     "is_pickle",
     "load_estimator",
+    "load_file",
     "load_forest",
     "load_model",
     "tree_or_rules",
+    "write_clean",
     "write_model",
 ]
 
@@ -150,6 +170,191 @@ def load_model(
         kind, content = _content(path, trust_pickle)
         with _guarded(kind, content, path):
             return _one(content, kind, domain, tree)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile:
+    """A model that was read from a file, with an account of everything in the file.
+
+    Attributes
+    ----------
+    model : DecisionTree, RuleList or AdditiveModel
+        The model.
+    contents : FileContents
+        What the file holds beside it.
+    estimator : object
+        The fitted estimator of a skops file or a pickle; None of other files.
+    """
+
+    model: PublishedModel
+    contents: FileContents
+    estimator: Any = None
+
+
+def load_file(
+    path: str | os.PathLike[str],
+    domain: Domain | None = None,
+    *,
+    trust_pickle: bool = False,
+    tree: int | None = None,
+) -> ModelFile:
+    r"""Read a model from a file, and account for everything else that the file holds.
+
+    An audit of the result judges the file, not the model alone.
+
+    Parameters
+    ----------
+    path, domain, trust_pickle, tree
+        As for :func:`load_model`. A pickle that is trusted runs twice more, as it is compared with one written anew.
+
+    Returns
+    -------
+    ModelFile
+
+    Raises
+    ------
+    UnreadableFileError, UnsupportedModelError, InvalidModelError, InvalidParameterError
+        As for :func:`load_model`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rules.txt"
+    >>> _ = path.write_text("# Ada, 36, ill\nif [a] then [true]\nelse [false]\n")
+    >>> [(other.kind, other.n_bytes) for other in load_file(path).contents.others]
+    [('comment', 14)]
+    """
+    with _naming(path):
+        data = read_bytes(path)
+        kind, content = _content(path, trust_pickle)
+        with _guarded(kind, content, path):
+            model = _one(content, kind, domain, tree)
+        form = recognized(content, kind)
+        try:
+            parts = [*_beside_container(data, kind, content), *_beside(form, content, kind, domain, tree)]
+        except Exception:
+            # What cannot be accounted for is not the model's.
+            parts = [OtherContent(where="the file, which could not be taken apart", kind="bytes", n_bytes=len(data))]
+        parts += long_texts(texts_of(model))
+    return ModelFile(
+        model=model,
+        contents=FileContents(
+            form="Glassine" if form is None else form.name,
+            n_bytes=len(data),
+            others=merged(part for part in parts if isinstance(part, OtherContent)),
+            fitted=merged_values(part for part in parts if isinstance(part, FittedValues)),
+        ),
+        estimator=content if kind == "object" else None,
+    )
+
+
+def write_clean(
+    file: ModelFile, path: str | os.PathLike[str], *, to: str | None = None, domain: Domain | None = None
+) -> str:
+    """Write a copy of a file that holds the model and nothing else, and return the name of its format.
+
+    The copy is read again before it is written: it is refused if it holds anything else. It is as private as the model
+    is, no more: audit it.
+
+    Parameters
+    ----------
+    file : ModelFile
+        What was read.
+    path : path
+        The file to write.
+    to : str, optional
+        The format of the copy, as for :func:`write_model`. By default that of the file where it can hold the same model
+        and nothing else, and JSON otherwise.
+    domain : Domain, optional
+        The public domain, which some formats need to spell values.
+
+    Raises
+    ------
+    InvalidModelError
+        If a copy would hold more than the model, such as names that are too long to be names.
+    UnsupportedModelError, InvalidParameterError
+        As for :func:`write_model`.
+    """
+    model = file.model
+    if len(model.source or "") > LONGEST_NAME:
+        model = replace(model, source="")
+    own = next((one.to for one in formats() if one.to and one.write is not None and one.name == file.contents.form), "")
+    for form in [to] if to is not None else [name for name in (own, "json") if name]:
+        copy = _clean(model, Path(path), form, domain, exact=to is None and form != "json")
+        if copy is not None:
+            write_bytes(copy, path)
+            return form
+    raise InvalidModelError(
+        "a copy of the model would hold more than a model needs.",
+        remedy=f"Shorten the names of its attributes and classes to {LONGEST_NAME} characters, and write it as JSON.",
+    )
+
+
+def _clean(model: PublishedModel, path: Path, to: str, domain: Domain | None, *, exact: bool) -> bytes | None:
+    """Return a model in a format; None where that holds more than the model, or, if ``exact``, another model."""
+    try:
+        form = writer(to, model)
+        options = {"extension": path.suffix} if to == "sklearn" else {}
+        written: str | bytes = b"" if form.write is None else form.write(model, domain, **options)
+        data = written if isinstance(written, bytes) else (written.rstrip("\n") + "\n").encode()
+        if form.read is None and to != "sklearn":  # code that is only written has no room but for what is written
+            return data
+        again = load_file(FileContent(path=path, data=data), domain, trust_pickle=True)
+    except GlassineError:
+        if exact:
+            return None
+        raise
+    if again.contents.others or any(entry.n_private != 0 for entry in again.contents.fitted):
+        return None
+    same = replace(again.model, source="") == replace(model, source="")
+    return data if same or not exact else None
+
+
+def _beside_container(data: bytes, kind: Content, content: object) -> Iterable[OtherContent]:
+    """Return what the wrapping of a content holds: an archive, a pickle, or the text of JSON."""
+    if kind == "object":
+        return beside_archive(data, content) if data.startswith(b"PK") else beside_pickle(data, content)
+    if kind == "values" and not is_ubjson(data):
+        return beside_json(data.decode("utf-8-sig"), content)
+    return beside_ubjson(data) if kind == "values" else ()
+
+
+def _beside(
+    form: Format | None, content: object, kind: Content, domain: Domain | None, tree: int | None
+) -> Iterable[OtherContent | FittedValues]:
+    """Return what a content holds beside the model, as its format says; of JSON values what was not asked for."""
+    if isinstance(content, DecisionTree | RuleList | AdditiveModel) or form is None:
+        return ()
+    if form.beside is not None and kind != "values":
+        return form.beside(content, domain, tree)
+    if kind == "values":
+        noted = tracked(content)
+        _one(noted, kind, domain, tree)
+        return unread(noted, form.bookkeeping)
+    if kind == "object":
+        return beside_object(content, lambda obj: _one(obj, kind, domain, tree))
+    n = len(content) if isinstance(content, str | bytes) else 1
+    return [OtherContent(where="the file, of a format that is not accounted for", kind="bytes", n_bytes=n)]
+
+
+def carried_by(obj: object, domain: Domain | None = None) -> tuple[OtherContent, ...]:
+    """Return what would leave with a fitted estimator, were it saved as it is: attributes that the model does not need.
+
+    Parameters
+    ----------
+    obj : object
+        The estimator; a model, which holds nothing else, has none.
+    domain : Domain, optional
+        The public domain.
+    """
+    form = None if isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest) else recognized(obj, "object")
+    if form is None:
+        return ()
+    try:
+        parts = list(_beside(form, obj, "object", domain, None))
+    except Exception:
+        return ()
+    return merged(part for part in parts if isinstance(part, OtherContent))
 
 
 def load_forest(

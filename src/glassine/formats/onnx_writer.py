@@ -15,6 +15,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import check_domain, check_model, outcomes, readable
 from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
+from glassine.formats.onnx_contents import beside_onnx
 from glassine.formats.registry import Format
 from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
 from glassine.models.probabilities import cell_probabilities
@@ -262,6 +263,7 @@ FORMAT = Format(
     sniff=is_onnx,
     read=tree_from_onnx,
     read_all=forest_from_onnx,
+    beside=beside_onnx,
     to="onnx",
     write=to_onnx,
     binary=True,

@@ -18,7 +18,7 @@ from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
-__all__ = ["forest_from_pmml", "is_xml", "tree_from_pmml"]
+__all__ = ["forest_from_pmml", "is_xml", "tree_from_pmml", "tree_of_document"]
 
 STRATEGIES = ("none", "nullPrediction", "defaultChild")
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
@@ -69,7 +69,12 @@ def tree_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None =
     InvalidParameterError
         If there is no such tree.
     """
-    root, top, trees = _models(data)
+    return tree_of_document(parsed_xml(data), domain, tree)
+
+
+def tree_of_document(root: Element, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
+    """Read a decision tree from a parsed PMML document, as :func:`tree_from_pmml` does."""
+    top, trees = _models(root)
     place = place_of(len(trees), tree, "the PMML file", "Or export a single tree.")
     if top is trees[place]:
         return _Reader(root, top, domain).tree()
@@ -86,7 +91,8 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     UnsupportedModelError, InvalidModelError
         As for :func:`tree_from_pmml`.
     """
-    root, top, trees = _models(data)
+    root = parsed_xml(data)
+    top, trees = _models(root)
     if top is trees[0]:
         return Forest(trees=(_Reader(root, top, domain).tree(),), source="PMML")
     classes = _classes(root, top, trees, domain)
@@ -94,16 +100,15 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")
 
 
-def _models(data: bytes) -> tuple[Element, Element, list[Element]]:
-    """Return the document, its model, and the trees: the model itself, or its segments."""
-    root = parsed_xml(data)
+def _models(root: Element) -> tuple[Element, list[Element]]:
+    """Return the model of a document, and its trees: the model itself, or its segments."""
     if root.tag != "PMML":
         raise UnsupportedModelError(f"the XML file is a {root.tag[:40]!r}, not a PMML document.")
     models = [child for child in root.children if child.tag not in BESIDE or child.tag == "TreeModel"]
     if len(models) == 1 and models[0].tag == "TreeModel":
-        return root, models[0], [models[0]]
+        return models[0], [models[0]]
     if len(models) == 1 and models[0].tag == "MiningModel":
-        return root, models[0], _segments(models[0])
+        return models[0], _segments(models[0])
     listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
     raise UnsupportedModelError(
         f"a PMML file with one TreeModel is read, got {listed}.", remedy="Export a single tree."

@@ -11,6 +11,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import check_domain, check_model, compared_values
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_from_pmml
+from glassine.formats.pmml_contents import beside_pmml
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
@@ -170,9 +171,12 @@ def _published(model: DecisionTree, evidence: Evidence) -> str:
 def _distribution(model: DecisionTree, evidence: Evidence, margin: str) -> list[str]:
     if evidence.counts is None or model.classes is None:
         return []
+    shares = [""] * len(model.classes)
+    if evidence.probabilities is not None:
+        shares = [f' probability="{share!r}"' for share in evidence.probabilities]
     return [
-        f'{margin}  <ScoreDistribution value={_quoted(_text(label))} recordCount="{count}"/>'
-        for label, count in zip(model.classes, evidence.counts, strict=True)
+        f'{margin}  <ScoreDistribution value={_quoted(_text(label))} recordCount="{count}"{share}/>'
+        for label, count, share in zip(model.classes, evidence.counts, shares, strict=True)
     ]
 
 
@@ -240,6 +244,7 @@ FORMAT = Format(
     sniff=is_xml,
     read=tree_from_pmml,
     read_all=forest_from_pmml,
+    beside=beside_pmml,
     to="pmml",
     write=to_pmml,
     kinds=(DecisionTree,),

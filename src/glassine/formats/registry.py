@@ -9,12 +9,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
+from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, UnsupportedModelError
+from glassine.formats.contents import FittedValues, OtherContent
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
@@ -75,6 +77,13 @@ class Format:
         Returns the model of a content, given the domain; with ``read_all``, given the place of a tree as well.
     read_all : callable or None
         Returns all trees of a content, given the domain, where it can hold several.
+    beside : callable or None
+        Yields what a content holds beside the model that was read, given the content, the domain and the place of the
+        tree. Of JSON values, what the reader did not ask for is found without it; of any other content all of it counts
+        as not accounted for.
+    bookkeeping : callable or None
+        Returns whether what stands at a place of JSON values, which the reader did not ask for, can hold nothing else
+        than what the format says of the model.
     to : str
         What ``glassine export --to`` calls it.
     write : callable or None
@@ -100,6 +109,8 @@ class Format:
     rank: int = BY_LINE
     read: Reader | None = None
     read_all: Callable[..., Forest] | None = None
+    beside: Callable[[Any, Domain | None, int | None], Iterable[OtherContent | FittedValues]] | None = None
+    bookkeeping: Callable[[str, Any], bool] | None = None
     to: str = ""
     write: Callable[..., str | bytes] | None = None
     binary: bool = False

@@ -20,9 +20,10 @@ SMOOTHING = 1.0
 def cell_probabilities(model: Model) -> tuple[tuple[float, ...] | None, ...]:
     """Return the probability of each class in each cell of a model; None where nothing tells it.
 
-    Probabilities that are published themselves are taken as they are. Exact counts give their shares. Noisy counts get one record of each class more. Where another class has a larger
-    count than the published label, as noise can make it, the nearest counts are taken, in squares, of which none
-    exceeds that of the label: the label is always a most probable class, and the first of them.
+    Probabilities that are published themselves are taken as they are. Exact counts give their shares. Noisy counts get
+    one record of each class more. Where another class has a larger count than the published label, as noise can make
+    it, the nearest counts are taken, in squares, of which none exceeds that of the label: the label is always a most
+    probable class, and the first of them.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from glassine.attacks.membership.outputs import Answers, Records, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.data.sample import Sample
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 
 __all__ = ["black_box_attack", "loss_attack"]
@@ -21,10 +22,8 @@ __all__ = ["black_box_attack", "loss_attack"]
 
 def loss_attack(
     model: Any,
-    X_in: Any,
-    y_in: Any,
-    X_out: Any,
-    y_out: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
     *,
     confidence: float = 0.95,
     random_state: Any = None,
@@ -41,10 +40,8 @@ def loss_attack(
     ----------
     model : fitted classifier with ``predict_proba``, DecisionTree or RuleList
         The model under attack.
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        Training records, and records that were not used for training.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them.
+    members, nonmembers : Sample
+        Training records, and records that were not used for training, with their classes.
     confidence : float, default=0.95
         Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -67,19 +64,19 @@ def loss_attack(
     Yeom et al., 2018; Carlini et al.: Membership inference attacks from first principles, 2022.
     """
     setting = setting_of(confidence, random_state, shift)
-    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    inside, outside = read_sides(members, nonmembers)
 
     def work() -> MembershipResult:
-        members, nonmembers = answered(model, inside, outside)
-        for side in (members, nonmembers):
+        sides = answered(model, inside, outside)
+        for side in sides:
             if side.probabilities is None:
                 raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
         return judge_scores(
             "best-loss threshold",
-            members.mean(members.confidence),
-            nonmembers.mean(nonmembers.confidence),
+            sides[0].mean(sides[0].confidence),
+            sides[1].mean(sides[1].confidence),
             setting,
-            gap=gap_figure(members, nonmembers, setting.confidence),
+            gap=gap_figure(*sides, setting.confidence),
         )
 
     return attempt(work)
@@ -87,10 +84,8 @@ def loss_attack(
 
 def black_box_attack(
     model: Any,
-    X_in: Any,
-    y_in: Any,
-    X_out: Any,
-    y_out: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
     *,
     train_share: float = 0.5,
     n_estimators: int = 100,
@@ -109,10 +104,8 @@ def black_box_attack(
     ----------
     model : fitted classifier, DecisionTree or RuleList
         The model under attack.
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        Training records, and records that were not used for training; at least four each.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them.
+    members, nonmembers : Sample
+        Training records, and records that were not used for training; at least four each, with their classes.
     train_share : float, default=0.5
         Share of the members, and of the non-members, that train the attack, in (0, 1).
     n_estimators : int, default=100
@@ -144,7 +137,7 @@ def black_box_attack(
         raise InvalidParameterError(
             f"{parameter('train_share')} must lie strictly between 0 and 1, got {train_share!r}.", remedy="Use 0.5."
         )
-    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    inside, outside = read_sides(members, nonmembers)
     if min(inside.number, outside.number) < 4:
         return NotApplicable("an attack model needs at least four members and four non-members.")
 

@@ -14,17 +14,18 @@ from glassine.attacks.membership.outputs import Answers, Records, answers, attem
 from glassine.attacks.membership.result import SHIFT_LEVEL, MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting, judge_calls
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.data.persons import refuse_shared
+from glassine.data.sample import Sample
 from glassine.domain.literals import is_missing
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["answered", "gap_attack", "gap_figure", "holdout_shift", "known_sides", "read_sides", "setting_of"]
 
 
 def gap_attack(
     model: Any,
-    X_in: Any,
-    y_in: Any,
-    X_out: Any,
-    y_out: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
     *,
     confidence: float = 0.95,
     random_state: Any = None,
@@ -39,10 +40,8 @@ def gap_attack(
     ----------
     model : fitted classifier, DecisionTree or RuleList
         The model under attack.
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        Training records, and records that were not used for training.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them; each must be one that the model knows.
+    members, nonmembers : Sample
+        Training records, and records that were not used for training, with their classes, which the model knows.
     confidence : float, default=0.95
         Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -74,19 +73,19 @@ def gap_attack(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X_in, X_out, y_in, y_out = train_test_split(X, y, test_size=0.3, random_state=0)
     >>> tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
-    >>> result = gap_attack(tree, X_in, y_in, X_out, y_out).value
+    >>> result = gap_attack(tree, Sample(X_in, y_in), Sample(X_out, y_out)).value
     >>> result.tpr.value, round(result.fpr.value, 3), round(result.advantage.value, 3)
     (1.0, 0.912, 0.088)
     """
     setting = setting_of(confidence, random_state, shift)
-    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    inside, outside = read_sides(members, nonmembers)
 
     def work() -> MembershipResult:
-        members, nonmembers = answered(model, inside, outside)
+        told, others = answered(model, inside, outside)
         return judge_calls(
             "gap attack",
-            members.recognized,
-            nonmembers.recognized,
+            told.recognized,
+            others.recognized,
             setting,
             decision="whoever is classified correctly is called a member"
             if inside.persons is None
@@ -113,10 +112,26 @@ def gap_figure(members: Answers, nonmembers: Answers, confidence: float) -> Esti
     return newcombe(hits[0], members.number, hits[1], nonmembers.number, confidence).scaled(0.5, 0.5)
 
 
-def read_sides(X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> tuple[Records, Records]:
-    """Return members and non-members, with the same columns."""
-    inside = Records.read(X_in, y_in, "members")
-    return inside, Records.read(X_out, y_out, "non-members").like(inside)
+def read_sides(members: Sample | Records, nonmembers: Sample | Records) -> tuple[Records, Records]:
+    """Return members and non-members, with the same columns; people have records on one side alone.
+
+    Raises
+    ------
+    InvalidDataError
+        If the records cannot be read, or people have records on both sides.
+    InvalidParameterError
+        If the members or the non-members are no sample, or persons are stated of one side alone.
+    """
+    if isinstance(members, Sample) and isinstance(nonmembers, Sample):
+        nonmembers = nonmembers.completed(members)
+    inside, outside = Records.read(members, "members"), Records.read(nonmembers, "non-members")
+    if (inside.persons is None) != (outside.persons is None):
+        raise InvalidParameterError(
+            f"{parameter('persons')} must be stated of members and of non-members, or of neither.",
+            remedy="State both.",
+        )
+    refuse_shared(inside.persons, outside.persons)
+    return inside, outside.like(inside)
 
 
 def setting_of(confidence: float, random_state: Any, shift: Shift | None) -> Setting:
@@ -133,7 +148,9 @@ MAX_RECORDS = 20_000
 Floats = npt.NDArray[np.float64]
 
 
-def holdout_shift(X_in: Any, y_in: Any, X_out: Any, y_out: Any, *, random_state: Any = None) -> Outcome[Shift]:
+def holdout_shift(
+    members: Sample | Records, nonmembers: Sample | Records, *, random_state: Any = None
+) -> Outcome[Shift]:
     """Test whether members and non-members differ without the model.
 
     A membership attack on a holdout that was drawn elsewhere, or later, measures the difference of the two samples and
@@ -144,10 +161,8 @@ def holdout_shift(X_in: Any, y_in: Any, X_out: Any, y_out: Any, *, random_state:
 
     Parameters
     ----------
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        Members and non-members, at least eight each.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them.
+    members, nonmembers : Sample
+        Members and non-members, at least eight each, with their classes.
     random_state : int, numpy.random.Generator or None, default=None
         Makes the halves repeatable.
 
@@ -169,13 +184,14 @@ def holdout_shift(X_in: Any, y_in: Any, X_out: Any, y_out: Any, *, random_state:
     --------
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(600, 2)), rng.integers(0, 2, 600)
-    >>> holdout_shift(X[:300], y[:300], X[300:], y[300:], random_state=0).value.shifted
+    >>> members = Sample(X[:300], y[:300])
+    >>> holdout_shift(members, Sample(X[300:], y[300:]), random_state=0).value.shifted
     False
-    >>> holdout_shift(X[:300], y[:300], X[300:] + 1, y[300:], random_state=0).value.shifted
+    >>> holdout_shift(members, Sample(X[300:] + 1, y[300:]), random_state=0).value.shifted
     True
     """
     rng = generator(random_state)
-    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    inside, outside = read_sides(members, nonmembers)
     if min(inside.number, outside.number) < 8:
         return NotApplicable("a test of shift needs at least eight members and eight non-members.")
     inside, outside = (_sample(side, rng) for side in (inside, outside))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -16,11 +16,12 @@ from glassine.attacks.membership.outputs import Records, UnansweredError, answer
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.data.sample import Sample
 from glassine.data.table import as_table
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["lira", "shadow_learner"]
+__all__ = ["Shadows", "lira", "shadow_learner"]
 
 # The learner that an attacker would guess: what shadow models of a published model are learnt with.
 
@@ -72,20 +73,71 @@ def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
 MIN_SD = 0.1
 """Smallest standard deviation of a confidence on the logit scale: models that answer alike still leave some doubt."""
 
+POOLED_BELOW = 64
+"""Shadow models below which variances of single records are too uncertain, as in the paper."""
+
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shadows:
+    """What the shadow models of the likelihood ratio attack are learnt with, and how its score is made of them.
+
+    Attributes
+    ----------
+    learner : estimator
+        An unfitted scikit-learn estimator like the one that learnt the model; it is cloned, and seeded where it has a
+        parameter ``random_state``.
+    n_shadows : int, default=32
+        Number of shadow models, at least 4.
+    mode : {"online", "offline"}, default="online"
+        Which score.
+    variance : {"auto", "per-record", "pooled"}, default="auto"
+        Whether each record has its own variances or all share two, with and without; auto pools below 64 shadow
+        models. No standard deviation is taken below 0.1.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the learner has no ``fit``, or a value lies outside its range.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> Shadows(DecisionTreeClassifier(), 16).pooled
+    True
+    """
+
+    learner: Any
+    n_shadows: int = 32
+    mode: Literal["online", "offline"] = field(default="online", kw_only=True)
+    variance: Literal["auto", "per-record", "pooled"] = field(default="auto", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_count("n_shadows", self.n_shadows, 4)
+        for name, value, choices in (
+            ("mode", self.mode, ("online", "offline")),
+            ("variance", self.variance, ("auto", "per-record", "pooled")),
+        ):
+            if value not in choices:
+                raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(choices)}, got {value!r}.")
+        if not callable(getattr(self.learner, "fit", None)):
+            raise InvalidParameterError(
+                f"{parameter('learner')} must be an estimator with fit, got {type(self.learner).__name__}."
+            )
+
+    @property
+    def pooled(self) -> bool:
+        """Whether all records share their variances."""
+        return self.variance == "pooled" or (self.variance == "auto" and self.n_shadows < POOLED_BELOW)
 
 
 def lira(
     model: Any,
-    X_in: Any,
-    y_in: Any,
-    X_out: Any,
-    y_out: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
+    shadows: Shadows | None,
     *,
-    learner: Any,
-    mode: Literal["online", "offline"] = "online",
-    n_shadows: int = 32,
-    variance: Literal["auto", "per-record", "pooled"] = "auto",
     confidence: float = 0.95,
     random_state: Any = None,
     shift: Shift | None = None,
@@ -103,20 +155,10 @@ def lira(
     ----------
     model : fitted classifier with ``predict_proba``, DecisionTree or RuleList
         The model under attack.
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        All training records, and records that were not used for training.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them.
-    learner : estimator or None
-        An unfitted scikit-learn estimator like the one that learnt the model; it is cloned, and seeded where it has a
-        parameter ``random_state``. Without one the attack does not apply.
-    mode : {"online", "offline"}, default="online"
-        Which score.
-    n_shadows : int, default=32
-        Number of shadow models, at least 4.
-    variance : {"auto", "per-record", "pooled"}, default="auto"
-        Whether each record has its own variances or all share two, with and without; auto pools below 64 shadow
-        models. No standard deviation is taken below 0.1.
+    members, nonmembers : Sample
+        All training records, and records that were not used for training, with their classes.
+    shadows : Shadows or None
+        What shadow models are learnt with, and which score is taken. Without it the attack does not apply.
     confidence : float, default=0.95
         Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -129,7 +171,7 @@ def lira(
     Returns
     -------
     Measured of MembershipResult, NotApplicable or Failed
-        Not applicable without a learner or without probabilities; failed where the learner raises an error.
+        Not applicable without shadow models or without probabilities; failed where the learner raises an error.
 
     Raises
     ------
@@ -146,33 +188,22 @@ def lira(
     Carlini et al.: Membership inference attacks from first principles, 2022.
     """
     setting = setting_of(confidence, random_state, shift)
-    check_count("n_shadows", n_shadows, 4)
-    for name, value, known in (
-        ("mode", mode, ("online", "offline")),
-        ("variance", variance, ("auto", "per-record", "pooled")),
-    ):
-        if value not in known:
-            raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}.")
-    inside, outside = read_sides(X_in, y_in, X_out, y_out)
-    if learner is None:
-        return NotApplicable(f"shadow models need a learner like the model's: pass {parameter('learner=')}.")
-    if not callable(getattr(learner, "fit", None)):
-        raise InvalidParameterError(
-            f"{parameter('learner')} must be an estimator with fit, got {type(learner).__name__}."
-        )
+    inside, outside = read_sides(members, nonmembers)
+    if shadows is None:
+        return NotApplicable(f"shadow models need a learner like the model's: pass {parameter('shadows=')}.")
 
     def work() -> MembershipResult:
         sides = known_sides(model, inside, outside)
-        members, nonmembers = answers(model, sides[0]), answers(model, sides[1])
-        m = len(members.truth)
-        observed = np.concatenate([members.confidence, nonmembers.confidence])
+        told, others = answers(model, sides[0]), answers(model, sides[1])
+        m = len(told.truth)
+        observed = np.concatenate([told.confidence, others.confidence])
         pool = sides[0].join(sides[1])
         # A shadow model learns from all records of a person or from none.
         share = sides[0].number / (sides[0].number + sides[1].number)
-        seen = _draw(sides[0].number + sides[1].number, share, n_shadows, setting.rng)[pool.whose]
-        shadows = _shadow_confidences(learner, pool, seen, setting.rng, progress)
-        fits = _fit(shadows, seen, pooled=variance == "pooled" or (variance == "auto" and n_shadows < 64))
-        scores = fits.ratio(observed) if mode == "online" else fits.surprise(observed)
+        seen = _draw(sides[0].number + sides[1].number, share, shadows.n_shadows, setting.rng)[pool.whose]
+        confidences = _shadow_confidences(shadows.learner, pool, seen, setting.rng, progress)
+        fits = _fit(confidences, seen, pooled=shadows.pooled)
+        scores = fits.ratio(observed) if shadows.mode == "online" else fits.surprise(observed)
         held = float(np.mean(np.abs(observed) > 13.8))
         notes = (
             [f"{held:.0%} of the model's probabilities are 0 or 1 and were held within 1e-6 of them."] if held else []
@@ -184,11 +215,11 @@ def lira(
                 "from the model more than its training data do. Take more shadow models."
             )
         return judge_scores(
-            f"{mode} likelihood ratio attack",
-            members.mean(scores[:m]),
-            nonmembers.mean(scores[m:]),
+            f"{shadows.mode} likelihood ratio attack",
+            told.mean(scores[:m]),
+            others.mean(scores[m:]),
             setting,
-            gap=gap_figure(members, nonmembers, setting.confidence),
+            gap=gap_figure(told, others, setting.confidence),
             notes=tuple(notes),
         )
 

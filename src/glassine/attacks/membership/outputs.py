@@ -16,6 +16,7 @@ import numpy.typing as npt
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns, eager
 from glassine.data.persons import Persons, stated_persons
+from glassine.data.sample import Sample
 from glassine.data.table import Table, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
@@ -73,16 +74,24 @@ class Records:
     persons: Persons | None = None
 
     @classmethod
-    def read(cls, X: Any, y: Any, what: str, persons: Any = None) -> Records:
+    def read(cls, sample: Sample | Records, what: str) -> Records:
         """Read records and classes, given as an array or as the name of a column; what was read stays as it is.
 
         Raises
         ------
+        InvalidParameterError
+            If it is no sample.
         InvalidDataError
             If there is no record, the lengths differ, or a class or an identifier is missing.
         """
-        if isinstance(X, cls):
-            return X
+        if isinstance(sample, cls):
+            return sample
+        if not isinstance(sample, Sample):
+            raise InvalidParameterError(
+                f"the {what} must be a Sample, got {type(sample).__name__}.",
+                remedy="Pass Sample(records, classes) of glassine.data.",
+            )
+        X, y, persons = sample.data, sample.target, sample.persons
         if isinstance(persons, str):
             X = with_persons(X, persons, what)
         whose = None
@@ -94,7 +103,7 @@ class Records:
         if isinstance(y, str):
             if isinstance(native, np.ndarray):
                 raise InvalidDataError(
-                    f"{parameter('y')} of the {what} names a column, so X must be a data frame.",
+                    f"{parameter('target')} of the {what} names a column, so they must be a data frame.",
                     remedy="Pass an array.",
                 )
             frame = nw.from_native(native, eager_only=True)

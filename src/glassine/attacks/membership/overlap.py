@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from glassine.attacks.membership.gap import read_sides
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.outputs import Records
+from glassine.data.sample import Sample
 
 __all__ = ["Overlap", "overlap", "overlap_of"]
 
@@ -56,7 +56,7 @@ class Overlap:
         return f"{figures}: no more than duplicates explain."
 
 
-def overlap(X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> Overlap:
+def overlap(members: Sample | Records, nonmembers: Sample | Records) -> Overlap:
     """Count the records of a holdout that equal a member, and compare with what duplicates explain.
 
     An attack that is tested on members in the place of non-members cannot tell them apart: the holdout then hides what
@@ -65,10 +65,8 @@ def overlap(X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> Overlap:
 
     Parameters
     ----------
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        Members and non-members.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them.
+    members, nonmembers : Sample
+        Members and non-members, with their classes.
 
     Returns
     -------
@@ -89,12 +87,12 @@ def overlap(X_in: Any, y_in: Any, X_out: Any, y_out: Any) -> Overlap:
     --------
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
-    >>> overlap(X[:100], y[:100], X[100:], y[100:]).n_shared
+    >>> overlap(Sample(X[:100], y[:100]), Sample(X[100:], y[100:])).n_shared
     0
-    >>> overlap(X[:100], y[:100], X[50:150], y[50:150]).suspicious
+    >>> overlap(Sample(X[:100], y[:100]), Sample(X[50:150], y[50:150])).suspicious
     True
     """
-    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    inside, outside = read_sides(members, nonmembers)
     return overlap_of(inside, outside)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -129,8 +129,9 @@ def judge_calls(
     calls = int(members.sum()), int(nonmembers.sum())
     control = _exact_control(calls, len(members), len(nonmembers))
     both = (members.astype(float), nonmembers.astype(float)) if scores is None else scores
-    best = None if scores is None else best_threshold(*scores)
-    return _result(attack, both, calls, setting, decision, control, gap, best, notes)
+    result = _result(attack, both, calls, setting, decision, control, gap, notes)
+    # Decisions without scores have no threshold that could be better in hindsight.
+    return result if scores is not None else replace(result, best=None)
 
 
 def judge_scores(
@@ -150,8 +151,7 @@ def judge_scores(
     calls = crossfit(members, nonmembers, setting.rng)
     advantage = calls[0] / len(members) - calls[1] / len(nonmembers)
     control = _permuted_control(advantage, members, nonmembers, setting.rng)
-    best = best_threshold(members, nonmembers)
-    return _result(attack, (members, nonmembers), calls, setting, CROSSFIT, control, gap, best, notes)
+    return _result(attack, (members, nonmembers), calls, setting, CROSSFIT, control, gap, notes)
 
 
 def _result(
@@ -162,7 +162,6 @@ def _result(
     decision: str,
     control: Control,
     gap: Estimate | None,
-    best: BestThreshold | None,
     notes: tuple[str, ...],
 ) -> MembershipResult:
     members, nonmembers = scores
@@ -181,7 +180,7 @@ def _result(
         auc=area_under_roc(members, nonmembers, confidence),
         roc=roc,
         low_rates=tuple(roc.low_rate(rate, confidence) for rate in LOW_RATES),
-        best=best,
+        best=best_threshold(members, nonmembers),
         guess=0.5,
         gap=gap,
         control=control,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from glassine.attacks.membership.attack_model import black_box_attack, loss_attack
-from glassine.attacks.membership.gap import gap_attack, holdout_shift
+from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides
 from glassine.attacks.membership.intervals import check_confidence
-from glassine.attacks.membership.lira import lira
+from glassine.attacks.membership.lira import Shadows, lira
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
-from glassine.attacks.membership.outputs import Records, check_count, generator
+from glassine.attacks.membership.outputs import Records, generator
 from glassine.attacks.membership.overlap import Overlap, overlap_of
 from glassine.attacks.membership.result import MembershipResult, Shift, plain
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
-from glassine.data.persons import refuse_shared
+from glassine.data.sample import Sample
 from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["MembershipAttacks", "attack_membership"]
@@ -98,16 +98,11 @@ def _strength(result: MembershipResult | MidpointResult) -> tuple[float, float]:
 
 def attack_membership(
     model: Any,
-    X_in: Any,
-    y_in: Any,
-    X_out: Any,
-    y_out: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
     *,
-    persons_in: Any = None,
-    persons_out: Any = None,
-    learner: Any = None,
+    shadows: Shadows | None = None,
     candidates: Any = None,
-    n_shadows: int = 32,
     confidence: float = 0.95,
     random_state: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -118,19 +113,13 @@ def attack_membership(
     ----------
     model : fitted classifier, DecisionTree or RuleList
         The model under attack: anything with ``predict``, or what Glassine published.
-    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
-        Training records, and records of the same population that were not used for training.
-    y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them.
-    persons_in, persons_out : str, or array-like of shapes (m,) and (n,), optional
-        Whose the records are: a column of both, or one identifier for each record. Membership is then judged by person:
-        see Notes.
-    learner : estimator, optional
-        An unfitted scikit-learn estimator like the one that learnt the model; without it LiRA does not apply.
+    members, nonmembers : Sample
+        Training records, and records of the same population that were not used for training, with their classes. Where
+        persons are stated, membership is judged by person: see Notes.
+    shadows : Shadows, optional
+        What shadow models are learnt with, for both modes of LiRA; without it they do not apply.
     candidates : data frame or array-like, optional
         The records among which the midpoint attack searches; by default members and non-members together.
-    n_shadows : int, default=32
-        Number of shadow models of each LiRA.
     confidence : float, default=0.95
         Confidence of every interval, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -171,41 +160,27 @@ def attack_membership(
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
     >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200])
-    >>> found = attack_membership(tree, X[:200], y[:200], X[200:], y[200:], random_state=0)
+    >>> found = attack_membership(tree, Sample(X[:200], y[:200]), Sample(X[200:], y[200:]), random_state=0)
     >>> found.gap.value.tpr.value, round(found.gap.value.advantage.value, 3)
     (1.0, 0.535)
     """
     confidence = check_confidence(confidence)
-    check_count("n_shadows", n_shadows, 4)
     if progress is not None and not callable(progress):
         raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
-    sides = (
-        Records.read(X_in, y_in, "members", persons_in),
-        Records.read(
-            X_out,
-            y_out,
-            "non-members",
-            persons_in if persons_out is None and isinstance(persons_in, str) else persons_out,
-        ),
-    )
-    if (sides[0].persons is None) != (sides[1].persons is None):
-        raise InvalidParameterError(
-            f"{parameter('persons')} must be stated of members and of non-members, or of neither.", remedy="Pass both."
-        )
-    refuse_shared(sides[0].persons, sides[1].persons)
-    steps = _Steps(progress, 6 + (2 * n_shadows if learner is not None else 0))
-    inside, outside = sides[0], sides[1].like(sides[0])
-    data = (inside, None, outside, None)
+    data = inside, outside = read_sides(members, nonmembers)
+    steps = _Steps(progress, 6 + (0 if shadows is None else 2 * shadows.n_shadows))
     shift = steps.of(holdout_shift(*data, random_state=rng))
     common: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     common["shift"] = shift.value if isinstance(shift, Measured) else None
     gap = steps.of(gap_attack(model, *data, **common))
     best_loss = steps.of(loss_attack(model, *data, **common))
     black_box = steps.of(black_box_attack(model, *data, **common))
-    common |= {"learner": learner, "n_shadows": n_shadows, "progress": steps.inner()}
-    online = lira(model, *data, mode="online", **common)
-    offline = lira(model, *data, mode="offline", **common)
+    common["progress"] = steps.inner()
+    online, offline = (
+        lira(model, *data, None if shadows is None else replace(shadows, mode=mode), **common)
+        for mode in ("online", "offline")
+    )
     if candidates is None:
         pool = inside.join(outside)
         truth = [True] * len(inside.target) + [False] * len(outside.target)

@@ -20,6 +20,7 @@ from glassine.auditing.findings.surrogates import ReleaseSummary
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, Verdict
 from glassine.auditing.policy import Policy
 from glassine.files import write_json
+from glassine.formats.contents import FileContents
 
 __all__ = [
     "EXIT_STATUS",
@@ -151,6 +152,8 @@ class Findings:
         ``records``, or ``people`` where persons were stated.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
+    contents : FileContents or None
+        Everything in the file that holds the subject, with sizes; None where no file was audited.
     sign_off : SignOff
         What a person states of the release; its fields are empty where nobody did.
     audience : str
@@ -175,6 +178,7 @@ class Findings:
     sensitive: str | None = None
     counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
+    contents: FileContents | None = None
     sign_off: SignOff = field(default_factory=SignOff)
     audience: Audience = "checker"
     holder: Findings | None = field(default=None, metadata=for_checker())

@@ -24,18 +24,19 @@ from glassine.formats.boosted.ensemble import (
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import scalar
-from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
 __all__ = [
-    "FORMAT",
     "binary_counts",
     "columns_of_categories",
+    "described",
     "forest_from_lightgbm",
     "is_lightgbm_text",
+    "sections",
     "tree_from_lightgbm",
+    "tree_of_file",
 ]
 
 # The categories of data frames that LightGBM writes at the end of its files.
@@ -271,7 +272,11 @@ def tree_from_lightgbm(text: str, domain: Domain | None = None, tree: int | None
     InvalidParameterError
         If the model has no such tree.
     """
-    file = _file(text, domain)
+    return tree_of_file(_file(text, domain), domain, tree)
+
+
+def tree_of_file(file: _File, domain: Domain | None, tree: int | None) -> DecisionTree:
+    """Read one tree of the parts of a file, as :func:`tree_from_lightgbm` does."""
     place = place_of(len(file.trees), tree, "the LightGBM model", REMEDY)
     return _tree(file, place, domain, as_model=place == 0 and file.alone)
 
@@ -323,7 +328,17 @@ class _File:
 
 
 def _file(text: str, domain: Domain | None) -> _File:
-    head, trees, parameters, categories = _sections(text)
+    return described(*sections(text), domain)
+
+
+def described(
+    head: dict[str, str],
+    trees: list[dict[str, str]],
+    parameters: dict[str, str],
+    categories: str,
+    domain: Domain | None,
+) -> _File:
+    """Return the parts that all trees share, given the lines of a file."""
     _check_sizes(trees)
     objective = head.get("objective", "").split()
     kind = objective[0] if objective else ""
@@ -428,9 +443,9 @@ def _chosen(tree: dict[str, str]) -> list[list[int]]:
 
 def _check_sizes(trees: list[dict[str, str]]) -> None:
     """Refuse lists that are too long, before any becomes numbers."""
-    if sum(text.count(" ") + text.count("\t") for tree in trees for text in tree.values()) > MAX_NUMBERS:
+    if sum(text.count(" ") + text.count("\t") for tree in trees for text in dict.values(tree)) > MAX_NUMBERS:
         raise UnsupportedModelError(f"the trees of the LightGBM model list more than {MAX_NUMBERS:,} numbers.")
-    words = (word for tree in trees for word in tree.get("cat_threshold", "").split())
+    words = (word for tree in trees for word in dict.get(tree, "cat_threshold", "").split())
     # A word that is none is refused where it is read.
     if sum(int(word).bit_count() for word in words if re.fullmatch("[0-9]{1,10}", word)) > MAX_CATEGORIES:
         raise UnsupportedModelError(
@@ -439,7 +454,7 @@ def _check_sizes(trees: list[dict[str, str]]) -> None:
         )
 
 
-def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str, str], str]:
+def sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str, str], str]:
     """Return the lines ``key=value`` of the head and of each tree, the parameters, and the categories in JSON."""
     head: dict[str, str] = {}
     trees: list[dict[str, str]] = []
@@ -488,17 +503,3 @@ def _wholes(tree: dict[str, str], key: str, length: int) -> list[int]:
     if not all(re.fullmatch(r"-?[0-9]{1,15}", entry) for entry in listed):
         raise InvalidModelError(f"{key} must be a list of whole numbers.")
     return whole_numbers([int(entry) for entry in listed], length, key)
-
-
-FORMAT = Format(
-    name="LightGBM",
-    reads="text of LightGBM's `save_model`",
-    tells="conditions, scores as classes or values, numbers of records, often class counts",
-    leaves_out="sample weights; class counts that its figures do not determine",
-    extensions=(".txt",),
-    contents=("text",),
-    sniff=is_lightgbm_text,
-    rank=BY_START,
-    read=tree_from_lightgbm,
-    read_all=forest_from_lightgbm,
-)

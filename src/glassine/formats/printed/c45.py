@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from glassine.domain import Category, Domain, Literal, OneOf
@@ -14,6 +14,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import near
 from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.contents import only, usual, without
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
@@ -371,6 +372,33 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
     return Evidence(total=total, label=label, error_rate=rate)
 
 
+AROUND = usual(
+    r"-{1,80}|={1,80}",
+    r"Fitted party:",
+    r"\[1\] root",
+    r"Number of (inner|terminal) nodes: +[0-9]{1,9}",
+    r"Number of Leaves *:[ \t]*[0-9]{1,9}",
+    r"Size of the tree *:[ \t]*[0-9]{1,9}",
+)
+
+
+def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
+    """Return what of each line a tree needs: its title, and the lines of its conditions."""
+    kept = {number - 1 for number, _ in _block(text)}
+
+    def needed(number: int, line: str) -> str | None:
+        content = line.strip()
+        if AROUND.fullmatch(content) or TITLE.fullmatch(content):
+            return line
+        if number not in kept:
+            return None
+        # Records that a tree was pruned with are printed apart, and hide the others from the reader.
+        held = re.search(rf"\({COUNT}(/{COUNT})?\) *\[{COUNT}(/{COUNT})?\]$", content)
+        return line if held is None else without(line, held[0])
+
+    return needed
+
+
 FORMAT = Format(
     name="C4.5",
     reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
@@ -382,4 +410,5 @@ FORMAT = Format(
     sniff=lambda text: is_c45_text(text) and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE),
     rank=BY_LEAF,
     read=tree_from_c45,
+    beside=only(_needed),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from glassine.domain import Domain
@@ -13,6 +13,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder
 from glassine.formats.conditions import at_most
+from glassine.formats.printed.contents import only, usual, without
 from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
@@ -176,6 +177,42 @@ def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) ->
     return Evidence(total=node.samples, label=label, weighted=True)
 
 
+STYLE = r'(?:, (?:fillcolor|color|style|shape|fontname|fontcolor)="?[#A-Za-z0-9, ]{0,40}"?)*'
+AROUND = usual(
+    r"digraph [A-Za-z_]{1,20} \{",
+    r"\}",
+    r"(?:node|edge|graph) \[(?:[a-z]{1,12}=\"?[#A-Za-z0-9, ]{0,40}\"?(?:, )?){1,6}\] ?;?",
+    r"rankdir=[A-Z]{2} ?;?",
+    r"[0-9]{1,9} -> [0-9]{1,9}"
+    r"( \[labeldistance=[0-9.]{1,8}, labelangle=-?[0-9]{1,3}, headlabel=\"(True|False)\"\])? ?;?",
+    r"\{rank=(same|leaf) ?;( ?[0-9]{1,9};?)*\} ?;?",
+)
+FIGURES = ("samples", "value", "class", "gini", "entropy", "log_loss")
+
+
+def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
+    """Return what of each line a tree needs: its nodes without other figures than the reader takes, and its edges."""
+
+    def needed(number: int, line: str) -> str | None:
+        if AROUND.fullmatch(line.strip()):
+            return line
+        node = NODE.fullmatch(line)
+        if node is None:
+            return None
+        label = node[2] or node[3] or ""
+        more = re.search(rf"{re.escape(label)}[\">](.*)\] ?;?$", line.strip())
+        spare = [] if more is None or re.fullmatch(STYLE, more[1]) else [more[1]]
+        for part in re.split(r"\\n|<br ?/>", label):
+            name, equals, value = part.partition(" = ")
+            figure = bool(equals) and re.fullmatch(r"[a-z_A-Z]+", name) is not None and TEST.fullmatch(part) is None
+            # The error of a regression tells the spread of the outcomes, and no prediction needs it.
+            if figure and (name not in FIGURES or (name in FIGURES[3:] and not re.fullmatch(NUMBER, value))):
+                spare.append(part)
+        return without(line, *spare)
+
+    return needed
+
+
 FORMAT = Format(
     name="export_graphviz",
     reads="graph of `sklearn.tree.export_graphviz`",
@@ -186,4 +223,5 @@ FORMAT = Format(
     sniff=is_dot_text,
     rank=BY_START,
     read=tree_from_dot,
+    beside=only(_needed),
 )

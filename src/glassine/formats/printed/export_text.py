@@ -13,6 +13,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import COMPLETE_RECORDS
 from glassine.formats.conditions import at_most, require, with_missing
 from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.contents import beside_all
 from glassine.formats.registry import BY_START, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -263,4 +264,5 @@ FORMAT = Format(
     sniff=lambda text: first_line(text).startswith("|-") and re.match(r"\|-+ ", first_line(text)) is not None,
     rank=BY_START,
     read=tree_from_export_text,
+    beside=beside_all,
 )

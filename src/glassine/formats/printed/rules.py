@@ -59,6 +59,7 @@ from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import near
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
+from glassine.formats.printed.contents import only
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
@@ -179,6 +180,9 @@ def _facts(text: str, statement: _Statement) -> None:
             raise _Unread(f"a consequent has more than {MAX_FACTS} facts")
         counts, total, error = COUNTS.match(rest), TOTAL.match(rest), ERROR.match(rest)
         match = counts or total or error
+        seen = [counts and statement.counts, total and statement.total, error and statement.error]
+        if any(fact is not None and fact is not False for fact in seen):
+            raise _Unread(f"{rest[:40]!r} gives a fact twice")
         if match is None:
             raise _Unread(f"{rest[:40]!r} is neither '[0 ; 2] examples', '2 examples' nor 'error 12.5%'")
         if counts:
@@ -486,4 +490,5 @@ FORMAT = Format(
     sniff=lambda text: START.match(first_line(text)) is not None,
     rank=BY_LEAF + 1,
     read=parse_rules,
+    beside=only(lambda text, domain: lambda number, line: _code(line) or None),
 )

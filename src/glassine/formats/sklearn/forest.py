@@ -16,13 +16,14 @@ from glassine.domain import Domain
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
 from glassine.formats.registry import BY_LINE, Format
+from glassine.formats.sklearn.contents import beside_estimator
 from glassine.formats.sklearn.pipelines import sklearn_names
-from glassine.formats.sklearn.tree import tree_from_sklearn
+from glassine.formats.sklearn.tree import is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest, Table
 from glassine.models.tree import DecisionTree, Node
 
-__all__ = ["FORMAT", "forest_from_sklearn", "is_sklearn_forest"]
+__all__ = ["FORMATS", "forest_from_sklearn", "is_sklearn_forest"]
 
 FORESTS = ("ForestClassifier", "ForestRegressor")
 TOLERANCE = 1e-6
@@ -233,12 +234,26 @@ def _one_of(estimator: Any, domain: Domain | None, tree: int | None) -> Decision
     return dataclasses.replace(members[place], source=source_of(members[place].source, place, len(members)))
 
 
-FORMAT = Format(
-    name="scikit-learn forest",
-    contents=("object",),
-    sniff=is_sklearn_forest,
-    # Its members are trees of scikit-learn, whose reader refuses a forest.
-    rank=BY_LINE - 1,
-    read=_one_of,
-    read_all=forest_from_sklearn,
+FORMATS = (
+    Format(
+        name="scikit-learn tree",
+        reads="scikit-learn decision tree, or a pipeline or search that ends with one, also in a skops file or pickle",
+        tells="conditions, and class counts where weights do not hide them",
+        leaves_out="class counts that sample weights hide",
+        extensions=(".skops", ".pkl", ".joblib"),
+        contents=("object",),
+        sniff=is_sklearn_tree,
+        read=tree_from_sklearn,
+        beside=beside_estimator,
+    ),
+    Format(
+        name="scikit-learn forest",
+        contents=("object",),
+        sniff=is_sklearn_forest,
+        # Its members are trees of scikit-learn, whose reader refuses a forest.
+        rank=BY_LINE - 1,
+        read=_one_of,
+        read_all=forest_from_sklearn,
+        beside=beside_estimator,
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, require, scalar
 from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.contents import only, usual
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
@@ -213,6 +214,24 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
     return RuleList(tuple(rules), attributes, classes, source=f"imodels {type(obj).__name__}")
 
 
+AROUND = usual(
+    r"(Greedy|One)[A-Za-z]{0,20}Classifier",
+    r"[A-Z][a-z]{1,9} rule list: rules are checked in order and the first that holds decides\.",
+    r"[0-9]{1,6} rules? \+ else( +· +[0-9,]{1,20} training samples)?( +· +classes: [^\n\r·]{1,400})?",
+    r"samples",
+)
+
+
+def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
+    """Return what of each line a list needs: its headlines and its rules."""
+
+    def needed(number: int, line: str) -> str | None:
+        content = line.strip()
+        return line if RULE.fullmatch(content) or AROUND.fullmatch(content) else None
+
+    return needed
+
+
 FORMATS = (
     Format(
         name="imodels",
@@ -231,5 +250,6 @@ FORMATS = (
         contents=("text",),
         sniff=is_imodels_text,
         read=rules_from_imodels_text,
+        beside=only(_needed),
     ),
 )

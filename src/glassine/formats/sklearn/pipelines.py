@@ -12,7 +12,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import scalar
 from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap, one_hot
 
-__all__ = ["SUPPORTED", "sklearn_names", "through"]
+__all__ = ["SUPPORTED", "selected_columns", "sklearn_names", "through"]
 
 Columns: TypeAlias = list[Column]
 
@@ -182,7 +182,7 @@ def _identity(step: Any, columns: Columns, where: str) -> Columns:
     return columns
 
 
-def _pick(selection: Any, columns: Columns, names: list[str], where: str) -> Columns:
+def selected_columns(selection: Any, columns: Columns, names: list[str], where: str) -> Columns:
     """Return the columns that a ColumnTransformer's entry selects."""
     if isinstance(selection, str | int | np.integer):
         selection = [selection]
@@ -206,7 +206,7 @@ def _column_transformer(step: Any, columns: Columns, where: str) -> Columns:
     for name, inner, selection in step.transformers_:
         if isinstance(inner, str) and inner == "drop":
             continue
-        picked = _pick(selection, columns, names, f"{where}, {name!r}")
+        picked = selected_columns(selection, columns, names, f"{where}, {name!r}")
         out += through(inner, picked, f"{where}, {name!r}") if picked else []
     return out
 

@@ -13,13 +13,12 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import require, scalar, with_missing
-from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["FORMAT", "class_counts", "final_tree", "is_sklearn_tree", "tree_from_sklearn"]
+__all__ = ["class_counts", "final_tree", "first_columns", "is_sklearn_tree", "tree_from_sklearn"]
 
 # Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes tell.
 
@@ -163,6 +162,16 @@ def _names(estimator: Any, width: int, domain: Domain | None) -> tuple[str, ...]
     return tuple(f"x{i}" for i in range(width))
 
 
+def first_columns(estimator: Any, domain: Domain | None) -> list[Column]:
+    """Return the columns that an estimator, or the first step of a pipeline, was fitted on."""
+    first = estimator
+    if "Pipeline" in sklearn_names(estimator):
+        steps = list(estimator.steps)
+        last = steps[-1][1]
+        first = next((step for _, step in steps if step is not None and step != "passthrough"), last)
+    return [Number(name) for name in _names(first, int(_fitted(first, "n_features_in_")), domain)]
+
+
 def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, ...], list[Column]]:
     """Return the tree at the end, the names of the attributes, and the tree's columns as functions of them."""
     kinds = sklearn_names(estimator)
@@ -175,9 +184,8 @@ def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, .
         raise UnsupportedModelError(f"a pipeline must end with a decision tree to be read, but ends with {last}.")
     tree = steps[-1][1]
     _fitted(tree, "tree_")
-    first = next((step for _, step in steps if step is not None and step != "passthrough"), tree)
-    names = _names(first, int(_fitted(first, "n_features_in_")), domain)
-    columns: list[Column] = [Number(name) for name in names]
+    columns = first_columns(estimator, domain)
+    names = tuple(column.attribute for column in columns)
     for name, step in steps[:-1]:
         columns = through(step, columns, f"the pipeline step {name!r}")
     used = {column.attribute for column in columns}
@@ -349,15 +357,3 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
         for sides, entry in zip(branches, evidence, strict=True)
     )
     return DecisionTree(nodes, names, classes, source=f"scikit-learn {type(estimator).__name__}")
-
-
-FORMAT = Format(
-    name="scikit-learn tree",
-    reads="scikit-learn decision tree, or a pipeline or search that ends with one, also in a skops file or pickle",
-    tells="conditions, and class counts where weights do not hide them",
-    leaves_out="class counts that sample weights hide",
-    extensions=(".skops", ".pkl", ".joblib"),
-    contents=("object",),
-    sniff=is_sklearn_tree,
-    read=tree_from_sklearn,
-)

@@ -103,7 +103,7 @@ def choices(
     # ``above`` are the ranks of the chosen rules before and behind the next one, the latter one place further, so that
     # the row of the wider set is found without sorting.
     table, offsets, binom = counts
-    penalty, part_weight, values, powers, jumps, shift = costs
+    penalty, part_weight = costs.penalty, costs.part_weight
     child_costs, child_weights = children
     least_costs, weights = out
     m, p, n_classes = len(chosen), len(allowed), table.shape[1]

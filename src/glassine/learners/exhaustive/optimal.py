@@ -1,4 +1,4 @@
-"""Optimal trees and rule lists: the model of fewest errors among all of a class, without privacy."""
+"""Optimal trees and rule lists: the model of least loss among all of a class, without privacy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
 
 
 class _Optimal(ClassLearner):
-    """A model of least cost among all of a class: errors, and a penalty for each split or rule."""
+    """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""
 
     released = TransparentClassifier.released | {"objective_"}
 
@@ -84,8 +84,8 @@ class _Optimal(ClassLearner):
 class OptimalRuleListClassifier(Lists, _Optimal):
     """A rule list of least cost among all lists of at most K rules over a pool.
 
-    The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
-    rule. The same recursion as that of :class:`~glassine.PrivateRuleListClassifier`, with sums replaced by minima.
+    The cost is the loss on the training records plus ``penalty`` times the number of records for each rule. The same
+    recursion as that of :class:`~glassine.PrivateRuleListClassifier`, with sums replaced by minima.
 
     Parameters
     ----------
@@ -97,6 +97,8 @@ class OptimalRuleListClassifier(Lists, _Optimal):
         The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`.
     literals, classes, n_quantiles
         As for :class:`~glassine.OptimalTreeClassifier`.
+    accuracy_share
+        As for :class:`~glassine.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a rule as a share of the records, in [0, 1].
     memory_limit, time_limit, progress
@@ -107,8 +109,8 @@ class OptimalRuleListClassifier(Lists, _Optimal):
     model_ : RuleList
         The rule list, with exact class counts.
     objective_ : float
-        Its errors over n, plus ``penalty`` times its rules: the objective of Angelino et al., *Learning Certifiably
-        Optimal Rule Lists* (2018).
+        Its mean loss, plus ``penalty`` times its rules: with errors alone the objective of Angelino et
+        al., *Learning Certifiably Optimal Rule Lists* (2018).
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
@@ -151,8 +153,8 @@ class OptimalRuleListClassifier(Lists, _Optimal):
 class OptimalTreeClassifier(Trees, _Optimal):
     """A decision tree of least cost among all trees of a depth over given literals.
 
-    The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
-    split. The same recursion as that of :class:`~glassine.PrivateTreeClassifier`, with sums replaced by minima.
+    The cost is the loss on the training records plus ``penalty`` times the number of records for each split. The same
+    recursion as that of :class:`~glassine.PrivateTreeClassifier`, with sums replaced by minima.
 
     Parameters
     ----------
@@ -165,6 +167,9 @@ class OptimalTreeClassifier(Trees, _Optimal):
         all numbers. "auto": declared thresholds, and quantiles of the data for numbers that have none.
     classes : sequence of scalars, optional
         The classes; those of the domain's target or of the data by default.
+    accuracy_share : float, default=1.0
+        Share of errors in the loss, in [0, 1]: with 1 the model has the fewest errors. Below 1 the rest is log loss
+        over values about the base rates of the records, as for :class:`~glassine.PrivateTreeClassifier`.
     penalty : float, default=0.0
         Cost of a split as a share of the records, in [0, 1].
     n_quantiles : int, default=15
@@ -177,7 +182,7 @@ class OptimalTreeClassifier(Trees, _Optimal):
     model_ : DecisionTree
         The tree, with exact class counts.
     objective_ : float
-        Its errors over n, plus ``penalty`` times its splits.
+        Its mean loss, plus ``penalty`` times its splits. A record costs at most 1.
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_

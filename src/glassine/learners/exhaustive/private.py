@@ -26,7 +26,7 @@ from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import evidence_of, noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
 __all__ = ["PrivateRuleListClassifier", "PrivateTreeClassifier"]
@@ -38,7 +38,7 @@ COUNTS_SHARE = {False: 0.05, True: 0.095}
 
 
 class _Exponential(PrivateLearner, ClassLearner):
-    """A model drawn from all of a class with probability proportional to prior * exp(-epsilon errors)."""
+    """A model drawn from all of a class with probability proportional to prior * exp(-epsilon cost)."""
 
     part: ClassVar[str]
     """The parameter that holds the prior weight of each split or rule."""
@@ -150,14 +150,15 @@ class _Exponential(PrivateLearner, ClassLearner):
             guarantee=claim(budget, paid.caveats),
         )
         public = self._public(intake, conditions, len(members.antecedents))
+        # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
+        # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
+        excess = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
+        errors = math.floor(excess) if rates is None else None
         if rates is not None:
             public["share of errors in the loss"] = float(self.accuracy_share)
-            # The loss is not errors alone: how many errors more than the best the model makes has no public bound.
-            return fitted(intake, model, certify(budget, events, model, paid=paid, public=public))
-        # A model with t errors more than the best is drawn with a probability below W exp(-epsilon t), where W is the
-        # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
-        errors = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
-        certificate = certify(budget, events, model, paid=paid, public=public, error_bound=math.floor(errors))
+            # Of errors alone nothing follows: a model may make more of them and rank better.
+            public[LOSS_BOUND] = math.ceil(excess)
+        certificate = certify(budget, events, model, paid=paid, public=public, error_bound=errors)
         return fitted(intake, model, certificate)
 
     def _base_rates(self, bitsets: BitSets, budget: Budget, paid: Paid) -> tuple[_Rates, DiscreteLaplaceNoise]:
@@ -186,10 +187,10 @@ class _Rates(NamedTuple):
 class PrivateRuleListClassifier(Lists, _Exponential):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
-    A list with e errors on the training records is drawn with probability proportional to
-    ``rule_weight ** rules * exp(-epsilon * e)``. What a set of rules leaves does not depend on their order, so that the
-    sum over all ordered lists runs over sets. A second release, the noisy class counts of the rules, gives the
-    probabilities.
+    A list of cost e on the training records is drawn with probability proportional to
+    ``rule_weight ** rules * exp(-epsilon * e)``; the cost is that of :class:`~glassine.PrivateTreeClassifier`. What a
+    set of rules leaves does not depend on their order, so that the sum over all ordered lists runs over sets. A last
+    release, the noisy class counts of the rules, makes their probabilities sharper.
 
     Parameters
     ----------
@@ -207,8 +208,11 @@ class PrivateRuleListClassifier(Lists, _Exponential):
         The literals of the pool, as for :class:`~glassine.PrivateTreeClassifier`.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
-    leaf_counts_share : float, default=0.05
-        Share of epsilon for the class counts of the rules, in [0, 1); 0 publishes none.
+    accuracy_share, base_rate_share
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    leaf_counts_share : float, optional
+        Share of epsilon for the class counts of the rules, in [0, 1); 0.095 by default, and 0.05 where errors alone
+        count. 0 publishes none.
     quantile_share, n_quantiles
         As for :class:`~glassine.PrivateTreeClassifier`.
     rule_weight : float, default=1.0
@@ -228,8 +232,8 @@ class PrivateRuleListClassifier(Lists, _Exponential):
     Notes
     -----
     Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
-    records of one person, of everything that is kept: rules, order, consequents, counts. See
-    ``private.md``, ``publishing.md`` and :attr:`certificate_`.
+    records of one person, of everything that is kept: rules, order, consequents, counts,
+    probabilities. See ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
 
     Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -305,10 +309,12 @@ class PrivateRuleListClassifier(Lists, _Exponential):
 class PrivateTreeClassifier(Trees, _Exponential):
     """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
 
-    A tree with e errors on the training records is drawn with probability proportional to
-    ``split_weight ** splits * exp(-epsilon * e)``. The loss against the best tree is about the logarithm of the number
-    of trees over epsilon, in records, so that with tens of thousands of records the tree is as accurate as an ordinary
-    one at epsilon 0.1. A second release, the noisy class counts of the leaves, gives the probabilities.
+    A tree of cost e on the training records is drawn with probability proportional to
+    ``split_weight ** splits * exp(-epsilon * e)``. The cost is a mean of log loss and errors, in which one record
+    counts at most one. It needs values for the leaves: class probabilities about the base rates, which are released
+    first. The loss against the best tree is about the logarithm of the number of trees over epsilon, in records, so
+    that with tens of thousands of records the tree ranks as an ordinary one at epsilon 0.1. A last release, the noisy
+    class counts of the leaves, makes their probabilities sharper.
 
     Parameters
     ----------
@@ -325,9 +331,14 @@ class PrivateTreeClassifier(Trees, _Exponential):
         it is.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
-    leaf_counts_share : float, default=0.05
-        Share of epsilon for the class counts of the leaves, in [0, 1); 0 publishes none, and ``predict_proba`` then
-        knows only the labels.
+    accuracy_share : float, default=0.3
+        Share of errors in the loss, in [0, 1]; the rest is log loss, so that 0 ranks best. With 1 errors alone count:
+        leaves have labels for values, no base rate is released, and a rare class is rarely predicted.
+    base_rate_share : float, default=0.05
+        Share of epsilon for the class counts of all records, in (0, 1); spent only if ``accuracy_share`` is below 1.
+    leaf_counts_share : float, optional
+        Share of epsilon for the class counts of the leaves, in [0, 1); 0.095 by default, and 0.05 where errors alone
+        count. 0 publishes none, and ``predict_proba`` then knows only the drawn values or labels.
     quantile_share : float, default=0.2
         Share of epsilon for private quantiles, spent only if there are any.
     n_quantiles : int, default=7
@@ -370,14 +381,15 @@ class PrivateTreeClassifier(Trees, _Exponential):
     Notes
     -----
     Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
-    records of one person, of everything that is kept: the structure, the labels, the counts. See
-    ``private.md``, ``publishing.md`` and :attr:`certificate_`.
+    records of one person, of everything that is kept: the structure, the labels, the counts, the
+    probabilities. See ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
 
     Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
     with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
     observed.
 
-    Edge cases: Without any literal the tree is one leaf. Each further fit spends again. ``sample_weight`` is
+    Edge cases: Without any literal the tree is one leaf. Leaves have fewer values where the weights of very deep trees
+    could not be summed otherwise. Each further fit spends again. ``sample_weight`` is
     refused: a weight changes what one record can do.
 
     References

@@ -64,8 +64,8 @@ class Atoms(NamedTuple):
 class Costs(NamedTuple):
     """What a part and a record cost, and the weight of a cost.
 
-    ``penalty`` and ``part_weight`` are those of a split or rule; ``values`` (v, c) is the cost of a record of each class
-    in a leaf of each value. exp(-epsilon j) is ``jumps[j >> shift]`` times ``powers`` of the bits below.
+    ``penalty`` and ``part_weight`` are those of a split or rule; ``values`` (v, c) is the cost of a record of each
+    class in a leaf of each value. exp(-epsilon j) is ``jumps[j >> shift]`` times ``powers`` of the bits below.
     """
 
     penalty: float
@@ -89,7 +89,7 @@ class Costs(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for the two leaves of every split: ``costs`` (v + 1, 2, p) by value and, last, the least; ``weights`` (2, p)."""
+    """Room for the leaves of each split: ``costs`` (v + 1, 2, p) by value, the least one last; ``weights`` (2, p)."""
 
     costs: AnyArray
     weights: AnyArray
@@ -154,7 +154,7 @@ def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> float:  #
 def leaf(counts: AnyArray, costs: Costs) -> tuple[int, float]:  # pragma: no cover - compiled
     """Return the least cost of a value, and the sum over values of exp(-epsilon (cost - least cost))."""
     # counts: (c,), whole numbers, so that the cost is exact. It is formed twice rather than kept: no room is allotted.
-    penalty, part_weight, values, powers, jumps, shift = costs
+    values, powers, jumps, shift = costs.values, costs.powers, costs.jumps, costs.shift
     least = np.int64(0)
     for v in range(len(values)):
         cost = np.int64(0)
@@ -329,7 +329,7 @@ def inner_choices(
     # children: (binom(p, m + 1), 2^(m + 1)); out: (p + 1,), entry l the split on literal l. Invariant: ``below`` is the
     # rank of the members before the literal, ``above`` that of those behind it, each one place further, so that the
     # child's row is found without sorting.
-    penalty, split_weight, values, powers, jumps, shift = costs
+    penalty, split_weight = costs.penalty, costs.part_weight
     child_costs, child_weights = children
     least_costs, weights = out
     m, p = len(chosen), len(allowed)
@@ -360,7 +360,7 @@ def inner_choices(
 def total(options: Weighed, costs: Costs) -> tuple[float, float]:  # pragma: no cover - compiled
     """Return the least cost, and the sum of the weights relative to it."""
     # Two passes: relative to the least cost every weight is at most its own size, and nothing overflows.
-    penalty, part_weight, values, powers, jumps, shift = costs
+    powers, jumps, shift = costs.powers, costs.jumps, costs.shift
     least_costs, weights = options
     least = np.inf
     for i in range(len(least_costs)):

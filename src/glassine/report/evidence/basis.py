@@ -20,6 +20,7 @@ __all__ = [
     "answer",
     "bound_of",
     "certified",
+    "judged",
     "limited",
     "parts_of",
     "shown",
@@ -107,8 +108,8 @@ def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
     if basis.findings is None:
         yield NO_REPORT
     elif check is None:
-        judged = basis.findings["policy"].get(name) is not None
-        yield Missing(f"{what} is not judged of such a subject" if judged else f"the policy has no limit on {what}")
+        on = basis.findings["policy"].get(name) is not None
+        yield Missing(f"{what} is not judged of such a subject" if on else f"the policy has no limit on {what}")
     elif check["status"] == "unknown":
         yield Missing(str(check["meaning"]).rstrip("."))
     elif check["basis"] == "guarantee":
@@ -117,6 +118,13 @@ def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
         status = {"pass": "kept", "fail": "broken", "not applicable": "nothing to judge"}[check["status"]]
         figure = "" if check["measured"] is None else f"{shown(check['measured'])}, "
         yield Figure(f"{what}: {figure}limit {check['limit']:g}, {status}. {check['meaning']}", "rule of the policy")
+
+
+def judged(basis: Basis, *names: str) -> Iterator[Answer]:
+    """Yield how those rules were judged that the audit judged."""
+    for name in names:
+        if basis.check(name) is not None:
+            yield from limited(basis, name, name.replace("_", " "))
 
 
 def parts_of(basis: Basis) -> list[Mapping[str, Any]] | Missing:

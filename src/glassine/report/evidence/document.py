@@ -204,14 +204,11 @@ def evidence(
     if findings is not None:
         _check(findings)
     basis = Basis(findings=findings, certificate=certificate)
-    held = (
-        None if findings is None else findings.get("audience", "checker" if findings.get("holder_only") else "public")
-    )
     return EvidenceDocument(
         list=which,
         title=_table()["lists"][which],
         about=_about(basis),
-        audience=held or "public",
+        audience="public" if findings is None else findings["audience"],
         lines=tuple(Line(item=item, answers=_answers(item, basis)) for item in items() if item.list == which),
         version=__version__,
     )

@@ -13,6 +13,7 @@ from glassine.report.evidence.basis import (
     Missing,
     answer,
     bound_of,
+    judged,
     limited,
     parts_of,
     shown,
@@ -38,6 +39,7 @@ def _small_leaves(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _smallest_class(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "smallest_class_count")
     parts = parts_of(basis)
     if isinstance(parts, Missing):
         yield parts
@@ -57,6 +59,7 @@ def _smallest_class(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _zero_classes(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "zero_classes")
     parts = parts_of(basis)
     if isinstance(parts, Missing):
         yield parts
@@ -71,6 +74,9 @@ def _zero_classes(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _purest_leaf(basis: Basis) -> Iterator[Answer]:
+    if basis.check("purest_leaf") is None and not isinstance(labels := basis.measured("labels"), Missing):
+        yield Figure(f"largest share of one class: {labels['purest']:.3g}", "published class counts; no limit is set")
+        return
     yield from limited(basis, "purest_leaf", "largest share of one class")
 
 
@@ -88,6 +94,7 @@ def _parameters(basis: Basis) -> int | Missing:
 
 @answer
 def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "degrees_of_freedom")
     parameters = _parameters(basis)
     if isinstance(parameters, Missing):
         yield parameters
@@ -152,7 +159,8 @@ def _size(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _membership_attacks(basis: Basis) -> Iterator[Answer]:
-    check, found = basis.check("largest_advantage"), basis.measured("membership")
+    yield from judged(basis, "largest_advantage", "largest_measured_advantage", "largest_attack_advantage")
+    found = basis.measured("membership")
     if isinstance(found, Missing):
         bound = bound_of(basis, "membership advantage")
         yield found if bound is None else bound
@@ -166,8 +174,6 @@ def _membership_attacks(basis: Basis) -> Iterator[Answer]:
             yield Figure(said, f"attack on membership, intervals of {found['confidence']:.0%}")
         else:
             yield Missing(f"{attack['attack']} {attack['reason'] or 'gave no figure'}".rstrip("."))
-    if check is not None and check["status"] in ("pass", "fail"):
-        yield Figure(check["meaning"], "rule of the policy")
 
 
 @answer
@@ -261,7 +267,12 @@ def _inversion(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _most_exposed(basis: Basis) -> Iterator[Answer]:
-    yield from limited(basis, "largest_bits_per_record", "bits about the most exposed record")
+    found = basis.measured("reconstruction")
+    if basis.check("largest_bits_per_record") is None and not isinstance(found, Missing):
+        if found["bits_largest"] is not None:
+            yield Figure(f"{found['bits_largest']:.3g} bits about the most exposed record", "possible records, counted")
+    else:
+        yield from limited(basis, "largest_bits_per_record", "bits about the most exposed record")
     parts = parts_of(basis)
     if not isinstance(parts, Missing):
         exposed = sum("exposed" in part["flags"] for part in parts)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from glassine.privacy import accounting
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report import wording
 from glassine.report.evidence.basis import (
     NO_CERTIFICATE,
@@ -138,6 +138,11 @@ def _ledger(basis: Basis) -> Iterator[Answer]:
 @answer
 def _error_bound(basis: Basis) -> Iterator[Answer]:
     def figure(stated: Certificate) -> Answer:
+        if LOSS_BOUND in stated.public:
+            loss = f"a loss of at most {stated.public[LOSS_BOUND]:,} records above that of the best model of the class"
+            return Figure(
+                f"{loss}, with probability 0.95", "utility of the exponential mechanism; public numbers alone"
+            )
         if stated.error_bound is None:
             return Missing("no bound on the loss in accuracy is proved for this learner")
         return Figure(
@@ -201,7 +206,7 @@ def _policy(basis: Basis) -> Iterator[Answer]:
     limits = ", ".join(
         f"{name} {'off' if value is None else str(value).lower()}" for name, value in basis.findings["policy"].items()
     )
-    source = next((file["name"] for file in basis.findings["inputs"] if file["role"] == "policy"), "built in")
+    source = basis.findings["policy_source"]
     yield Figure(limits, f"policy: {source}")
 
 
@@ -241,7 +246,7 @@ def _audience(basis: Basis) -> Iterator[Answer]:
     if basis.findings is None:
         yield NO_REPORT
         return
-    checker = basis.findings.get("audience", "checker" if basis.findings.get("holder_only") else "public") == "checker"
+    checker = basis.findings["audience"] == "checker"
     said = "the report holds figures for the checker only" if checker else "the report may be published"
     yield Figure(said, "marked in the report")
 

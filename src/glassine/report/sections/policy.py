@@ -26,6 +26,7 @@ from glassine.report.blocks import (
 )
 from glassine.report.measured import measured_sections
 from glassine.report.section import Page, Section, clean_inputs, sentence
+from glassine.report.sections.file import file_sections
 from glassine.report.sections.sign_off import sign_off_section
 
 __all__ = [
@@ -97,12 +98,13 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     if limit is None:
         return f"{check.limit:g}"
     unit = limit.unit.name
-    if unit in ("values", "occurrences") and not check.limit:
+    if unit in ("values", "occurrences", "bytes") and not check.limit:
         return NONE_ALLOWED
     figure = {
         "records": wording.people(round(check.limit)),
         "share": f"{100 * check.limit:g}%",
         "bits": f"{check.limit:,g} bits",
+        "bytes": f"{check.limit:,.0f} bytes",
     }.get(unit, f"{check.limit:,g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
@@ -119,7 +121,9 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
-    return "none" if unit in ("values", "occurrences") and not value else f"{value:,g}"
+    if unit == "bytes" and value:
+        return f"{value:,.0f} bytes"
+    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:,g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
@@ -183,6 +187,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
+            *file_sections(findings),
             measured_section(measures),
             *sign_off_section(findings),
         ),

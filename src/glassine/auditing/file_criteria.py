@@ -1,0 +1,105 @@
+"""Criteria on a file as a whole: what it holds beside the model, and what parts of a pipeline hold of the data."""
+
+from __future__ import annotations
+
+from glassine.attacks.outcome import Measured
+from glassine.auditing.criterion import (
+    BYTES,
+    DOMAIN,
+    MOST_COUNT,
+    VALUES,
+    WHOLE,
+    Criterion,
+    Limit,
+    Ruling,
+    Words,
+    failed,
+    first_of,
+    for_kinds,
+    passed,
+    remedy,
+    unknown,
+)
+from glassine.auditing.evidence import Evidence
+from glassine.formats.contents import FileContents
+
+__all__ = ["FITTED_VALUES", "OTHER_CONTENT"]
+
+CLEAN = remedy(
+    "Write a copy that holds the model and nothing else, and audit that copy: {step}.",
+    "export",
+    python="`load_model`, then `write_model`",
+    clean=True,
+)
+"""What helps with whatever a file holds beside its model."""
+
+
+def _contents(evidence: Evidence) -> Measured[FileContents] | None:
+    return None if evidence.contents is None else Measured(evidence.contents)
+
+
+def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruling:
+    n = contents.n_other
+    if not n:
+        return passed("The file holds the model and nothing else.", 0)
+    places = first_of([other.where for other in contents.others])
+    meaning = f"The file holds {n:,} bytes that the model does not need: {places}."
+    if n > limit:
+        return failed(f"{meaning} They can be records, and nothing here says what they reveal.", n)
+    return passed(meaning, n)
+
+
+OTHER_CONTENT: Criterion[int, FileContents] = Criterion(
+    name="other_content",
+    limit=Limit(unit=BYTES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    words=Words(
+        label="Content beside the model",
+        measures="Largest number of bytes that a file may hold beside the model: attributes, metadata, comments, "
+        "arrays, trailing bytes. Judged where a file is audited.",
+        unmeasured="What the file holds beside the model is not known: {reason}",
+    ),
+    reads=_contents,
+    judge=_judge_other,
+    of_file=True,
+    remedies=for_kinds(("tree", "rule list", "additive model"), CLEAN),
+)
+
+
+def _judge_fitted(limit: int, contents: FileContents, evidence: Evidence) -> Ruling | None:
+    if not contents.fitted:
+        return None
+    n = sum(entry.n_private or 0 for entry in contents.fitted)
+    open_ = sum(entry.n_values for entry in contents.fitted if entry.n_private is None)
+    listed = dict.fromkeys(
+        f"{entry.statistic} of {entry.attribute}"
+        for entry in contents.fitted
+        if entry.n_private or entry.n_private is None
+    )
+    which = first_of(list(listed))
+    if n > limit:
+        return failed(f"Parts of the pipeline hold {n:,} values taken from the training data: {which}.", n)
+    if open_:
+        return unknown(
+            f"Parts of the pipeline hold values of the training data: {which}. Which of them are public was not "
+            "measured: it needs a domain."
+        )
+    if not n:
+        return passed("Every value that the pipeline was fitted to is public.", 0)
+    return passed(f"Parts of the pipeline hold {n:,} values taken from the training data: {which}.", n)
+
+
+FITTED_VALUES: Criterion[int, FileContents] = Criterion(
+    name="fitted_values",
+    limit=Limit(unit=VALUES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    words=Words(
+        label="Training values in the pipeline",
+        measures="Largest number of values of the training data that scalers, imputers, encoders and other parts of a "
+        "pipeline may hold: extremes, medians, categories. Those that the domain declares do not count.",
+        unmeasured="What the pipeline holds of the training data is not known: {reason}",
+    ),
+    reads=_contents,
+    judge=_judge_fitted,
+    of_file=True,
+    remedies=for_kinds(("tree", "rule list", "additive model"), CLEAN),
+    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN),
+)

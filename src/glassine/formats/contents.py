@@ -1,0 +1,428 @@
+"""What a file holds beside the model that was read from it: places, kinds and sizes, never a value."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.models.additive import AdditiveModel
+from glassine.models.bins import CategoryBins
+from glassine.models.rule_list import RuleList
+from glassine.models.tree import DecisionTree
+
+__all__ = [
+    "LONGEST_NAME",
+    "FileContents",
+    "FittedValues",
+    "OtherContent",
+    "Statistic",
+    "Tracked",
+    "beside_json",
+    "beside_lines",
+    "long_texts",
+    "merged",
+    "merged_values",
+    "named_values",
+    "padding",
+    "shown_name",
+    "size_of",
+    "texts_of",
+    "tracked",
+    "unread",
+]
+
+LONGEST_NAME = 200
+"""Most characters of a name or another text of a model; what is longer is counted as other content."""
+MOST_PLACES = 20
+"""Places that are listed one by one, the largest; what more there is stands in one sum."""
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,39}")
+WIDEST_NUMBER = 25
+"""Most characters of a number: seventeen digits tell a double, with a sign, a point and an exponent of four."""
+WIDEST_MARGIN = 200
+
+Statistic: TypeAlias = Literal["extremes", "categories", "averages", "spreads", "bin edges", "scores"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherContent:
+    """Something in a file that the model does not need.
+
+    Attributes
+    ----------
+    where : str
+        The place. Names that could hold data themselves are not quoted.
+    kind : str
+        What stands there: an attribute, a field, metadata, a comment, an array, spacing, or bytes behind the end.
+    n_bytes : int
+        Its size as it stands in the file, or of its values in memory.
+    """
+
+    where: str
+    kind: str
+    n_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedValues:
+    """Values of the training data that a part of a pipeline holds.
+
+    Attributes
+    ----------
+    part : str
+        The part: its class and its place.
+    attribute : str
+        The column.
+    statistic : str
+        ``extremes``, ``categories``, ``averages`` (means, medians, most frequent values), ``spreads``, ``bin edges`` or
+        ``scores``.
+    n_values : int
+        How many.
+    n_private : int or None
+        How many the domain does not declare; None where no domain says so.
+    """
+
+    part: str
+    attribute: str
+    statistic: Statistic
+    n_values: int
+    n_private: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileContents:
+    """Everything in a file: the model that was read, and what else there is.
+
+    Attributes
+    ----------
+    form : str
+        The format.
+    n_bytes : int
+        Size of the file.
+    others : tuple of OtherContent
+        What the model does not need, the largest first.
+    fitted : tuple of FittedValues
+        What parts of a pipeline hold of the training data beside the tree.
+    """
+
+    form: str
+    n_bytes: int
+    others: tuple[OtherContent, ...] = ()
+    fitted: tuple[FittedValues, ...] = ()
+
+    @property
+    def n_other(self) -> int:
+        """Bytes of what the model does not need."""
+        return sum(other.n_bytes for other in self.others)
+
+
+def merged(others: Iterable[OtherContent]) -> tuple[OtherContent, ...]:
+    """Return contents with those of one place and kind added up, the largest first; of many places the rest in one."""
+    sizes: dict[tuple[str, str], int] = {}
+    for other in others:
+        if other.n_bytes > 0:
+            sizes[other.where, other.kind] = sizes.get((other.where, other.kind), 0) + other.n_bytes
+    ordered = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
+    out = [OtherContent(where=where, kind=kind, n_bytes=n) for (where, kind), n in ordered[:MOST_PLACES]]
+    rest = ordered[MOST_PLACES:]
+    if rest:
+        out.append(OtherContent(where=f"{len(rest):,} more places", kind="other", n_bytes=sum(n for _, n in rest)))
+    return tuple(out)
+
+
+def merged_values(fitted: Iterable[FittedValues]) -> tuple[FittedValues, ...]:
+    """Return fitted values with those of one part, column and statistic added up."""
+    groups: dict[tuple[str, str, Statistic], list[FittedValues]] = {}
+    for entry in fitted:
+        groups.setdefault((entry.part, entry.attribute, entry.statistic), []).append(entry)
+    return tuple(
+        FittedValues(
+            part=part,
+            attribute=attribute,
+            statistic=statistic,
+            n_values=sum(entry.n_values for entry in entries),
+            n_private=None
+            if any(entry.n_private is None for entry in entries)
+            else sum(entry.n_private or 0 for entry in entries),
+        )
+        for (part, attribute, statistic), entries in groups.items()
+    )
+
+
+def shown_name(name: object) -> str:
+    """Return a name as a report may quote it: one that could hold data itself is described.
+
+    Examples
+    --------
+    >>> shown_name("notes_"), shown_name("Ada, 36, ill")
+    ('notes_', 'a name of 12 characters')
+    """
+    text = str(name)
+    return text if PLAIN_NAME.fullmatch(text) else f"a name of {len(text):,} characters"
+
+
+def size_of(value: object) -> int:
+    """Return the bytes that a value takes without the marks around it: letters, numbers, arrays, and what they hold."""
+    n, stack, seen = 0, [value], set[int]()
+    while stack:
+        part = stack.pop()
+        if part is None or isinstance(part, type):
+            continue
+        if isinstance(part, str | bytes | bytearray):
+            n += len(part.encode(errors="replace") if isinstance(part, str) else part)
+            continue
+        if isinstance(part, bool | int | float | complex | np.generic):
+            n += 8
+            continue
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, np.ndarray):
+            n += part.nbytes
+            stack += part.ravel().tolist() if part.dtype == object else ()
+        elif isinstance(part, Mapping):
+            stack += [*part.keys(), *part.values()]
+        elif isinstance(part, list | tuple | set | frozenset):
+            stack += list(part)
+        else:
+            n += 1 if hasattr(part, "__dict__") else sys.getsizeof(part)
+            stack += list(getattr(part, "__dict__", {}).values())
+    return n
+
+
+def padding(nodes: npt.NDArray[Any]) -> int:
+    """Return the bytes between the fields of a structured array that are not zero."""
+    size = nodes.dtype.itemsize
+    used = np.zeros(size, dtype=bool)
+    for name in nodes.dtype.names or ():
+        kind, start = (nodes.dtype.fields or {})[name][:2]
+        used[start : start + kind.itemsize] = True
+    raw = np.frombuffer(np.ascontiguousarray(nodes).tobytes(), dtype=np.uint8).reshape(len(nodes), size)
+    return int((raw[:, ~used] != 0).sum())
+
+
+# What of JSON values a reader asked for.
+
+
+class Tracked(dict[str, Any]):
+    """An object of JSON that notes which of its keys were asked for."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, and note the key."""
+        self.asked.add(key)
+        return super().get(key, default)
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Remove a key and return its value, and note the key."""
+        self.asked.add(key)
+        return super().pop(key, *default)
+
+    # Without these, Python copies the entries of a dictionary past __getitem__.
+    def __iter__(self) -> Iterator[str]:
+        return super().__iter__()
+
+    def items(self) -> Any:
+        """Return all entries, and note their keys."""
+        self.asked.update(self.keys())
+        return super().items()
+
+    def values(self) -> Any:
+        """Return all values, and note their keys."""
+        self.asked.update(self.keys())
+        return super().values()
+
+
+def tracked(value: object) -> Any:
+    """Return JSON values whose objects note what is asked of them; a list without objects is asked for as a whole."""
+    root: list[Any] = [value]
+    stack: list[Any] = [root]
+    while stack:
+        part = stack.pop()
+        places = range(len(part)) if isinstance(part, list) else list(dict.keys(part))
+        for place in places:
+            child = dict.__getitem__(part, place) if isinstance(part, dict) else part[place]
+            if isinstance(child, dict):
+                child = Tracked(child)
+            elif isinstance(child, list):
+                if not any(isinstance(entry, dict | list) for entry in child):
+                    continue
+                child = list(child)
+            else:
+                continue
+            if isinstance(part, dict):
+                dict.__setitem__(part, place, child)
+            else:
+                part[place] = child
+            stack.append(child)
+    return root[0]
+
+
+Bookkeeping: TypeAlias = Callable[[str, Any], bool]
+"""Given a place and what stands there, whether it can hold nothing but what the format itself says of the model."""
+
+
+def unread(value: object, bookkeeping: Bookkeeping | None = None) -> Iterator[OtherContent]:
+    """Yield what of tracked values nobody asked for, by place; objects in a list share one."""
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        where, part = stack.pop()
+        if isinstance(part, list):
+            stack += [(f"{where}[]", child) for child in part if isinstance(child, dict | list)]
+        if not isinstance(part, Tracked):
+            continue
+        for key in dict.keys(part):
+            place, child = f"{where}.{shown_name(key)}".lstrip("."), dict.__getitem__(part, key)
+            if key in part.asked:
+                stack.append((place, child))
+                continue
+            n = size_of(child)
+            if bookkeeping is not None and bookkeeping(place, child):
+                continue
+            if n or not PLAIN_NAME.fullmatch(key):
+                yield OtherContent(where=place, kind="field", n_bytes=n + len(key.encode(errors="replace")))
+
+
+# How JSON is written.
+
+TOKEN = re.compile(r'([ \t\r\n]+)|"((?:[^"\\]|\\.)*)"|([^\s"]+)')
+USUAL_SPACE = re.compile(r" |\r?\n *|\r?\n\t*")
+ESCAPED = re.compile(r"\\u00[2-7][0-9a-fA-F]")
+LAYOUTS: tuple[dict[str, Any], ...] = (
+    {"indent": 2},
+    {},
+    {"separators": (",", ":")},
+    {"indent": 4},
+    {"indent": 1},
+)
+
+
+def beside_json(text: str, value: object) -> Iterator[OtherContent]:
+    """Yield how a JSON text is longer than it needs to be: spacing, digits and escapes that change no value."""
+    stripped = text.strip()
+    margin = len(text) - len(stripped)
+    if margin > 2:
+        yield OtherContent(where="around the JSON text", kind="spacing", n_bytes=margin)
+    for layout in LAYOUTS:
+        for letters in (False, True):
+            if json.dumps(value, ensure_ascii=letters, **layout) == stripped:
+                return
+    spacing = digits = escapes = 0
+    for token in TOKEN.finditer(stripped):
+        space, quoted, bare = token.groups()
+        if space is not None:
+            if len(space) > WIDEST_MARGIN or not USUAL_SPACE.fullmatch(space):
+                spacing += len(space)
+        elif quoted is not None:
+            if "\\u00" in quoted:
+                escapes += 5 * len(ESCAPED.findall(quoted))
+        else:
+            digits += sum(max(0, len(part) - WIDEST_NUMBER) for part in re.split(r"[\[\]{},:]", bare))
+    yield OtherContent(where="between the values", kind="spacing", n_bytes=spacing)
+    yield OtherContent(where="in numbers", kind="digits beyond double precision", n_bytes=digits)
+    yield OtherContent(where="in texts", kind="escapes that no letter needs", n_bytes=escapes)
+
+
+# Texts, line by line.
+
+LONG_NUMBER = re.compile(r"[0-9][0-9.]{25,}")
+WIDEST_GAP = 60
+WIDE_RUN = re.compile(r"[ \t]{61,}")
+"""Printers line up columns by blanks, but not by so many."""
+
+
+def beside_lines(text: str, needed: Callable[[int, str], str | None]) -> Iterator[OtherContent]:
+    """Yield the lines of a text that a model does not need.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    needed : callable
+        Given the number of a line, from 0, and the line, returns what of it the model needs; None for nothing of it.
+    """
+    blank = 0
+    for number, raw in enumerate(text.splitlines()):
+        line = raw.rstrip()
+        trailing = len(raw) - len(line)
+        if trailing > 4:  # R and Weka end lines with a blank or two
+            yield OtherContent(where="at the ends of lines", kind="spacing", n_bytes=trailing)
+        blank = blank + 1 if not line else 0
+        if not line:
+            if blank > 2:
+                yield OtherContent(where="between lines", kind="spacing", n_bytes=1 + trailing)
+            continue
+        digits = sum(max(0, len(part) - WIDEST_NUMBER) for part in LONG_NUMBER.findall(line))
+        yield OtherContent(where="in numbers", kind="digits beyond double precision", n_bytes=digits)
+        runs = sum(len(run) - WIDEST_GAP for run in WIDE_RUN.findall(line.lstrip()))
+        yield OtherContent(where="within lines", kind="spacing", n_bytes=runs)
+        kept = needed(number, line)
+        if kept is None:
+            kind = "comment" if line.lstrip().startswith(("#", "//", ">")) else "line"
+            yield OtherContent(where="lines that the model does not need", kind=kind, n_bytes=len(line.encode()))
+        elif len(kept) < len(line):
+            n = len(line.encode()) - len(kept.encode())
+            yield OtherContent(where="in lines of the model", kind="text", n_bytes=n)
+
+
+# Texts of the model itself.
+
+
+def texts_of(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[tuple[str, str]]:
+    """Yield every text of a model with the place where it stands."""
+    yield "the source", model.source or ""
+    for name in model.attributes:
+        yield "names of attributes", name
+    for label in model.classes or ():
+        yield "names of classes", str(label)
+    if model.guarantee is not None:
+        for caveat in model.guarantee.caveats:
+            yield "caveats of the guarantee", caveat
+    if isinstance(model, AdditiveModel):
+        for term in model.terms:
+            yield "names of terms", term.name
+            for bins in term.bins:
+                if isinstance(bins, CategoryBins):
+                    for group in bins.groups:
+                        for value in group:
+                            yield "categories", str(value)
+        return
+    for literal in model.literals:
+        yield "names of attributes", literal.attribute
+        for value in getattr(literal, "values", ()):
+            yield "categories", str(value)
+
+
+def named_values(model: DecisionTree | RuleList) -> dict[str, set[str]]:
+    """Return the values that the conditions of a model name, by attribute, as texts."""
+    named: dict[str, set[str]] = {}
+    for literal in model.literals:
+        named.setdefault(literal.attribute, set()).update(map(str, getattr(literal, "values", ())))
+    return named
+
+
+def long_texts(places: Iterable[tuple[str, str]]) -> Iterator[OtherContent]:
+    """Yield names and other texts of a model that are too long to be names."""
+    for where, text in dict.fromkeys(places):
+        if len(text) > LONGEST_NAME:
+            yield OtherContent(
+                where=where, kind=f"text of more than {LONGEST_NAME} characters", n_bytes=len(text.encode())
+            )
+
+
+def short_texts(values: Sequence[object]) -> bool:
+    """Return whether values are texts no longer than a name."""
+    return all(type(value) is str and len(value) <= LONGEST_NAME for value in values)

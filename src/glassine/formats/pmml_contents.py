@@ -1,0 +1,207 @@
+"""What a PMML document holds beside the tree that was read: elements, attributes and texts that its reader left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from xml.parsers import expat
+
+from glassine.domain import Category, Domain
+from glassine.formats.contents import LONGEST_NAME, FittedValues, OtherContent, Tracked, named_values, shown_name
+from glassine.formats.pmml import tree_of_document
+from glassine.formats.pmml_predicates import Element, parsed_xml
+from glassine.models.tree import DecisionTree
+
+__all__ = ["beside_pmml"]
+
+USUAL_SPACE = re.compile(r"[ \t]{0,200}|(\r?\n){1,3}[ \t]{0,200}")
+WORD, WHOLE, NUMBER = re.compile(r"[a-zA-Z]{1,30}"), re.compile(r"[0-9]{1,9}"), re.compile(r"[0-9.eE+-]{1,24}")
+VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}")
+STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?(Z|[+-][0-9:]{5})?")
+PRODUCERS = (
+    "glassine",
+    "JPMML-SkLearn",
+    "SkLearn2PMML package",
+    "JPMML-R",
+    "SoftwareAG PMML Generator",
+    "Rattle/PMML",
+    "hand",
+    "KNIME",
+)
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "splitCharacteristic": ("binarySplit", "multiSplit"),
+    "algorithmName": ("rpart", "decisionTree", "randomForest", "C4.5", "CART", "ID3", "decision tree"),
+    "modelName": ("tree", "RPart_Model", "rpart", "DecisionTree", "Tree"),
+    "optype": ("continuous", "categorical", "ordinal"),
+    "missingValueTreatment": ("asIs", "returnInvalid", "asMissing", "asMean", "asMode", "asMedian", "asValue"),
+    "invalidValueTreatment": ("asIs", "returnInvalid", "asMissing", "asValue"),
+    "type": ("int", "real", "string"),
+    "multipleModelMethod": ("majorityVote", "average", "sum", "weightedMajorityVote", "weightedAverage", "modelChain"),
+    "x-mathContext": ("float", "double"),
+    "isCyclic": ("0", "1"),
+    "isScorable": ("true", "false"),
+    "functionName": ("classification", "regression"),
+}
+"""Attributes that no condition or prediction needs, with the words that they can be."""
+SIZES: Mapping[str, re.Pattern[str]] = {
+    "version": VERSION,
+    "numberOfFields": WHOLE,
+    "n": WHOLE,
+    "id": WHOLE,
+    "defaultChild": WHOLE,
+    "maxNumberOfMissing": WHOLE,
+    "missingValuePenalty": NUMBER,
+}
+"""Attributes that no condition or prediction needs, with the form that they have."""
+STRUCTURE = (
+    *("PMML", "Header", "DataDictionary", "TreeModel", "MiningModel", "MiningSchema", "Segmentation", "Segment"),
+    *("Node", "True", "False", "CompoundPredicate", "SimpleSetPredicate", "SimplePredicate", "ScoreDistribution"),
+    *("Array", "DataField", "MiningField", "Value"),
+)
+"""Elements that a tree can be made of; of those that hold anything, the reader asks for an attribute."""
+BARE = ("PMML", "Header", "DataDictionary", "MiningSchema", "Segmentation", "Segment", "True", "False", "MiningModel")
+"""Those of them that may be there without any attribute being asked for."""
+
+
+def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterator[OtherContent | FittedValues]:
+    """Yield what a PMML document holds that its reader does not ask for.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    domain : Domain or None
+        The public domain.
+    tree : int or None
+        The place of the tree that was read.
+    """
+    root = parsed_xml(data)
+    for element in _elements(root):
+        element.attributes = Tracked(element.attributes)
+    model = tree_of_document(root, domain, tree)
+    yield from _beside_markup(data)
+    yield from _values(root, model, domain)
+    stack = [("PMML", root)]
+    while stack:
+        where, element = stack.pop()
+        asked = getattr(element.attributes, "asked", set())
+        plain = element.tag in STRUCTURE and (element.tag in BARE or bool(asked))
+        if element.tag in ("Application", "Timestamp") and where.startswith("PMML, Header") and not element.children:
+            plain = element.tag == "Application" or STAMP.fullmatch(element.text.strip()) is not None
+            asked = {name for name in dict.keys(element.attributes) if _is_producer(element, name)}
+        elif element.text.strip() and not (element.tag == "Array" and plain):
+            yield OtherContent(where=f"{where}, text", kind="text", n_bytes=len(element.text.encode()))
+        if not plain:
+            yield OtherContent(where=where, kind="element", n_bytes=_size(element))
+            continue
+        for name in dict.keys(element.attributes):
+            value = dict.__getitem__(element.attributes, name)
+            if len(value) > LONGEST_NAME or (name not in asked and not _is_usual(name, value)):
+                n = len(name.encode()) + len(value.encode())
+                yield OtherContent(where=f"{where}, {shown_name(name)}", kind="attribute", n_bytes=n)
+        stack += [(_below(where, child.tag), child) for child in element.children]
+
+
+def _below(where: str, tag: str) -> str:
+    """Return the place of an element; nodes in nodes share one."""
+    return where if where.endswith(f", {tag}") else f"{where}, {shown_name(tag)}"
+
+
+def _elements(root: Element) -> Iterator[Element]:
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        yield element
+        stack += element.children
+
+
+def _size(element: Element) -> int:
+    """Return the letters of an element and of all in it, without marks."""
+    return sum(
+        len(part.tag) + len(part.text.encode()) + sum(len(f"{k}{v}".encode()) for k, v in dict.items(part.attributes))
+        for part in _elements(element)
+    )
+
+
+def _is_usual(name: str, value: str) -> bool:
+    if name.startswith("xmlns"):  # namespaces are looked at with the rest of the markup
+        return True
+    pattern = SIZES.get(name)
+    if pattern is not None and pattern.fullmatch(value):
+        return True
+    return value in CHOICES.get(name, ())
+
+
+def _is_producer(element: Element, name: str) -> bool:
+    value = dict.__getitem__(element.attributes, name)
+    known: Mapping[str, Callable[[str], Any]] = {"name": PRODUCERS.__contains__, "version": VERSION.fullmatch}
+    return name in known and bool(known[name](value))
+
+
+def _beside_markup(data: bytes) -> Iterator[OtherContent]:
+    """Yield comments, processing instructions, namespaces and spacing of an XML document."""
+    found: list[OtherContent] = []
+    texts: list[str] = []
+
+    def add(where: str, kind: str, n: int) -> None:
+        found.append(OtherContent(where=where, kind=kind, n_bytes=n))
+
+    def opened(name: str, attributes: Mapping[str, str]) -> None:
+        closed(name)
+        for key, value in attributes.items():
+            if key.startswith("xmlns") and not re.fullmatch(r"http://www\.(dmg|w3)\.org/[A-Za-z0-9._/-]{1,40}", value):
+                add("namespaces", "attribute", len(value.encode()))
+
+    def closed(_: str) -> None:
+        text = "".join(texts)
+        texts.clear()
+        if not text.strip() and not USUAL_SPACE.fullmatch(text):
+            add("between elements", "spacing", len(text))
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.CommentHandler = lambda text: add("comments", "comment", len(text.encode()))
+    parser.ProcessingInstructionHandler = lambda target, text: add(
+        "processing instructions", "instruction", len(f"{target}{text}".encode())
+    )
+    parser.StartElementHandler = opened
+    parser.EndElementHandler = closed
+    parser.CharacterDataHandler = texts.append
+    parser.Parse(data, True)
+    margin = len(data) - len(data.strip())
+    if margin > 4:
+        add("around the document", "spacing", margin)
+    start = re.match(rb"\s*(?:\xef\xbb\xbf)?<\?xml([^>]*)\?>", data)
+    if start is not None and len(start[1]) > 80:
+        add("the XML declaration", "text", len(start[1]))
+    # Tags can be wide without any text between them.
+    wide = sum(len(run) for run in re.findall(rb"<[^<>]*?([ \t\r\n]{80,})[^<>]*?>", data))
+    add("within tags", "spacing", wide)
+    yield from found
+
+
+def _values(root: Element, model: DecisionTree, domain: Domain | None) -> Iterator[FittedValues]:
+    """Yield the categories that the data dictionary lists and neither the tree nor a public domain names."""
+    named = named_values(model)
+    classes = set(map(str, model.classes or ()))
+    dictionary = root.first("DataDictionary")
+    for field in dictionary.children if dictionary is not None else ():
+        name = str(dict.get(field.attributes, "name", ""))
+        listed = [str(dict.get(child.attributes, "value", "")) for child in field.children if child.tag == "Value"]
+        if name not in model.attributes and set(listed) <= classes:
+            continue
+        attribute = domain[name] if domain is not None and name in domain else None
+        declared = (
+            set(map(str, attribute.values)) if isinstance(attribute, Category) and not attribute.inferred else set()
+        )
+        more = [value for value in listed if value not in named.get(name, ())]
+        if more:
+            private = None if domain is None else sum(value not in declared for value in more)
+            yield FittedValues(
+                part="the data dictionary",
+                attribute=name[:LONGEST_NAME],
+                statistic="categories",
+                n_values=len(more),
+                n_private=private,
+            )

@@ -1,0 +1,151 @@
+"""Findings in a pipeline: job summary, annotations, JUnit and SARIF. They stand where logs stand, and are public."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import escape, quoteattr
+
+from glassine.auditing.findings import Findings
+from glassine.report import wording
+from glassine.report.exchange.checked import Checked, checked, escaped
+
+__all__ = ["as_annotations", "as_junit", "as_sarif", "as_summary"]
+
+MOST_ANNOTATIONS = 10
+"""GitHub shows ten annotations of a kind for each step, and drops the others."""
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {"fail": "error", "unknown": "warning"}
+STATES = {"pass": "kept", "fail": "**broken**", "unknown": "**not known**", "not applicable": "nothing to judge"}
+
+
+def as_summary(findings: Findings, path: str) -> str:
+    """Return a job summary in Markdown: the verdict, the checks, and what to do.
+
+    Parameters
+    ----------
+    findings : Findings
+        Without what is for the checker only.
+    path : str
+        The audited file, as the pipeline names it.
+    """
+    rows = [
+        f"| {escaped(one.label)} | {escaped(one.figure)} | {escaped(one.limit)} | {STATES[one.status]} |"
+        for one in checked(findings)
+    ]
+    out = [f"## {escaped(path)}: {findings.verdict}", "", escaped(findings.decision), ""]
+    if rows:
+        out += ["| Rule | Measured | Limit | |", "| --- | --- | --- | --- |", *rows, ""]
+    open_ = [one for one in checked(findings) if one.status in LEVELS]
+    out += [f"- **{escaped(one.label)}**: {escaped(one.meaning)}" for one in open_]
+    if open_:
+        out.append("")
+    out += [f"{number}. {escaped(str(remedy))}" for number, remedy in enumerate(findings.advice, start=1)]
+    if findings.advice:
+        out.append("")
+    digest = next((file.sha256 for file in findings.inputs if file.role in ("model", "release")), None)
+    tied = f" SHA-256 of the file: `{digest}`." if digest else ""
+    return "\n".join([*out, f"Glassine {findings.version}.{tied}", ""])
+
+
+def as_annotations(findings: Findings, path: str) -> str:
+    """Return workflow commands of GitHub: an error for each broken rule, a warning for each that is not known."""
+    lines = [
+        f"::{LEVELS[one.status]} file={_property(path)},title={_property(one.label)}::{_data(one.sentence)}"
+        for one in checked(findings)
+        if one.status in LEVELS
+    ]
+    return "".join(f"{line}\n" for line in lines[:MOST_ANNOTATIONS])
+
+
+def _data(text: str) -> str:
+    return wording.clean(text.replace("\n", " ")).replace("%", "%25").replace("\r", "%0D")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def as_junit(findings: Findings, path: str) -> str:
+    """Return a JUnit report, a test case for each rule; what is not known is an error, and does not read as kept.
+
+    Names hold the path, as of equal names only the first counts.
+    """
+    cases = [_case(one, path) for one in checked(findings)]
+    counts = {status: sum(one.status == status for one in checked(findings)) for status in STATES}
+    numbers = (
+        f'tests="{len(cases)}" failures="{counts["fail"]}" errors="{counts["unknown"]}" '
+        f'skipped="{counts["not applicable"]}" time="0"'
+    )
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<testsuites {numbers}>",
+        f"<testsuite name={_quoted(f'glassine: {path}')} {numbers}>",
+        *cases,
+        "</testsuite>",
+        "</testsuites>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _case(one: Checked, path: str) -> str:
+    head = f'<testcase classname="glassine.policy" name={_quoted(f"{path}: {one.rule}")} file={_quoted(path)} time="0"'
+    message, body = _quoted(f"{one.figure} (limit: {one.limit})"), escape(wording.clean(one.meaning))
+    inner = {
+        "pass": "",
+        "fail": f'<failure message={message} type="broken">{body}</failure>',
+        "unknown": f'<error message={message} type="unknown">{body}</error>',
+        "not applicable": f"<skipped message={message}/>",
+    }[one.status]
+    return f"{head}>{inner}</testcase>" if inner else f"{head}/>"
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(wording.clean(text))
+
+
+def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
+    """Return SARIF 2.1.0: a result for each rule that is broken (error) or not known (warning).
+
+    Rules that are kept are left out: GitHub ignores the kind of a result, so that each would become an alert.
+    """
+    found = [one for one in checked(findings) if one.status in LEVELS]
+    uri = quote(PurePath(path).as_posix())
+    rules = [
+        {
+            "id": f"glassine/{one.rule}",
+            "shortDescription": {"text": one.label},
+            "fullDescription": {"text": f"{one.label}: {one.limit}."},
+            "help": {"text": one.meaning},
+        }
+        for one in found
+    ]
+    results = [
+        {
+            "ruleId": f"glassine/{one.rule}",
+            "ruleIndex": index,
+            "level": LEVELS[one.status],
+            "message": {"text": one.sentence},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": uri},
+                        # The finding is about the whole model: a line would say nothing.
+                        "region": {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2},
+                    }
+                }
+            ],
+            "partialFingerprints": {"primaryLocationLineHash": f"{_fingerprint(path, one.rule)}:1"},
+        }
+        for index, one in enumerate(found)
+    ]
+    driver = {"name": "Glassine", "semanticVersion": findings.version, "rules": rules}
+    run = {"tool": {"driver": driver}, "automationDetails": {"id": f"glassine/{path}/"}, "results": results}
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _fingerprint(path: str, rule: str) -> str:
+    return hashlib.sha256(f"{path}\n{rule}".encode()).hexdigest()[:16]

@@ -1,0 +1,68 @@
+"""Everything in the file that was audited: the model, and what else there is."""
+
+from __future__ import annotations
+
+from glassine.auditing.findings import Findings
+from glassine.report import wording
+from glassine.report.blocks import Block, Column, Paragraph, Row, Table
+from glassine.report.section import Section
+
+__all__ = ["file_sections"]
+
+NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
+KEEP = "This is not the file that may leave: a clean copy is, which holds the model and nothing else. Audit the copy."
+
+
+def file_sections(findings: Findings) -> tuple[Section, ...]:
+    """Return the section on the audited file; none where no file was audited."""
+    contents = findings.contents
+    if contents is None:
+        return ()
+    name = next((file.name for file in findings.inputs if file.role == "model"), "")
+    what = f"{wording.clean(name)}: {contents.form}" if name else contents.form
+    blocks: list[Block] = [Paragraph(text=f"{what}, {contents.n_bytes:,} bytes.")]
+    text: list[str | tuple[str, ...]] = [f"{what}, {contents.n_bytes:,} bytes."]
+    if contents.others:
+        blocks.append(
+            Table(
+                caption="What the file holds beside the model",
+                columns=(Column("Place"), Column("Kind"), Column("Bytes", numeric=True)),
+                rows=tuple(
+                    Row(name=wording.clean(other.where), cells=(wording.clean(other.kind), f"{other.n_bytes:,}"))
+                    for other in contents.others
+                ),
+            )
+        )
+        text += [
+            (wording.clean(other.where), wording.clean(other.kind), f"{other.n_bytes:,} bytes")
+            for other in contents.others
+        ]
+    if contents.fitted:
+        blocks.append(
+            Table(
+                caption="Values of the training data in parts of the pipeline",
+                columns=(Column("Part"), Column("Column"), Column("Values"), Column("Number", numeric=True)),
+                rows=tuple(
+                    Row(
+                        name=wording.clean(entry.part),
+                        cells=(wording.clean(entry.attribute), entry.statistic, f"{entry.n_values:,}"),
+                    )
+                    for entry in contents.fitted
+                ),
+            )
+        )
+        text += [
+            f"{wording.clean(entry.part)}: {entry.statistic} of {wording.clean(entry.attribute)} ({entry.n_values:,})"
+            for entry in contents.fitted
+        ]
+    private = any(entry.n_private is None or entry.n_private for entry in contents.fitted)
+    closing = KEEP if contents.others or private else NOTHING
+    return (
+        Section(
+            id="file",
+            title="What the file holds",
+            link="File",
+            blocks=(*blocks, Paragraph(text=closing)),
+            text=(*text, closing),
+        ),
+    )

@@ -1,0 +1,336 @@
+"""The default policy, the named ones, and what an auditor who has the model alone must ask for."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import DecisionTree, Domain, Integer, Policy, Real, as_model, audit, parse_rules
+from glassine.attacks.outcome import Below
+from glassine.attacks.values import leak_values, thresholds_of
+from glassine.auditing.criterion import Check
+from glassine.auditing.findings import Findings
+from glassine.auditing.inputs import AuditSettings, Statements
+from glassine.auditing.policy import NAMED
+from glassine.domain import Between, OneOf
+from glassine.errors import InvalidParameterError, InvalidPolicyError
+from glassine.models import Branch, Evidence, Node
+from tests.policies import BITS_AND_SHARES
+
+PUBLIC = Domain({"age": Integer(0, 99, thresholds=(40,))})
+SACRO = Policy.named("sacro")
+
+
+def rules(*counts: tuple[int, ...], classes: str = "") -> DecisionTree:
+    """Return a tree that splits age, without any attribute else, into leaves of these counts."""
+    names = tuple("abcdefgh"[: len(counts[0])])
+    nodes: list[Node] = []
+    for i, leaf in enumerate(counts[:-1]):
+        cut = 40 + i
+        nodes.append(
+            Node(branches=(Branch(Between("age", hi=cut), 2 * i + 1), Branch(Between("age", lo=cut), 2 * i + 2)))
+        )
+        nodes.append(Node(evidence=Evidence(counts=leaf)))
+    nodes.append(Node(evidence=Evidence(counts=counts[-1])))
+    return DecisionTree(tuple(nodes), ("age",), names)
+
+
+def the(findings: Findings, rule: str) -> Check:
+    (check,) = [check for check in findings.checks if check.rule == rule]
+    return check
+
+
+def statuses(findings: Findings) -> dict[str, str]:
+    return {check.rule: check.status for check in findings.checks}
+
+
+def stated(**statements: bool | int) -> AuditSettings:
+    return AuditSettings(statements=Statements(**statements))  # type: ignore[arg-type]
+
+
+# The fault of thresholds at the ends of a domain.
+
+
+def test_thresholds_at_the_ends_of_the_domain_cut_nothing_and_are_not_counted() -> None:
+    domain = Domain({"a": Integer(0, 3)})
+    for value, cuts in ((0, [0.5]), (1, [0.5, 1.5]), (3, [2.5])):
+        nodes = (
+            Node(branches=(Branch(OneOf("a", (value,)), 1), Branch(OneOf("a", (value,), negated=True), 2))),
+            Node(evidence=Evidence(counts=(30, 40))),
+            Node(evidence=Evidence(counts=(30, 40))),
+        )
+        tree = DecisionTree(nodes, ("a",), ("no", "yes"))
+        assert [threshold for _, threshold in thresholds_of(tree, domain)] == cuts
+        assert leak_values(tree, domain).n_off_grid == 0
+        assert the(audit(tree, domain=domain, policy=BITS_AND_SHARES), "thresholds_off_grid").status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "bound", "n"),
+    [
+        (Integer(0, 9), 9.0, 0),
+        (Integer(0, 9), 9.5, 0),
+        (Integer(0, 9), -0.5, 0),
+        (Integer(0, 9), 10.5, 1),
+        (Integer(0, 9), -1.5, 1),
+        (Integer(0, 9), 4.5, 1),
+        (Real(0.0, 1.0, resolution=0.1), 1.05, 0),
+        (Real(0.0, 1.0, resolution=0.1), -0.05, 0),
+        (Real(0.0, 1.0, resolution=0.1), 1.15, 1),
+        (Real(0.0, 1.0), 1.0, 0),
+        (Real(0.0, 1.0), 1.0001, 1),
+    ],
+)
+def test_a_threshold_beyond_the_domain_still_says_that_a_training_value_was(
+    attribute: Integer | Real, bound: float, n: int
+) -> None:
+    nodes = (
+        Node(branches=(Branch(Between("a", hi=bound), 1), Branch(Between("a", lo=bound), 2))),
+        Node(evidence=Evidence(counts=(30, 40))),
+        Node(evidence=Evidence(counts=(30, 40))),
+    )
+    assert len(thresholds_of(DecisionTree(nodes, ("a",), ("no", "yes")), Domain({"a": attribute}))) == n
+
+
+# The five rules.
+
+
+def test_the_default_policy_is_the_calibrated_one() -> None:
+    policy = Policy()
+    assert (policy.smallest_leaf, policy.largest_advantage, policy.largest_measured_advantage) == (10, 0.07, 0.10)
+    assert (policy.certain_by_membership, policy.named_by_thresholds) == (0.02, 20)
+    off = (policy.purest_leaf, policy.largest_bits_per_record, policy.thresholds_off_grid, policy.midpoints)
+    assert off == (None,) * 4
+    assert policy.name == "default"
+
+
+def test_bits_are_a_fact_and_no_check() -> None:
+    wide = Domain({"age": Integer(0, 10**9, thresholds=(40,)), "b": Integer(0, 10**9)})
+    findings = audit(rules((300, 200), (250, 260)), domain=wide)
+    assert findings.verdict == "within policy"
+    assert findings.value("reconstruction").bits_largest > 20
+
+
+@pytest.mark.parametrize(("size", "status"), [(9, "fail"), (10, "pass")])
+def test_a_leaf_of_ten_is_the_smallest(size: int, status: str) -> None:
+    findings = audit(rules((size - 4, 4), (300, 300)), domain=PUBLIC)
+    assert the(findings, "smallest_leaf").status == status
+
+
+def test_many_small_leaves_imply_an_advantage_above_the_limit_and_large_ones_do_not() -> None:
+    large, small = audit(rules(*[(33, 33)] * 6), domain=PUBLIC), audit(rules(*[(10, 10)] * 6), domain=PUBLIC)
+    assert the(large, "largest_advantage").status == "pass"
+    check = the(small, "largest_advantage")
+    assert (check.status, check.measured) == ("fail", pytest.approx(0.12, abs=0.01))
+    assert "With only about 20 records per leaf" in check.meaning
+
+
+def test_the_implied_advantage_needs_no_domain_and_does_not_depend_on_it() -> None:
+    tree = rules((40, 30), (30, 50), (60, 50))
+    wide = Domain({"age": Integer(0, 10**6), "b": Integer(0, 10**6)})
+    figures = {the(audit(tree, domain=domain), "largest_advantage").measured for domain in (None, PUBLIC, wide)}
+    assert len(figures) == 1
+
+
+def test_pure_leaves_of_few_records_make_outcomes_certain_by_membership() -> None:
+    pure = audit(rules((12, 0), (0, 12), (12, 0), (40, 30)), domain=PUBLIC)
+    assert the(pure, "certain_by_membership").status == "fail"
+    assert the(audit(rules((400, 0), (0, 500)), domain=PUBLIC), "certain_by_membership").status == "pass"
+    assert the(audit(rules((40, 30), (20, 30)), domain=PUBLIC), "certain_by_membership").measured == 0
+
+
+def test_no_small_count_follows_from_the_share_of_certain_outcomes() -> None:
+    counts = [the(audit(rules((n, 0), (400, 590)), domain=PUBLIC), "certain_by_membership").measured for n in (1, 2, 3)]
+    assert len(set(counts)) == 1
+
+
+@pytest.mark.parametrize(
+    ("attribute", "status", "most"),
+    [
+        # 1,440 records at a million ages: each side of each of 11 thresholds expects fewer than ten.
+        (Integer(0, 10**6), "fail", 22),
+        # A continuum: nobody else is expected to hold the same value.
+        (Real(0.0, 100.0, thresholds=(55.0,)), "fail", 22),
+        # At 31 ages 46 records are expected at each, and at 100 ages 14.
+        (Integer(30, 60, thresholds=(55,)), "pass", 0),
+        (Integer(0, 99, thresholds=(55,)), "pass", 0),
+        # Public cut points name nobody.
+        (Integer(0, 10**6, thresholds=tuple(range(40, 51))), "pass", 0),
+        (Integer(0, 10**6, thresholds=tuple(range(40, 50))), "pass", 2),
+    ],
+)
+def test_each_side_of_a_threshold_in_a_sparse_range_names_up_to_one(
+    attribute: Integer | Real, status: str, most: int
+) -> None:
+    domain = Domain({"age": attribute})
+    tree = rules(*[(60, 60)] * 12)
+    assert leak_values(tree, domain).n_nameable == most
+    check = the(audit(tree, domain=domain), "named_by_thresholds")
+    assert check.status == status
+    assert (f"Up to {most} records can be flagged" in check.meaning) == (most > 0)
+
+
+def test_ten_expected_records_are_enough_to_hide_among_and_nine_are_not() -> None:
+    for n, named in ((999, 2), (1000, 0)):
+        tree = rules((n - 500, 0), (250, 250))
+        assert leak_values(tree, Domain({"age": Integer(0, 99, thresholds=(55,))})).n_nameable == named
+
+
+def test_with_the_data_those_count_whom_the_midpoint_attack_flags() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = (X[:, 0] + rng.normal(size=3000) > 0).astype(int)
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y})
+    domain = Domain({"a": Real(-9.0, 9.0), "b": Real(-9.0, 9.0)})
+    for size, status in ((10, "fail"), (400, "pass")):
+        grown = DecisionTreeClassifier(min_samples_leaf=size, random_state=0).fit(frame[["a", "b"]].to_pandas(), y)
+        check = the(audit(as_model(grown), frame, "y", domain=domain), "named_by_thresholds")
+        assert check.status == status
+        assert "flagged" in check.meaning
+
+
+def test_a_holdout_adds_a_check_and_none_is_asked_for() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1200, 2))
+    y = (rng.random(1200) < 0.5).astype(int)
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y})
+    members, others = frame[:600], frame[600:]
+    domain = Domain({"a": Real(-9.0, 9.0), "b": Real(-9.0, 9.0)})
+    tree = DecisionTreeClassifier(random_state=0).fit(members[["a", "b"]].to_pandas(), members["y"].to_numpy())
+    memorised = audit(as_model(tree), members, "y", holdout=others, domain=domain)
+    assert the(memorised, "largest_measured_advantage").status == "fail"
+    assert "largest_measured_advantage" not in statuses(audit(as_model(tree), members, "y", domain=domain))
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(
+        members[["a", "b"]].to_pandas(), members["y"].to_numpy()
+    )
+    few = audit(as_model(stump), members, "y", holdout=others[:60], domain=domain)
+    check = the(few, "largest_measured_advantage")
+    assert check.status == "pass"
+    assert "It may be up to" in check.meaning
+
+
+# A yes with the model alone.
+
+
+def test_a_file_with_exact_counts_and_public_cuts_gets_a_yes_and_a_memorised_one_a_no() -> None:
+    tree = rules((52, 60), (70, 80), (90, 52))
+    public = Domain({"age": Integer(0, 99, thresholds=(40, 41))})
+    assert audit(tree, domain=public).verdict == "within policy"
+    assert audit(rules(*[(1, 0), (0, 1)] * 20)).verdict == "outside policy"
+    tested = parse_rules("if [a] then [true] ([140 ; 105] examples)\nelse [false] ([152 ; 160] examples)")
+    assert audit(tested, domain=Domain.binary(["a"])).verdict == "within policy"
+
+
+def test_what_is_missing_is_a_list_to_send_to_the_publisher() -> None:
+    tree = rules((152, 160), (70, 80))
+    findings = audit(tree)
+    assert findings.verdict == "inconclusive"
+    assert findings.requests == (
+        "The public cut points, or public shares of values, of age.",
+        "Whether any person can have several training records. If so, the same counts in persons.",
+    )
+    assert audit(tree, domain=PUBLIC, settings=stated(one_record_per_person=True)).requests == ()
+    labels = replace(tree, nodes=tuple(replace(n, evidence=Evidence(label=0)) for n in tree.nodes))
+    asked = audit(labels, domain=PUBLIC).requests
+    assert asked[0].startswith("How many training records of each class every leaf holds.")
+    assert audit(rules((1, 0), (0, 1))).requests == ()
+
+
+def test_the_statement_that_nobody_occurs_twice_makes_records_people() -> None:
+    findings = audit(rules((152, 160), (70, 80)), domain=PUBLIC, settings=stated(one_record_per_person=True))
+    assert findings.counted == "people"
+    assert "people" in the(findings, "smallest_leaf").meaning
+    assert "records" in the(audit(rules((152, 160), (70, 80)), domain=PUBLIC), "smallest_leaf").meaning
+
+
+@pytest.mark.parametrize(("leaf", "status"), [(10, "unknown"), (60, "unknown"), (66, "pass"), (100, "pass")])
+def test_without_counts_the_stated_smallest_leaf_bounds_the_advantage(leaf: int, status: str) -> None:
+    tree = rules(*[(152, 160)] * 8)
+    labels = replace(tree, nodes=tuple(replace(n, evidence=Evidence(label=0)) for n in tree.nodes))
+    findings = audit(labels, domain=PUBLIC, settings=stated(smallest_leaf=leaf))
+    assert the(findings, "largest_advantage").status == status
+    assert the(findings, "smallest_leaf").status == "pass"
+    assert the(findings, "certain_by_membership").status == "not applicable"
+    assert the(audit(labels, domain=PUBLIC, settings=stated(smallest_leaf=9)), "smallest_leaf").status == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("counts", "step", "status"),
+    [((10, 5), 5, "pass"), ((10, 0), 5, "unknown"), ((4, 0), 2, "fail"), ((0, 0), 2, "unknown")],
+)
+def test_rounded_counts_answer_by_the_worst_case_within_the_stated_step(
+    counts: tuple[int, int], step: int, status: str
+) -> None:
+    tree = replace(rules(counts, (1000, 2000)), approximate=True)
+    assert the(audit(tree, domain=PUBLIC), "smallest_leaf").status == "unknown"
+    findings = audit(tree, domain=PUBLIC, settings=stated(rounded_to=step))
+    assert the(findings, "smallest_leaf").status == status
+    assert the(findings, "largest_advantage").status == "pass"
+
+
+def test_rounded_counts_leave_purity_open_where_a_zero_may_be_a_record() -> None:
+    tree = replace(rules(*[(30, 0)] * 4, (30, 40)), approximate=True)
+    assert the(audit(tree, domain=PUBLIC, settings=stated(rounded_to=5)), "certain_by_membership").status == "unknown"
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, True])
+def test_impossible_statements_are_refused(wrong: float) -> None:
+    with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1"):
+        stated(rounded_to=wrong)  # type: ignore[arg-type]
+
+
+# Named policies.
+
+
+@pytest.mark.parametrize(
+    ("counts", "failed"),
+    [
+        (((40, 5), (300, 200)), "smallest_class_count"),
+        (((30, 30, 0), (100, 90, 80)), "zero_classes"),
+        (((9, 0), (300, 200)), "smallest_leaf"),
+    ],
+)
+def test_what_sacro_rejects_fails_its_policy(counts: tuple[tuple[int, ...], ...], failed: str) -> None:
+    findings = audit(rules(*counts), policy=SACRO)
+    assert the(findings, failed).status == "fail"
+    assert findings.verdict == "outside policy"
+    assert audit(rules(counts[1], counts[1]), policy=SACRO).verdict == "within policy"
+
+
+def test_degrees_of_freedom_are_records_less_parameters() -> None:
+    """As SACRO-ML: 2 parameters a split, and one a leaf of two classes; 24 records, 1 split, 2 leaves leave 20."""
+    limits = replace(SACRO, degrees_of_freedom=20, smallest_class_count=None)
+    check = the(audit(rules((6, 6), (6, 6)), policy=limits), "degrees_of_freedom")
+    assert (check.status, check.measured) == ("pass", 20)
+    assert the(audit(rules((6, 6), (6, 5)), policy=limits), "degrees_of_freedom").status == "fail"
+    three = the(audit(rules((6, 6, 9), (6, 6, 9)), policy=limits), "degrees_of_freedom")
+    assert three.measured == 42 - (2 + 2 * 2)
+
+
+def test_a_class_of_few_records_is_not_quoted() -> None:
+    check = the(audit(rules((40, 5), (300, 200)), policy=SACRO), "smallest_class_count")
+    assert check.measured == Below(10)
+    assert "5" not in check.meaning.replace("5 of", "")
+
+
+def test_named_policies_say_their_name_and_source_and_changed_ones_do_not_keep_it() -> None:
+    for name, entry in NAMED.items():
+        assert Policy.named(name).name == name
+        assert audit(rules((30, 30), (30, 30)), policy=entry.policy).policy_source.startswith(f"{name}: ")
+    assert replace(SACRO, smallest_leaf=5).name == "own"
+    assert replace(SACRO, accept_guarantee=True).name == "sacro"
+    assert NAMED["strict"].policy.smallest_leaf == 50
+    with pytest.raises(InvalidPolicyError, match="no policy named 'sacros'"):
+        Policy.named("sacros")
+
+
+def test_an_audit_of_a_file_alone_takes_less_than_two_seconds() -> None:
+    tree = rules(*[(52, 60)] * 200)
+    start = time.process_time()
+    assert audit(tree).verdict == "inconclusive"
+    assert time.process_time() - start < 2
