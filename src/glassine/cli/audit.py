@@ -343,7 +343,7 @@ def audit_command(options: AuditOptions) -> None:
     read = [*options.models, options.domain, records.data, records.holdout, options.policy, options.signed.statements]
     check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
-    options.exchange.check(read, small=report.show_small_counts)
+    options.exchange.check(read, small=report.show_small_counts, overwrite=report.overwrite)
     _check_holdout(options)
     several = len(options.models) > 1
     if several and not options.together:
@@ -371,6 +371,7 @@ def audit_command(options: AuditOptions) -> None:
 
 
 def _status(findings: Findings, options: AuditOptions) -> int:
+    options.exchange.write(findings, options.model)
     # What was asked for was measured, and nothing was to be judged.
     return 0 if options.only and not findings.checks else findings.exit_status
 
@@ -597,6 +598,15 @@ class CopyOptions(Group):
     smallest_leaf: Annotated[
         int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records, or people.")
     ] = 0
+    largest_advantage: Annotated[
+        float | None,
+        typer.Option(
+            "--largest-advantage",
+            metavar="NUMBER",
+            help="Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
+            show_default="leaves stay",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -650,16 +660,12 @@ def scrub_command(
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
     private = relied_on(describe_guarantee(before, limits))
-    if (
-        private
-        and smallest_leaf
-        and isinstance(before, DecisionTree)
-        and None in [c.evidence.size for c in before.cells]
-    ):
+    merging = bool(smallest_leaf or copy.largest_advantage)
+    if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
         raise InvalidParameterError(
             "this private model publishes no counts to merge leaves by, and those of the data would void its "
             "guarantee.",
-            remedy="Leave --smallest-leaf out.",
+            remedy="Leave --smallest-leaf and --largest-advantage out.",
         )
     with stages() as progress:
         progress("reading the records")
@@ -676,8 +682,9 @@ def scrub_command(
             counts=copy.counts,
             base=copy.base,
             smallest_leaf=smallest_leaf,
+            largest_advantage=copy.largest_advantage,
             data=counted,
-            persons=person if smallest_leaf and counted is not None else None,
+            persons=person if merging and counted is not None else None,
         )
         cost = None
         if target is not None:
