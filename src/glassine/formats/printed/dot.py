@@ -204,9 +204,14 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
         spare = [] if more is None or re.fullmatch(STYLE, more[1]) else [more[1]]
         for part in re.split(r"\\n|<br ?/>", label):
             name, equals, value = part.partition(" = ")
-            figure = bool(equals) and re.fullmatch(r"[a-z_A-Z]+", name) is not None and TEST.fullmatch(part) is None
+            if not equals or TEST.fullmatch(part) is not None:
+                continue
             # The error of a regression tells the spread of the outcomes, and no prediction needs it.
-            if figure and (name not in FIGURES or (name in FIGURES[3:] and not re.fullmatch(NUMBER, value))):
+            if (
+                name not in FIGURES
+                or (name in FIGURES[3:] and not re.fullmatch(NUMBER, value))
+                or (name == "samples" and not re.fullmatch(r"[0-9.]{1,15}%?", value))
+            ):
                 spare.append(part)
         return without(line, *spare)
 
