@@ -53,8 +53,9 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
         ["equal", "notEqual", "lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual", "isMissing", "isNotMissing"]
     ),
     "booleanOperator": ("and", "or", "xor", "surrogate", "isIn", "isNotIn"),
-    "missingValueStrategy": tuple(
-        ["none", "nullPrediction", "defaultChild", "lastPrediction", "weightedConfidence", "aggregateNodes"]
+    "missingValueStrategy": (
+        *("none", "nullPrediction", "defaultChild"),
+        *("lastPrediction", "weightedConfidence", "aggregateNodes"),
     ),
     "noTrueChildStrategy": ("returnNullPrediction", "returnLastPrediction"),
     "outliers": ("asIs", "asMissingValues", "asExtremeValues"),
