@@ -49,8 +49,9 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "x-mathContext": ("float", "double"),
     "dataType": ("string", "boolean", "integer", "float", "double"),
     "usageType": ("active", "predicted", "target", "supplementary", "group", "order", "frequencyWeight"),
-    "operator": tuple(
-        ["equal", "notEqual", "lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual", "isMissing", "isNotMissing"]
+    "operator": (
+        *("equal", "notEqual", "lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual"),
+        *("isMissing", "isNotMissing"),
     ),
     "booleanOperator": ("and", "or", "xor", "surrogate", "isIn", "isNotIn"),
     "missingValueStrategy": (

@@ -187,6 +187,7 @@ AROUND = usual(
     r"( \[labeldistance=[0-9.]{1,8}, labelangle=-?[0-9]{1,3}, headlabel=\"(True|False)\"\])? ?;?",
     r"\{rank=(same|leaf) ?;( ?[0-9]{1,9};?)*\} ?;?",
 )
+COUNT = r"[0-9.]{1,15}%?"
 FIGURES = ("samples", "value", "class", "gini", "entropy", "log_loss")
 
 
@@ -207,11 +208,8 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
             if not equals or TEST.fullmatch(part) is not None:
                 continue
             # The error of a regression tells the spread of the outcomes, and no prediction needs it.
-            if (
-                name not in FIGURES
-                or (name in FIGURES[3:] and not re.fullmatch(NUMBER, value))
-                or (name == "samples" and not re.fullmatch(r"[0-9.]{1,15}%?", value))
-            ):
+            due = {"samples": COUNT, "gini": NUMBER, "entropy": NUMBER, "log_loss": NUMBER}.get(name, ".*")
+            if name not in FIGURES or not re.fullmatch(due, value):
                 spare.append(part)
         return without(line, *spare)
 
