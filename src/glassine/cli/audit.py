@@ -349,10 +349,13 @@ def audit_command(options: AuditOptions) -> None:
     if several and not options.together:
         if report.output is not None:
             raise InvalidParameterError("-o writes one report.", remedy="Audit one model, or add --together.")
+        if options.exchange.to is not None:
+            raise InvalidParameterError("--to writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
         print_value(
             plain_verdicts(verdicts) if report.as_json else verdict_table(verdicts, report.audience), report.as_json
         )
+        options.exchange.write([(one.findings, one.path) for one in verdicts if one.findings is not None])
         raise typer.Exit(worst_status(verdicts))
     if options.together and not several:
         raise InvalidParameterError("--together needs several models.", remedy="Name them, or leave it out.")
@@ -361,11 +364,11 @@ def audit_command(options: AuditOptions) -> None:
         title = "" if several else options.models[0].name
         write_report(findings, report.output, title=title or None)
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    options.exchange.write([(findings, options.models[0])])
     raise typer.Exit(_status(findings, options))
 
 
 def _status(findings: Findings, options: AuditOptions) -> int:
-    options.exchange.write(findings, options.model)
     # What was asked for was measured, and nothing was to be judged.
     return 0 if options.only and not findings.checks else findings.exit_status
 

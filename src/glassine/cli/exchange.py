@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,30 +67,30 @@ class ExchangeOptions(Group):
         elif os.path.lexists(path):
             raise UnreadableFileError(f"cannot write {path}: it exists.", remedy="Name a new folder.", path=path)
 
-    def write(self, findings: Findings, model: Path) -> None:
-        """Write what was asked for; what a pipeline shows is public."""
+    def write(self, audited: Sequence[tuple[Findings, Path]]) -> None:
+        """Write what was asked for of one model or several; what a pipeline shows is public."""
         from glassine.report.exchange import as_annotations, as_junit, as_summary, write_acro
 
-        path = model.as_posix()
-        if self.to is not None and self.to[0] == "acro":
+        findings, model = audited[0] if audited else (None, Path())
+        if self.to is None or findings is None:
+            pass
+        elif self.to[0] == "acro":
             # The checker decides about the release, and sees all.
             command = shlex.join(["glassine", *sys.argv[1:]])
             write_acro(findings, self.to[1], model.name, command, datetime.now(UTC).replace(tzinfo=None))
-        elif self.to is not None:
-            _write_to(*self.to, findings.public(), path)
-        if self.ci is None:
-            return
-        public = findings.public()
+        else:
+            _write_to(*self.to, findings.public(), model.as_posix())
+        shown = [(each.public(), path.as_posix()) for each, path in audited]
         if self.ci == "github":
             # GitHub reads both streams; standard output stays what was asked for.
-            if lines := as_annotations(public, path):
+            if lines := "".join(as_annotations(public, path) for public, path in shown):
                 tell(lines.rstrip("\n"))
             if os.environ.get(SUMMARY):
                 # Each step of a job adds to the same file.
                 with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as stream:
-                    stream.write(as_summary(public, path))
-        else:
-            write_text(as_junit(public, path), JUNIT)
+                    stream.write("\n".join(as_summary(public, path) for public, path in shown))
+        elif self.ci is not None:
+            write_text(as_junit(shown), JUNIT)
 
 
 def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
@@ -100,4 +101,4 @@ def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
     elif form == "sarif":
         write_json(as_sarif(public, path), output)
     else:
-        write_text(as_junit(public, path) if form == "junit" else as_summary(public, path), output)
+        write_text(as_junit([(public, path)]) if form == "junit" else as_summary(public, path), output)

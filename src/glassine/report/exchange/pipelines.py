@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -69,26 +70,30 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def as_junit(findings: Findings, path: str) -> str:
-    """Return a JUnit report, a test case for each rule; what is not known is an error, and does not read as kept.
+def as_junit(audited: Sequence[tuple[Findings, str]]) -> str:
+    """Return a JUnit report: a suite for each file, a test case for each rule.
 
-    Names hold the path, as of equal names only the first counts.
+    What is not known is an error, so that it does not read as kept. Names hold the path, as of equal names only the
+    first counts.
     """
-    cases = [_case(one, path) for one in checked(findings)]
-    counts = {status: sum(one.status == status for one in checked(findings)) for status in STATES}
-    numbers = (
-        f'tests="{len(cases)}" failures="{counts["fail"]}" errors="{counts["unknown"]}" '
-        f'skipped="{counts["not applicable"]}" time="0"'
-    )
+    suites = [(path, checked(findings)) for findings, path in audited]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuites {numbers}>",
-        f"<testsuite name={_quoted(f'glassine: {path}')} {numbers}>",
-        *cases,
-        "</testsuite>",
-        "</testsuites>",
+        f"<testsuites {_numbers([one for _, rules in suites for one in rules])}>",
     ]
-    return "\n".join(lines) + "\n"
+    for path, rules in suites:
+        lines.append(f"<testsuite name={_quoted(f'glassine: {path}')} {_numbers(rules)}>")
+        lines += [_case(one, path) for one in rules]
+        lines.append("</testsuite>")
+    return "\n".join([*lines, "</testsuites>"]) + "\n"
+
+
+def _numbers(rules: Sequence[Checked]) -> str:
+    counts = {status: sum(one.status == status for one in rules) for status in STATES}
+    return (
+        f'tests="{len(rules)}" failures="{counts["fail"]}" errors="{counts["unknown"]}" '
+        f'skipped="{counts["not applicable"]}" time="0"'
+    )
 
 
 def _case(one: Checked, path: str) -> str:
