@@ -96,6 +96,19 @@ def test_junit_has_a_case_for_each_rule_and_what_is_not_known_is_an_error(kind: 
     assert {"fail", "unknown"} <= set(checks.values())
 
 
+def test_several_models_share_one_junit_report_and_each_gets_its_annotations(models: Path, run: Run) -> None:
+    both = ["models/rules, 1.txt", "models/kept.txt"]
+    assert run("audit", *both, "--ci", "junit", cwd=models).status == OUTSIDE
+    suites = ET.parse(models / "glassine.xml").getroot()
+    assert [suite.get("name") for suite in suites] == [f"glassine: {path}" for path in both]
+    assert suites.get("tests") == str(sum(len(suite) for suite in suites))
+    annotated = run("audit", *both, "--ci", "github", cwd=models).err
+    assert "file=models/rules%2C 1.txt," in annotated
+    refused = run("audit", *both, "--to", "sarif", "out.sarif", cwd=models)
+    assert refused.status == 2
+    assert "--to writes one report" in refused.err
+
+
 def test_sarif_has_what_is_broken_or_not_known_and_what_code_scanning_needs(models: Path, run: Run) -> None:
     done = audited(run, models, "--to", "sarif", "out.sarif", "--json")
     checks = {check["rule"]: check["status"] for check in json.loads(done.out)["checks"]}

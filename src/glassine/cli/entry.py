@@ -35,7 +35,7 @@ from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
-__all__ = ["main", "run"]
+__all__ = ["main"]
 
 STATUS = "Exit status: "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -160,7 +160,7 @@ def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
     install()
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(_run(sys.argv[1:]))
 
 
 @cache
@@ -169,7 +169,7 @@ def _parser() -> Any:
     return typer.main.get_command(app)
 
 
-def run(given: list[str]) -> int:
+def _run(given: list[str]) -> int:
     """Run a command and return its exit status."""
     command = _parser()
     # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".

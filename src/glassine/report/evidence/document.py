@@ -164,9 +164,8 @@ def _table() -> Mapping[str, Any]:
 @cache
 def items() -> tuple[Item, ...]:
     """Return every item of the table, in its order."""
-    tuples = ("figures", "person")
     return tuple(
-        Item(**{key: tuple(value) if key in tuples else value for key, value in entry.items()})
+        Item(**{**entry, "figures": tuple(entry.get("figures", ())), "person": tuple(entry.get("person", ()))})
         for entry in _table()["item"]
     )
 
