@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,7 +35,7 @@ from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 STATUS = "Exit status: "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -159,12 +160,18 @@ def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
     install()
-    sys.exit(_run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run(given: list[str]) -> int:
+@cache
+def _parser() -> Any:
+    """Return the parser of all commands, which is built once: it takes longer than many commands."""
+    return typer.main.get_command(app)
+
+
+def run(given: list[str]) -> int:
     """Run a command and return its exit status."""
-    command = typer.main.get_command(app)
+    command = _parser()
     # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".
     try:
         with command.make_context("glassine", list(given)) as context:

@@ -59,6 +59,8 @@ class CutPointOptions(Group):
             metavar="SHARE",
             help="Share of epsilon for private quantiles.",
             show_default="0.2",
+            # Beside the number of quantiles it is rarely changed: the help of a fit fits a screen.
+            hidden=True,
         ),
     ] = None
 
@@ -74,17 +76,8 @@ class SearchOptions(Group):
         typer.Option(
             "--accuracy-share",
             metavar="SHARE",
-            help="Share of errors in the loss, the rest log loss; 0 ranks best.",
+            help="Errors in the loss; 0 ranks best.",
             show_default="0.3; not private, 1",
-        ),
-    ] = None
-    base_rate_share: Annotated[
-        float | None,
-        typer.Option(
-            "--base-rate-share",
-            metavar="SHARE",
-            help="Share of epsilon for the base rates.",
-            show_default="0.05",
         ),
     ] = None
     not_private: NotPrivateOption = False

@@ -103,9 +103,9 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     figure = {
         "records": wording.people(round(check.limit)),
         "share": f"{100 * check.limit:g}%",
-        "bits": f"{check.limit:g} bits",
+        "bits": f"{check.limit:,g} bits",
         "bytes": f"{check.limit:,.0f} bytes",
-    }.get(unit, f"{check.limit:g}")
+    }.get(unit, f"{check.limit:,g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
 
@@ -123,7 +123,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
     if unit == "bytes" and value:
         return f"{value:,.0f} bytes"
-    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:g}"
+    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:,g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
