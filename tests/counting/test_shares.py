@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -141,9 +141,9 @@ def test_marginals_are_those_of_the_enumeration(model: Any) -> None:
         mean = 0.0
         before = dict(VALUES[name])
         for part, size in zip(parts_of(model), sizes, strict=True):
-            after: Counter[Any] = Counter()
+            after: defaultdict[Any, Fraction] = defaultdict(Fraction)
             for record, p in part:
-                after[record[name]] += p  # type: ignore[assignment]
+                after[record[name]] += p
             total = sum(after.values())
             mean += size * sum(float(p / total) * math.log2(p / total / before[v]) for v, p in after.items())
         assert found[name].bits_learned == pytest.approx(mean / sum(sizes), abs=1e-9)
@@ -156,9 +156,9 @@ def test_records_are_drawn_by_their_shares() -> None:
     part = parts_of(RULES)[2]
     total = sum(p for _, p in part)
     for name in ("age", "job", "dose"):
-        wanted: Counter[Any] = Counter()
+        wanted: defaultdict[Any, Fraction] = defaultdict(Fraction)
         for record, p in part:
-            wanted["gap" if record[name] is None else record[name]] += p  # type: ignore[assignment]
+            wanted["gap" if record[name] is None else record[name]] += p
         values = drawn[name].tolist()
         held = Counter("gap" if isinstance(v, float) and math.isnan(v) else v for v in values)
         assert set(held) == set(wanted)
@@ -228,10 +228,12 @@ def test_tied_attributes_have_no_shares() -> None:
 def test_shares_of_the_training_data_leave_open_whom_thresholds_name() -> None:
     attribute = {"age": Integer(0, 99)}
     text = "if [age <= 40.7] then [true] ([400 ; 300] examples)\nelse [false] ([300 ; 500] examples)"
-    peak = {"weights": (1, 8, 1), "edges": (0, 30, 60, 99), "source": CENSUS}
     statuses = {}
     for trained in (False, True):
-        domain = Domain(attribute, shares={"age": Shares(**peak, from_training_data=trained)})
+        domain = Domain(
+            attribute,
+            shares={"age": Shares(weights=(1, 8, 1), edges=(0, 30, 60, 99), source=CENSUS, from_training_data=trained)},
+        )
         wide = Domain({"age": Integer(0, 99, thresholds=(50,))}, shares=domain.shares)
         checks = audit(parse_rules(text, wide), domain=wide, policy=Policy(largest_bits_per_record=10)).checks
         statuses[trained] = {check.rule: check.status for check in checks}

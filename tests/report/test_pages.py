@@ -149,7 +149,7 @@ def test_all_load_nothing_and_are_small(pages: dict[str, str]) -> None:
 def test_an_attack_that_finds_nothing_is_told_apart_from_none_and_from_one_that_finds(pages: dict[str, str]) -> None:
     heads = {name: re.findall(r'<h2 id="verdict">([^<]+)</h2>', text) for name, text in pages.items()}
     assert heads["attack"] == ["Members were found"]
-    assert heads["quiet attack"] == ["No attack found members"]
+    assert heads["quiet attack"] == ["No attack found members beyond chance"]
     assert heads["no attack"] == ["Inconclusive"]
     for name in ("quiet attack", "no attack"):
         assert 'class="verdict within-policy' not in pages[name]

@@ -125,8 +125,8 @@ def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_re
         step, n = _step(attribute), n_records or 0
         # Single values of a continuum have no share, so that nobody else is expected to hold one.
         near = ((bound - step, bound), (bound, bound + step)) if step else ()
-        expected = [n * domain.share(name, *side) for side in near] or [0, 0]
-        sides += sum(value < EXPECTED for value in expected)
+        expected = [n * domain.share(name, *side) for side in near]
+        sides += sum(value < EXPECTED for value in expected) if near else 2
     return sides
 
 

@@ -324,6 +324,8 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
 
 def _sizes_of_models(joint: JointReconstruction, limit: int | None, doubt: str) -> Fact[Sizes]:
     """Return the groups that certainly hold records: leaves, and intersections of leaves by their upper bounds."""
+    if limit is not None and not joint.models and doubt:
+        return NotApplicable(f"no model publishes exact counts. {doubt}")
     if not joint.models or joint.cells is None or limit is None:
         return None
     ranges = zip(joint.cells.low.tolist(), joint.cells.high.tolist(), strict=True)

@@ -48,14 +48,14 @@ def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if (ruling := _unjudged(cells)) is not None:
         return ruling
     lower, upper = cells.counts.lower, cells.counts.upper
-    small = ((lower > 0) & (upper < limit)).any(axis=1)
-    if small.any():
-        parts = evidence.part if len(small) == 1 else evidence.parts
-        fewest = int(upper[(lower > 0) & (upper < limit)].min())
-        hold = "holds" if small.sum() == 1 else "hold"
+    few = (lower > 0) & (upper < limit)
+    if few.any():
+        n, n_small = len(lower), int(few.any(axis=1).sum())
+        parts = evidence.part if n == 1 else evidence.parts
+        fewest = int(upper[few].min())
+        hold = "holds" if n_small == 1 else "hold"
         return failed(
-            f"{small.sum():,} of {len(small):,} {parts} {hold} a class of fewer than {limit:,} {evidence.counted}, but "
-            "not of none.",
+            f"{n_small:,} of {n:,} {parts} {hold} a class of fewer than {limit:,} {evidence.counted}, but not of none.",
             fewest,
         )
     if cells.unsettled:

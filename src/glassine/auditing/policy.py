@@ -68,8 +68,7 @@ class Policy(Limits):
     @property
     def name(self) -> str:
         """Name of the policy with these limits, such as ``default``; ``own`` where no named one has them."""
-        shown = {"accept_guarantee": False, "suppress_below": 10}
-        limits = dataclasses.replace(self, **shown)
+        limits = dataclasses.replace(self, accept_guarantee=False, suppress_below=10)
         return next((name for name, entry in NAMED.items() if entry.policy == limits), "own")
 
     @property

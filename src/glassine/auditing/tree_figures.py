@@ -217,10 +217,9 @@ class TreeFigures(Subject):
         if (named.number == 0 and not named.n_private) or self.table is None:
             return Measured(named)
         attacks = raw.get("membership")
-        made = isinstance(attacks, Measured)
         outcome = (
             attacks.value.midpoint
-            if made
+            if isinstance(attacks, Measured)
             else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
         )
         if isinstance(outcome, Measured):

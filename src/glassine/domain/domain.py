@@ -352,10 +352,12 @@ def to_text(domain: Domain) -> str:
     """Return a domain as JSON text that a person can edit: a line for each attribute, values side by side."""
     plain = to_dict(domain)
     attributes = ",\n".join(_line(entry) for entry in plain["attributes"])
-    groups = ",\n".join(_line(entry) for entry in plain.get("groups", ()))
+    groups, shares = (",\n".join(_line(entry) for entry in plain.get(key, ())) for key in ("groups", "shares"))
     parts = [f'  "schema": {json.dumps(SCHEMA)}', f'  "attributes": [\n{attributes}\n  ]']
     if groups:
         parts.append(f'  "groups": [\n{groups}\n  ]')
+    if shares:
+        parts.append(f'  "shares": [\n{shares}\n  ]')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real, exact
+from glassine.domain.attributes import Attribute, Category, Integer, Real, exact
 from glassine.errors import InvalidDomainError, parameter
 
 __all__ = ["Shares"]
@@ -49,7 +49,8 @@ class Shares:
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", tuple(self.weights))
         object.__setattr__(self, "edges", tuple(self.edges))
-        for weight in self.weights:
+        weights: tuple[object, ...] = self.weights
+        for weight in weights:
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
                 raise InvalidDomainError(
                     f"{parameter('weights')} must be numbers above 0, got {weight!r}.",
@@ -57,7 +58,8 @@ class Shares:
                 )
         if any(not a < b for a, b in pairwise(self.edges)):
             raise InvalidDomainError(f"{parameter('edges')} must increase strictly, got {self.edges!r}.")
-        if not isinstance(self.source, str) or not self.source:
+        source: object = self.source
+        if not isinstance(source, str) or not source:
             raise InvalidDomainError(f"{parameter('source')} must name where shares come from.", remedy="Name it.")
 
     @property
@@ -68,21 +70,23 @@ class Shares:
 
     def check(self, name: str, attribute: Attribute) -> None:
         """Raise InvalidDomainError unless these can be the shares of an attribute."""
-        numeric = isinstance(attribute, Integer | Real)
-        n = len(self.edges) - 1 if numeric else 2 if isinstance(attribute, Binary) else len(_values(attribute))
-        if numeric and (not self.edges or (self.edges[0], self.edges[-1]) != (attribute.lo, attribute.hi)):
-            raise InvalidDomainError(
-                f"the {parameter('edges')} of {name!r} must run from {attribute.lo} to {attribute.hi}.",
-                remedy="Widen the first and the last bin.",
-            )
-        if not numeric and self.edges:
-            raise InvalidDomainError(f"{name!r} is no number, so its shares have no {parameter('edges')}.")
+        if isinstance(attribute, Integer | Real):
+            n = len(self.edges) - 1
+            if not self.edges or (self.edges[0], self.edges[-1]) != (attribute.lo, attribute.hi):
+                raise InvalidDomainError(
+                    f"the {parameter('edges')} of {name!r} must run from {attribute.lo} to {attribute.hi}.",
+                    remedy="Widen the first and the last bin.",
+                )
+        else:
+            n = len(attribute.values) if isinstance(attribute, Category) else 2
+            if self.edges:
+                raise InvalidDomainError(f"{name!r} is no number, so its shares have no {parameter('edges')}.")
         if len(self.weights) != n + attribute.missing:
             raise InvalidDomainError(
                 f"{name!r} needs {n + attribute.missing} {parameter('weights')}, got {len(self.weights)}.",
                 remedy="State one for each value or bin, and one for a missing value.",
             )
-        if numeric and any(not attribute.measure(lo, hi) for lo, hi in self.bins):
+        if isinstance(attribute, Integer | Real) and any(not attribute.measure(lo, hi) for lo, hi in self.bins):
             raise InvalidDomainError(f"a bin of {name!r} holds no value of the domain.", remedy="Widen it.")
 
     @property
@@ -98,7 +102,3 @@ class Shares:
             inside = attribute.measure(max(lo, left), min(hi, right)) if max(lo, left) < min(hi, right) else 0
             total += share * Fraction(inside) / Fraction(attribute.measure(left, right))
         return total
-
-
-def _values(attribute: Attribute) -> tuple[object, ...]:
-    return attribute.values if isinstance(attribute, Category) else ()

@@ -56,7 +56,7 @@ class OutcomeCounts:
     @property
     def by_outcome(self) -> bool:
         """Whether the counts of outcomes are known, and not the sizes of leaves alone."""
-        return self.lower.shape[1] == self.n_outcomes
+        return int(self.lower.shape[1]) == self.n_outcomes
 
     @property
     def exact(self) -> bool:
