@@ -320,3 +320,14 @@ def test_persons_pay_for_the_base_rates_too() -> None:
     assert (rates.scale, counts.scale) == (pytest.approx(60.0), pytest.approx(3 / 0.095))
     assert learner.certificate_.epsilon == 1.0
     assert selection.share == pytest.approx(0.855)
+
+
+@pytest.mark.parametrize("kind", [PrivateTreeClassifier, PrivateRuleListClassifier])
+def test_a_certificate_says_the_same_whatever_the_base_rates_are(kind: Any) -> None:
+    X, y, _ = rare(3000, 6)
+    texts = set()
+    for labels in (y, 1 - y, X[:, 0]):
+        stated = kind(2, 1.0, random_state=0, **RARE).fit(X, labels).certificate_.to_dict()
+        stated.pop("model")
+        texts.add(json.dumps(stated))
+    assert len(texts) == 1

@@ -59,8 +59,6 @@ class CutPointOptions(Group):
             metavar="SHARE",
             help="Share of epsilon for private quantiles.",
             show_default="0.2",
-            # Beside the number of quantiles it is rarely changed: the help of a fit fits a screen.
-            hidden=True,
         ),
     ] = None
 

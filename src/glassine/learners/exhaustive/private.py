@@ -152,7 +152,8 @@ class _Exponential(PrivateLearner, ClassLearner):
         public = self._public(intake, conditions, len(members.antecedents))
         # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
-        excess = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
+        # The widest grid is public; how many values lie about the released base rates is not.
+        excess = (members.with_loss(widest.loss).log_weight(prior) + math.log(20) + slack) / float(spent)
         errors = math.floor(excess) if rates is None else None
         if rates is not None:
             public["share of errors in the loss"] = float(self.accuracy_share)
