@@ -69,6 +69,10 @@ class SearchOptions(Group):
     heading: ClassVar[str] = "The model"
 
     not_private: NotPrivateOption = False
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="COLUMN", help="Attribute to leave out; repeat it for more."),
+    ] = None
     penalty: Annotated[
         float | None,
         typer.Option(
@@ -245,7 +249,8 @@ def fit_tree_command(shared: FitOptions, tree: TreeOptions, cuts: CutPointOption
     Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
     options = _parameters(tree) | _parameters(cuts) | _parameters(search)
-    _fit(Order(model=TREE, private=not options.pop("not_private"), shared=shared, options=options))
+    exclude = tuple(options.pop("exclude") or ())
+    _fit(Order(model=TREE, private=not options.pop("not_private"), shared=shared, options=options, exclude=exclude))
 
 
 def fit_rule_list_command(
@@ -256,7 +261,8 @@ def fit_rule_list_command(
     Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
     options = _parameters(rules) | _parameters(cuts) | _parameters(search)
-    _fit(Order(model=RULE_LIST, private=not options.pop("not_private"), shared=shared, options=options))
+    exclude, private = tuple(options.pop("exclude") or ()), not options.pop("not_private")
+    _fit(Order(model=RULE_LIST, private=private, shared=shared, options=options, exclude=exclude))
 
 
 def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointOptions) -> None:

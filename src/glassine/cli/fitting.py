@@ -17,7 +17,7 @@ import typer
 
 from glassine.cli.interrupts import uninterrupted
 from glassine.cli.ledger import account_of, raising, suggesting
-from glassine.cli.naming import in_commands
+from glassine.cli.naming import in_commands, listed
 from glassine.cli.options import (
     AuditOption,
     DatasetOption,
@@ -38,7 +38,13 @@ from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
-from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
+from glassine.errors import (
+    ClassTooLargeError,
+    GlassineError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    UnreadableFileError,
+)
 from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
@@ -143,6 +149,8 @@ class Order:
         Parameters of the learner that only this kind of model has, None where they are not given.
     infer_range : bool
         Whether the range of a number to predict is taken from the data.
+    exclude : tuple of str
+        Attributes that are left out.
     """
 
     model: str
@@ -150,6 +158,7 @@ class Order:
     shared: FitOptions
     options: Mapping[str, Any]
     infer_range: bool = False
+    exclude: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -307,7 +316,7 @@ def run(order: Order, display: Display) -> Outcome:
     public, budget = shared.public, shared.budget
     limits, policy_file = read_policy(shared.files.policy)
     files = {"domain": opened(public.domain), "policy": policy_file}
-    domain = read_domain(files["domain"])
+    domain = _without(read_domain(files["domain"]), order)
     ranged = order.options.get("target_range") is not None
     number = order.model == ADDITIVE and predicts_number(
         domain, shared.target, public, ranged=ranged, infer_range=order.infer_range
@@ -332,6 +341,7 @@ def run(order: Order, display: Display) -> Outcome:
         ranged=ranged,
         lenient=order.private,
     )
+    training = replace(training, frame=training.frame.drop(order.exclude, strict=False))
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     with charge.admitted(shared.files.certified):
@@ -343,7 +353,12 @@ def run(order: Order, display: Display) -> Outcome:
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
-            estimator.fit(training.frame, shared.target, **whose)
+            try:
+                estimator.fit(training.frame, shared.target, **whose)
+            except ClassTooLargeError as error:
+                if advice := _smaller(order, learner, domain, training.classes, options):
+                    error.advise(advice)
+                raise
         with uninterrupted():
             charge.settled = True
             _write(estimator, shared.files)
@@ -358,6 +373,44 @@ def run(order: Order, display: Display) -> Outcome:
         charge=charge.to_dict(),
         verdict=verdict,
     )
+
+
+def _without(domain: Domain | None, order: Order) -> Domain | None:
+    """Return the domain without the attributes that are left out."""
+    target, person = order.shared.target, order.shared.budget.person
+    for name in order.exclude:
+        if name in (target, person):
+            raise InvalidParameterError(
+                f"--exclude names {name!r}, which is {'the target' if name == target else 'the column of --person'}.",
+                remedy="Leave it out.",
+            )
+        if domain is not None and name not in domain:
+            raise InvalidParameterError(f"--exclude names {name!r}, which is not in the domain.{listed(name, domain)}")
+    if domain is None or not order.exclude:
+        return domain
+    return domain.restrict([name for name in domain if name not in order.exclude])
+
+
+def _smaller(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> str:
+    """Return what makes a fit that is too large small enough, where the domain is known."""
+    from glassine.cli.sizes import smaller
+
+    known = _attributes(order, domain)
+    if known is None:
+        return ""
+    target = order.shared.target
+    return smaller(
+        learner, known.restrict([name for name in known if name != target]), _classes(domain, target, classes), options
+    )
+
+
+def _classes(domain: Domain | None, target: str, classes: Any) -> Any:
+    """Return the public classes: those that the domain declares, else those that are given, else two."""
+    from glassine.domain import Category
+
+    if domain is not None and target in domain and isinstance(attribute := domain[target], Category):
+        return attribute.values
+    return classes or (0, 1)
 
 
 def _attributes(order: Order, domain: Domain | None) -> Domain | None:
@@ -400,14 +453,11 @@ def _stages(order: Order, learner: Any, domain: Domain | None, classes: Any, opt
 
 def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
-    from glassine.domain import Category
     from glassine.learners.limits import human_bytes
 
     if domain is None:
         return ""
-    known = classes or (0, 1)
-    if target in domain and isinstance(attribute := domain[target], Category):
-        known = attribute.values
+    known = _classes(domain, target, classes)
     options = {name: value for name, value in options.items() if name not in ("ledger", "dataset")}
     with contextlib.suppress(GlassineError):  # what is wrong, the fit says
         others = domain.restrict([name for name in domain if name != target])
