@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Domain, Integer
-from glassine.domain import Domain as Known
 from glassine.formats import load_model
 from tests.cli.running import Run, listing
 
@@ -32,6 +31,7 @@ def folder(tmp_path: Path) -> Path:
             "ill": rng.choice(["no", "yes"], n),
         }
     )
+    # Limits of the tests are small, so that what fits them is quick.
     frame.write_csv(tmp_path / "wide.csv")
     Domain(
         {
@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_fit_that_is_too_large_says_which_columns_cost_most_and_what_fits(
     model: str, size: str, folder: Path, run: Run
 ) -> None:
-    words = ("fit", model, "wide.csv", *FIT, size, "5", "-o", "m.json")
+    words = ("fit", model, "wide.csv", *FIT, size, "5", "--time-limit", "0.01", "-o", "m.json")
     before = listing(folder)
     done = run(*words, cwd=folder)
     assert done.status == 2
@@ -77,5 +77,4 @@ def test_columns_are_left_out_of_a_domain_that_is_inferred(folder: Path, run: Ru
     words = ("fit", "tree", "wide.csv", "--target", "ill", "--infer-domain", "--infer-classes", "--epsilon", "1")
     done = run(*words, "--max-depth", "1", "--exclude", "income", "--exclude", "age", "-o", "m.json", cwd=folder)
     assert done.status == 0, done.err
-    assert isinstance(Known.from_json(folder / "wide.json"), Domain)
     assert set(load_model(folder / "m.json").attributes) <= {"smoker", "ward"}
