@@ -41,7 +41,7 @@ def smaller(learner: Any, domain: Domain, classes: object, options: Mapping[str,
     """
     defaults = {name: one.default for name, one in inspect.signature(learner).parameters.items()}
     given = {name: value for name, value in options.items() if name not in ("ledger", "dataset", "random_state")}
-    memory, time = (given.get(name, defaults.get(name)) for name in ("memory_limit", "time_limit"))
+    memory, time = (float(given.get(name, defaults[name])) for name in ("memory_limit", "time_limit"))
 
     def cost(names: list[str], **changes: Any) -> tuple[float, float]:
         made = learner(domain=domain.restrict(names), classes=classes, **{**given, **changes})
