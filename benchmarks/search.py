@@ -1,4 +1,4 @@
-"""What a private search costs: ``python benchmarks/search.py [case ...] [--splits N] [--epsilon E] [--json FILE]``.
+"""What a private search costs: ``python benchmarks/search.py [case ...] [--splits N] [--first N] [--search NAME ...]``.
 
 Every figure is a difference in test accuracy, on 20 % of the records, from a model of the grid's best setting that is
 trained with the whole epsilon on the other 80 %. The best setting is the one with the best mean over all splits. Five
@@ -10,6 +10,8 @@ searches spend the same epsilon:
 - ``refit``: each setting once on 80 %, at epsilon / 2 over their number; the exponential mechanism on the others, and a
   fit of the chosen setting on all records, at epsilon / 2 each.
 - ``parts``: the same on a disjoint 30 % of the records, with all of epsilon; the last fit on the other 70 % with all.
+
+The default shape was chosen on splits 0 to 3; ``--first 10`` and more are splits that it has not seen.
 
 A search is worse, tied or better by the mean of the differences over splits, at two standard errors.
 """
@@ -122,8 +124,8 @@ def by_composition(case: Case, *, apart: bool) -> Callable[[Rows, float, int], A
     return run
 
 
-def measure(case: Case, epsilon: float, splits: int) -> dict[str, Any]:
-    """Return the accuracies of the settings, and of each search the differences from the best."""
+def measure(case: Case, epsilon: float, splits: range, chosen: list[str] | None) -> dict[str, Any]:
+    """Return the accuracies of the settings, and of the chosen searches the differences from the best."""
     settings = list(ParameterGrid(case.grid))
     searches = {
         "shape 0.5": by_runs(case, 0.5),
@@ -132,9 +134,10 @@ def measure(case: Case, epsilon: float, splits: int) -> dict[str, Any]:
         "refit": by_composition(case, apart=False),
         "parts": by_composition(case, apart=True),
     }
+    searches = {name: search for name, search in searches.items() if not chosen or name in chosen}
     alone: list[list[float]] = []
     found: dict[str, list[float]] = {name: [] for name in searches}
-    for split in range(splits):
+    for split in splits:
         train, test = case.data.split(split, 0.8)
         alone.append(
             [
@@ -173,13 +176,17 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help=", ".join(every))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="the first split")
+    parser.add_argument("--search", action="append", help="a search by its name; all if none is given")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(None if arguments is None else list(arguments))
     warnings.simplefilter("ignore")  # seeds, and fits that are counted
     results = {}
     for name in options.cases or every:
-        results[name] = measure(every[name](), options.epsilon, options.splits)
+        results[name] = measure(
+            every[name](), options.epsilon, range(options.first, options.first + options.splits), options.search
+        )
         row = results[name]
         sys.stdout.write(f"{name}: best {row['best']}, {row['accuracy of the best']:.4f}\n")
         for search, differences in row["differences"].items():

@@ -16,7 +16,7 @@ import glassine.report.evidence
 from glassine import AuditSettings, Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
 from glassine.errors import InvalidParameterError
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report.evidence import LISTS, evidence
 from glassine.report.evidence.basis import ANSWERS, Figure, Missing
 from glassine.report.evidence.document import Line, items
@@ -158,7 +158,7 @@ def test_a_certificate_answers_what_nist_asks(private: tuple[dict[str, Any], Cer
     assert "epsilon 0.5" in said("N1")
     assert said("N2").startswith("pure differential privacy")
     assert "unit: record; 1 record a unit" in said("N3")
-    assert f"at most {certificate.error_bound:,} errors more" in said("N6")
+    assert f"a loss of at most {certificate.public[LOSS_BOUND]:,} records" in said("N6")
     assert said("N7") == "one release, not interactive"
     assert said("N8") == "central"
     assert said("N9").startswith("random bits: operating system.")

@@ -343,7 +343,7 @@ def test_what_is_public_of_a_private_model_is_the_same_whatever_the_records_are(
     people(120).write_csv(models / "others.csv")
     written = []
     for data in ("people.csv", "others.csv"):
-        records = ["--data", data, "--target", "ill", "--policy", "policy.toml"]
+        records = ["--data", data, "--target", "ill", "--policy", "policy.toml", "--domain", "domain.json"]
         done = audited(run, models, *options, *records, model="tree.json")
         text = [line for line in done.err.splitlines() if line.startswith("::")]
         text += [(models / name).read_text() for name in ("glassine.xml", options[-1]) if (models / name).exists()]

@@ -42,6 +42,7 @@ DIFFERENT = {
     "--delta": "of an additive model, of a mechanism that needs one, or of a charge",
     "--min-samples-leaf": "of the trees that are made, or what is assumed of the learner of a given one",
     "--accounting": "of a greedy rule list and of boosting, each with words of its own",
+    "--max-depth": "a fit may take it from a public rule",
     "--monotone": "an attribute before the fit, a term and its bins after it",
     "--seed": "reproducible attacks lose nothing, a reproducible fit its guarantee",
     "--target": "a black box is no model that predicts the column: it may be left out of the records",
@@ -137,6 +138,7 @@ def test_an_option_of_one_name_has_one_kind_of_value() -> None:
         "--output": {"FILE", "FOLDER"},
         "--epsilon": {"NUMBER", "A,B"},
         "--splits": {"N", "None"},
+        "--max-depth": {"N", "N|auto:N"},
         "--monotone": {"NAME:DIRECTION", "TERM[:FIRST..LAST]:DIRECTION"},
     }
     assert {name: found for name, found in kinds.items() if len(found) > 1} == allowed
@@ -263,7 +265,7 @@ def test_the_help_of_a_fit_fits_a_screen_and_has_its_own_options_alone(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     said = run(*path.split(), "--help", cwd=tmp_path).out
-    assert 24 <= said.count("\n") <= 40
+    assert 24 <= said.count("\n") <= 41
     own = {"tree": "--split-weight", "rule-list": "--rule-weight", "greedy-rule-list": "--mechanism"}
     own["additive"] = "--interactions"
     assert [name for name, option in own.items() if option in said] == [path.removeprefix("fit ")]

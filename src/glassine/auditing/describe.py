@@ -195,6 +195,7 @@ def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: P
         bits_per_record=None if caveats else claim.bits,
         bounds=() if caveats else _bounds(claim),
         unit=str(PrivacyUnit(claim.records_per_person)),
+        setting=claim.setting,
     )
 
 

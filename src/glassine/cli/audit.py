@@ -66,7 +66,7 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidParameterErr
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import Findings
+    from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
     from glassine.data.sample import Sample
@@ -256,6 +256,38 @@ class ReportOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignOffOptions(Group):
+    """What only a person can state of a release."""
+
+    heading: ClassVar[str] = "Sign-off (nothing is filled in that nobody stated)"
+
+    statements: Annotated[
+        Path | None,
+        typer.Option("--statements", metavar="FILE", help="The fields below in a TOML file; options replace them."),
+    ] = None
+    who: Annotated[str | None, typer.Option("--who", metavar="TEXT", help="Who decided.")] = None
+    role: Annotated[str | None, typer.Option("--role", metavar="TEXT", help="Their role.")] = None
+    decision: Annotated[str | None, typer.Option("--decided", metavar="TEXT", help="What was decided.")] = None
+    day: Annotated[str | None, typer.Option("--day", metavar="DAY", help="Day of the decision, as 2026-11-23.")] = None
+    review_by: Annotated[
+        str | None, typer.Option("--review-by", metavar="DAY", help="Day until which the decision holds.")
+    ] = None
+    purpose: Annotated[str | None, typer.Option("--purpose", metavar="TEXT", help="Purpose of the release.")] = None
+    recipient: Annotated[str | None, typer.Option("--recipient", metavar="TEXT", help="Who gets the model.")] = None
+    conditions: Annotated[
+        str | None, typer.Option("--conditions", metavar="TEXT", help="Conditions of the release.")
+    ] = None
+
+    def sign_off(self) -> SignOff:
+        """Return what is stated, by the file and by options."""
+        from glassine.auditing.findings import SignOff
+
+        filed = SignOff() if self.statements is None else SignOff.from_toml(self.statements)
+        stated = {name: getattr(self, name) for name in SignOff.names()}
+        return replace(filed, **{name: text for name, text in stated.items() if text is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions(Group):
     """What is audited, beside which records, and how."""
 
@@ -281,6 +313,7 @@ class AuditOptions(Group):
     stated: StatementOptions
     report: ReportOptions
     exchange: ExchangeOptions
+    signed: SignOffOptions
     reading: ModelFileOptions
     written: RecordsFileOptions
 
@@ -302,11 +335,13 @@ def audit_command(options: AuditOptions) -> None:
     from glassine.attacks.outcome import Failed, NotApplicable
 
     records, report = options.records, options.report
-    read = [options.model, options.domain, records.data, records.holdout, options.policy]
+    read = [options.model, options.domain, records.data, records.holdout, options.policy, options.signed.statements]
     check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
     options.exchange.check(read, small=report.show_small_counts)
     _check_holdout(options)
+    with in_options({"day": "--day", "review_by": "--review-by"}):
+        signed = options.signed.sign_off()
     file, domain_file = read_once(options.model), opened(options.domain)
     limits, policy_file = read_policy(options.policy)
     with in_options(OPTIONS):
@@ -327,6 +362,7 @@ def audit_command(options: AuditOptions) -> None:
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
             raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
     findings = with_inputs(findings, files, {"data": records.data, "holdout": records.holdout})
+    findings = replace(findings, sign_off=signed)
     findings = findings.public() if report.audience == "public" else findings
     if report.output is not None:
         write_report(findings, report.output, title=options.model.name)

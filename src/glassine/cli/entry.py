@@ -34,7 +34,7 @@ from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 STATUS = "Exit status: "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -159,10 +159,10 @@ def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
     install()
-    sys.exit(_run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run(given: list[str]) -> int:
+def run(given: list[str]) -> int:
     """Run a command and return its exit status."""
     command = typer.main.get_command(app)
     # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".

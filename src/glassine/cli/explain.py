@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
-from glassine.cli.fitting import Charge, ledger_files
+from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (

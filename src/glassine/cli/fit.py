@@ -11,8 +11,9 @@ import typer
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options
-from glassine.cli.options import Group, GrownDepthOption
+from glassine.cli.options import Group
 from glassine.cli.progress import progress
+from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
@@ -27,7 +28,7 @@ MemoryOption = Annotated[
 LeafCountsOption = Annotated[
     float | None,
     typer.Option(
-        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.05"
+        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.095"
     ),
 ]
 
@@ -58,6 +59,8 @@ class CutPointOptions(Group):
             metavar="SHARE",
             help="Share of epsilon for private quantiles.",
             show_default="0.2",
+            # Beside the number of quantiles it is rarely changed: the help of a fit fits a screen.
+            hidden=True,
         ),
     ] = None
 
@@ -68,6 +71,15 @@ class SearchOptions(Group):
 
     heading: ClassVar[str] = "The model"
 
+    accuracy_share: Annotated[
+        float | None,
+        typer.Option(
+            "--accuracy-share",
+            metavar="SHARE",
+            help="Errors in the loss; 0 ranks best.",
+            show_default="0.3; not private, 1",
+        ),
+    ] = None
     not_private: NotPrivateOption = False
     exclude: Annotated[
         list[str] | None,
@@ -121,7 +133,17 @@ class TreeOptions(Group):
 
     heading: ClassVar[str] = "The model"
 
-    max_depth: GrownDepthOption = None
+    # A string as well, which the annotation of the parser does not allow: the rule of suggested_depth by its name.
+    max_depth: Annotated[
+        str | None,
+        typer.Option(
+            "--max-depth",
+            metavar="N|auto:N",
+            parser=depth_or_rule,
+            help="Most splits on a path; auto: by a public guess of the records.",
+            show_default="3",
+        ),
+    ] = None
     split_weight: Annotated[
         float | None,
         typer.Option(
@@ -248,9 +270,7 @@ def fit_tree_command(shared: FitOptions, tree: TreeOptions, cuts: CutPointOption
 
     Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
-    options = _parameters(tree) | _parameters(cuts) | _parameters(search)
-    exclude = tuple(options.pop("exclude") or ())
-    _fit(Order(model=TREE, private=not options.pop("not_private"), shared=shared, options=options, exclude=exclude))
+    _fit(_order(TREE, shared, tree, cuts, search))
 
 
 def fit_rule_list_command(
@@ -260,9 +280,7 @@ def fit_rule_list_command(
 
     Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
-    options = _parameters(rules) | _parameters(cuts) | _parameters(search)
-    exclude, private = tuple(options.pop("exclude") or ()), not options.pop("not_private")
-    _fit(Order(model=RULE_LIST, private=private, shared=shared, options=options, exclude=exclude))
+    _fit(_order(RULE_LIST, shared, rules, cuts, search))
 
 
 def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointOptions) -> None:
@@ -270,8 +288,7 @@ def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointO
 
     Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
-    options = _parameters(rules) | _parameters(cuts)
-    _fit(Order(model=GREEDY, private=not options.pop("not_private"), shared=shared, options=options))
+    _fit(_order(GREEDY, shared, rules, cuts))
 
 
 def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
@@ -286,7 +303,16 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
         "interactions": _interactions_of(additive.interactions or []),
     }
     infer_range = options.pop("infer_range")
-    _fit(Order(model=ADDITIVE, private=True, shared=shared, options=options, infer_range=infer_range))
+    grid = grid_of(shared.budget.search or [], ADDITIVE, [AdditiveOptions], options)
+    _fit(Order(model=ADDITIVE, private=True, shared=shared, options=options, grid=grid, infer_range=infer_range))
+
+
+def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
+    """Return what is to be trained, from the options of a tree or a list."""
+    options = {name: value for group in groups for name, value in _parameters(group).items()}
+    private, exclude = not options.pop("not_private"), tuple(options.pop("exclude", None) or ())
+    grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
+    return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
 
 
 def _parameters(group: Any) -> dict[str, Any]:
@@ -295,7 +321,7 @@ def _parameters(group: Any) -> dict[str, Any]:
 
 def _fit(order: Order) -> None:
     names = {name: f"--{name.replace('_', '-')}" for name in order.given}
-    names |= {"random_state": "--seed", "domain": "--domain", "classes": "--classes"}
+    names |= {"random_state": "--seed", "grid": "--search", "domain": "--domain", "classes": "--classes"}
     as_json = order.shared.files.as_json
     with progress(quiet=as_json) as display, in_options(names):
         outcome = run(order, display)

@@ -6,17 +6,16 @@ import contextlib
 import inspect
 import json
 import math
-import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.interrupts import uninterrupted
-from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.naming import in_commands, listed
 from glassine.cli.options import (
     AuditOption,
@@ -36,6 +35,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, read_domain, read_policy
+from glassine.cli.searching import depth_of
 from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import (
@@ -49,20 +49,20 @@ from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
-    from glassine.privacy.ledger import Entry, Ledger
 
 __all__ = [
     "ADDITIVE",
     "GREEDY",
     "RULE_LIST",
     "TREE",
-    "Charge",
     "FitOptions",
     "Order",
     "Outcome",
-    "ledger_files",
     "run",
 ]
+
+OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
+"""Parameters that a search takes in place of its estimator."""
 
 TREE, RULE_LIST, GREEDY, ADDITIVE = "tree", "rule-list", "greedy-rule-list", "additive"
 """Names of the models, as ``glassine fit`` and ``glassine compare`` have them."""
@@ -76,6 +76,14 @@ class BudgetOptions(Group):
 
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget of the fit, such as 0.1.")
+    ] = None
+    search: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--search",
+            metavar="NAME=A,B|default",
+            help="Choose an option privately, within epsilon; repeat it.",
+        ),
     ] = None
     ledger: LedgerOption = None
     dataset: DatasetOption = None
@@ -147,6 +155,8 @@ class Order:
         From what, and where it goes.
     options : mapping of str to object
         Parameters of the learner that only this kind of model has, None where they are not given.
+    grid : dict of str to list, or None
+        Values of the parameters of which a private search chooses.
     infer_range : bool
         Whether the range of a number to predict is taken from the data.
     exclude : tuple of str
@@ -157,6 +167,7 @@ class Order:
     private: bool
     shared: FitOptions
     options: Mapping[str, Any]
+    grid: Mapping[str, list[Any]] | None = None
     infer_range: bool = False
     exclude: tuple[str, ...] = ()
 
@@ -208,101 +219,6 @@ class Outcome:
     verdict: str | None
 
 
-class Charge:
-    """The charge of a fit, known as soon as the ledger holds it.
-
-    Attributes
-    ----------
-    entry : Entry or None
-        The charge.
-    settled : bool
-        Whether what was paid for was released: written, or printed where it could not be written.
-    """
-
-    def __init__(self, path: Path | None, dataset: str | None) -> None:
-        if (path is None) != (dataset is None):
-            raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
-        self.path, self.dataset = path, dataset
-        self.entry: Entry | None = None
-        self.settled = False
-        self.book = None if path is None else self._open(path)
-        if self.book is not None and dataset is not None:
-            with suggesting(self.book, dataset):
-                self.book.account(dataset)
-
-    def _open(self, path: Path) -> Ledger:
-        from glassine.privacy.ledger import Ledger
-
-        known = self
-
-        class Remembering(Ledger):
-            def charge(self, *args: Any, **kwargs: Any) -> Entry:
-                # A signal between the two would leave a charge that nobody knows of.
-                with uninterrupted():
-                    known.entry = super().charge(*args, **kwargs)
-                return known.entry
-
-        return Remembering(path)
-
-    def to_dict(self) -> dict[str, Any] | None:
-        """Return what was charged, and what is left as far as that can be told."""
-        if self.entry is None or self.book is None:
-            return None
-        charged = {"ledger": str(self.path), "entry": self.entry.number, "charged": float(self.entry.epsilon)}
-        with contextlib.suppress(GlassineError):
-            return {**charged, **account_of(self.book, self.entry.dataset)}
-        return {**charged, "dataset": self.entry.dataset}
-
-    @contextlib.contextmanager
-    def admitted(self, certificate: Path) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small.
-
-        Parameters
-        ----------
-        certificate : Path
-            Where to certify what was spent for nothing.
-        """
-        fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
-        try:
-            with fits:
-                yield
-        except BaseException:
-            if self.entry is not None:
-                tell(
-                    f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
-                    f"{float(self.entry.epsilon):g} is spent."
-                )
-                if not self.settled:
-                    self._certify(self.entry, certificate)
-            raise
-
-    @staticmethod
-    def _certify(entry: Entry, path: Path) -> None:
-        """Write the certificate of a charge for which nothing was released."""
-        from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
-        from glassine.privacy.exact import decimal_above
-
-        certificate = Certificate(
-            epsilon=decimal_above(entry.epsilon),
-            delta=decimal_above(entry.delta),
-            events=(),
-            unit=entry.unit,
-            neighboring=ONE_PERSON if entry.unit.is_person else ONE_RECORD,
-            public={"released": "nothing: the run ended between the charge and its output"},
-            receipt=entry.receipt,
-        )
-        if os.path.lexists(path):
-            # With --overwrite, an older model's: that model still stands.
-            path = path.with_name(f"{path.stem}.entry-{entry.number}.json")
-        with uninterrupted():
-            try:
-                write_text(certificate.to_json() + "\n", path)
-            except GlassineError as error:
-                tell(f"glassine: {error}")
-            else:
-                tell(f"glassine: {path} certifies what is spent. Nothing was released.")
-
-
 def run(order: Order, display: Display) -> Outcome:
     """Learn a model and write it with its certificate and report.
 
@@ -322,6 +238,7 @@ def run(order: Order, display: Display) -> Outcome:
         domain, shared.target, public, ranged=ranged, infer_range=order.infer_range
     )
     learner = _learner(order, number)
+    _check_search(order, number)
     options = _options(order, learner)
     _check_persons(order, domain)
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
@@ -344,12 +261,15 @@ def run(order: Order, display: Display) -> Outcome:
     training = replace(training, frame=training.frame.drop(order.exclude, strict=False))
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
+    if isinstance(rule := options.get("max_depth"), str):
+        others, classes = _public(order, domain, training.classes)
+        options["max_depth"] = depth_of(rule, learner, others, classes, options)
     with charge.admitted(shared.files.certified):
         display.stage(
             "preparing (the first fit compiles, once)",
-            *_stages(order, learner, _attributes(order, domain), training.classes, options),
+            *_stages(order, learner, domain, training.classes, options),
         )
-        estimator = learner(**declared, progress=display, **options)
+        estimator = _estimator(order, learner, declared, options, display)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -359,6 +279,8 @@ def run(order: Order, display: Display) -> Outcome:
                 if advice := _smaller(order, learner, domain, training.classes, options):
                     error.advise(advice)
                 raise
+        # The chosen fit, whose model and certificate state what the whole search spent.
+        estimator = estimator if order.grid is None else estimator.best_estimator_
         with uninterrupted():
             charge.settled = True
             _write(estimator, shared.files)
@@ -395,22 +317,51 @@ def _smaller(order: Order, learner: Any, domain: Domain | None, classes: Any, op
     """Return what makes a fit that is too large small enough, where the domain is known."""
     from glassine.cli.sizes import smaller
 
-    known = _attributes(order, domain)
-    if known is None:
-        return ""
-    target = order.shared.target
-    return smaller(
-        learner, known.restrict([name for name in known if name != target]), _classes(domain, target, classes), options
-    )
+    others, known = _public(order, domain, classes)
+    return "" if others is None or order.grid is not None else smaller(learner, others, known, options)
 
 
-def _classes(domain: Domain | None, target: str, classes: Any) -> Any:
-    """Return the public classes: those that the domain declares, else those that are given, else two."""
+def _estimator(
+    order: Order, learner: Any, declared: Mapping[str, Any], options: Mapping[str, Any], display: Display
+) -> Any:
+    """Return the estimator, or the search over its settings, which takes what is spent and shows no progress."""
+    from glassine.learners.search import PrivateSearchCV
+
+    if order.grid is None:
+        return learner(**declared, progress=display, **options)
+    spending = {name: options[name] for name in OF_THE_SEARCH if name in options}
+    own = {name: value for name, value in options.items() if name not in OF_THE_SEARCH or name == "delta"}
+    return PrivateSearchCV(learner(**declared, **own), order.grid, **spending)
+
+
+def _check_search(order: Order, number: bool) -> None:
+    """Refuse a search where there is none."""
+    if order.grid is None:
+        if isinstance(order.options.get("max_depth"), str) and not order.private:
+            raise InvalidParameterError(f"--max-depth auto does not apply to {order.kind}.", remedy="Give a depth.")
+        return
+    if not order.private or number:
+        kind = "a model of numbers" if number else order.kind
+        raise InvalidParameterError(f"--search does not apply to {kind}.", remedy="Leave it out.")
+    if isinstance(order.options.get("max_depth"), str):
+        raise InvalidParameterError(
+            "--max-depth auto and --search contradict each other: both choose.",
+            remedy="Give the depths to --search, or leave it out.",
+        )
+    if order.options.get("accounting") == "published":
+        raise InvalidParameterError("--search does not apply to --accounting published.", remedy="Leave one out.")
+
+
+def _public(order: Order, domain: Domain | None, classes: Any) -> tuple[Domain | None, Any]:
+    """Return the domain of the attributes without target and persons, and the public classes."""
     from glassine.domain import Category
 
-    if domain is not None and target in domain and isinstance(attribute := domain[target], Category):
-        return attribute.values
-    return classes or (0, 1)
+    attributes, target = _attributes(order, domain), order.shared.target
+    if attributes is None or target not in attributes:
+        return attributes, classes or (0, 1)
+    declared = attributes[target]
+    others = attributes.restrict([name for name in attributes if name != target])
+    return others, declared.values if isinstance(declared, Category) else classes or (0, 1)
 
 
 def _attributes(order: Order, domain: Domain | None) -> Domain | None:
@@ -441,26 +392,27 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
 
 def _stages(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> list[str]:
     """Return what follows the preparation, in words."""
+    if order.grid is not None:
+        return []
     if order.model == ADDITIVE:
         return ["releasing sums"]
     if order.model == GREEDY:
         return ["counting the records", "choosing rules"]
     return [
         "counting the records",
-        "summing all models" + _tables(learner, domain, order.shared.target, classes, options),
+        "summing all models" + _tables(order, learner, domain, classes, options),
     ]
 
 
-def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, options: Mapping[str, Any]) -> str:
+def _tables(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
     from glassine.learners.limits import human_bytes
 
-    if domain is None:
+    others, known = _public(order, domain, classes)
+    if others is None or order.grid is not None:
         return ""
-    known = _classes(domain, target, classes)
     options = {name: value for name, value in options.items() if name not in ("ledger", "dataset")}
     with contextlib.suppress(GlassineError):  # what is wrong, the fit says
-        others = domain.restrict([name for name in domain if name != target])
         return f" ({human_bytes(learner(domain=others, classes=known, **options).memory_needed())} of tables)"
     return ""
 
@@ -497,13 +449,6 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     if order.private and "epsilon" not in given:
         raise InvalidParameterError("--epsilon is needed: the privacy budget that the fit spends, such as 0.1.")
     return given
-
-
-def ledger_files(ledger: Path | None) -> list[Path]:
-    """Return the files that a ledger consists of while it is written."""
-    if ledger is None:
-        return []
-    return [ledger, *(ledger.with_name(ledger.name + end) for end in ("-journal", "-wal", "-shm"))]
 
 
 def _write(estimator: Any, files: FileOptions) -> None:

@@ -23,6 +23,7 @@ from glassine.domain.groups import (
     blocks,
     patterns,
 )
+from glassine.domain.shares import Shares
 from glassine.errors import InvalidDomainError, parameter
 from glassine.files import read_json, write_text
 
@@ -41,11 +42,15 @@ class Domain:
     groups : group or sequence of groups, optional
         Ties between binary attributes: :class:`ExactlyOne`, :class:`AtMostOne`, :class:`Implies`,
         :class:`Intervals`, :class:`Combinations`.
+    shares : mapping of str to Shares, optional
+        How often values of some attributes occur in the population, by a public source; the others are taken for
+        uniform. An attribute that a group ties has none.
 
     Raises
     ------
     InvalidDomainError
-        If there is no attribute, a group names an unknown or a non-binary attribute, or groups contradict each other.
+        If there is no attribute, a group names an unknown or a non-binary attribute, groups contradict each other, or
+        shares do not fit their attribute.
 
     Examples
     --------
@@ -54,7 +59,13 @@ class Domain:
     164
     """
 
-    def __init__(self, attributes: Mapping[str, Attribute], *, groups: Group | Iterable[Group] = ()) -> None:
+    def __init__(
+        self,
+        attributes: Mapping[str, Attribute],
+        *,
+        groups: Group | Iterable[Group] = (),
+        shares: Mapping[str, Shares] | None = None,
+    ) -> None:
         try:
             self._attributes = dict(attributes)
         except (TypeError, ValueError):
@@ -92,6 +103,15 @@ class Domain:
                         f"a group ties binary attributes without missing values, but {name!r} is {member!r}."
                     )
         _ = self.blocks  # contradictory groups fail here, not at first use
+        self._shares = dict(shares or {})
+        tied = {name for group in self._groups for name in group.attributes}
+        for name, one in self._shares.items():
+            if name not in self._attributes or name in tied:
+                why = "a group ties it" if name in tied else "the domain lacks it"
+                raise InvalidDomainError(f"shares of {name!r} cannot be stated: {why}.", remedy="Leave them out.")
+            if not isinstance(one, Shares):
+                raise InvalidDomainError(f"the shares of {name!r} must be Shares, got {type(one).__name__}.")
+            one.check(name, self._attributes[name])
 
     @classmethod
     def binary(cls, names: Iterable[str], *, groups: Group | Iterable[Group] = ()) -> Domain:
@@ -145,6 +165,11 @@ class Domain:
         return self._groups
 
     @property
+    def shares(self) -> Mapping[str, Shares]:
+        """The declared shares, by attribute; those of other attributes are uniform."""
+        return self._shares
+
+    @property
     def inferred(self) -> bool:
         """Whether any attribute was inferred from data."""
         return any(attribute.inferred for attribute in self._attributes.values())
@@ -175,7 +200,8 @@ class Domain:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domain):
             return NotImplemented
-        return list(self._attributes.items()) == list(other._attributes.items()) and self._groups == other._groups
+        same = list(self._attributes.items()) == list(other._attributes.items()) and self._groups == other._groups
+        return same and self._shares == other._shares
 
     def __hash__(self) -> int:
         return hash((tuple(self._attributes.items()), self._groups))
@@ -207,7 +233,7 @@ class Domain:
         return product(sizes)
 
     def share(self, name: str, lo: float, hi: float) -> Fraction:
-        """Return the share of the possible values of a number v with ``lo < v <= hi``, of all, a missing one included.
+        """Return the share of the values v of a number with ``lo < v <= hi``: as declared, else of all possible ones.
 
         Parameters
         ----------
@@ -224,6 +250,8 @@ class Domain:
         attribute = self[name]
         if not isinstance(attribute, Integer | Real):
             raise InvalidDomainError(f"{name!r} is not a number.", remedy="Ask for the share of a category.")
+        if name in self._shares:
+            return self._shares[name].between(attribute, lo, hi)
         # A missing value of a continuum counts as much as all numbers together: see the space of possible records.
         whole = Fraction(attribute.measure(-math.inf, math.inf))
         gap = (whole if attribute.size is None else Fraction(1)) if attribute.missing else Fraction(0)
@@ -240,7 +268,7 @@ class Domain:
                 rows = tuple(dict.fromkeys(tuple(row[i] for i in at) for row in possible))
                 if len(rows) < 2 ** len(inside):
                     groups.append(Combinations(inside, rows))
-        return Domain(kept, groups=groups)
+        return Domain(kept, groups=groups, shares={name: self._shares[name] for name in kept if name in self._shares})
 
 
 def product(factors: Sequence[Number]) -> Number:
@@ -283,6 +311,7 @@ DOMAIN: Codec[Domain] = record(
             codec=listed(tagged("type", {name: (cls, record(cls)) for name, cls in GROUPS.items()})),
             required=False,
         ),
+        "shares": Field(codec=named(record(Shares, omit_defaults=True)), required=False, omit={}),
     },
     head={"schema": SCHEMA},
 )
@@ -390,6 +419,18 @@ def schema() -> dict[str, Any]:
         entry("intervals", {"lo": whole, "hi": whole, "intervals": spans}, ["lo", "hi", "intervals"]),
         entry("combinations", {"attributes": names, "rows": rows}, ["attributes", "rows"]),
     ]
+    shares = {
+        "type": "object",
+        "properties": {
+            **name,
+            "weights": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}},
+            "source": {"type": "string", "minLength": 1},
+            "edges": numbers,
+            "from_training_data": flag,
+        },
+        "required": ["name", "weights", "source"],
+        "additionalProperties": False,
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,
@@ -398,6 +439,7 @@ def schema() -> dict[str, Any]:
             "schema": {"const": SCHEMA},
             "attributes": {"type": "array", "items": {"oneOf": attributes}, "minItems": 1},
             "groups": {"type": "array", "items": {"oneOf": groups}},
+            "shares": {"type": "array", "items": shares},
         },
         "required": ["schema", "attributes"],
         "additionalProperties": False,

@@ -103,8 +103,8 @@ EVIDENCE: Codec[Evidence] = record(Evidence, omit_defaults=True)
 GUARANTEE: Codec[Guarantee] = record(
     Guarantee,
     # A neighboring relation that goes without saying is how guarantees are misread.
-    {"neighboring": Field(required=True), "records_per_person": Field(omit=None)},
-    order=("epsilon", "delta", "neighboring", "records_per_person", "count_scale", "caveats"),
+    {"neighboring": Field(required=True), "records_per_person": Field(omit=None), "setting": Field(omit=None)},
+    order=("epsilon", "delta", "neighboring", "records_per_person", "count_scale", "setting", "caveats"),
 )
 HEAD = {"classes": Field(codec=optional(SCALARS)), "guarantee": Field(codec=optional(GUARANTEE), omit=None)}
 CELLS = ("attributes", "classes", "source", "approximate", "guarantee")

@@ -133,6 +133,13 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         """
         return self._widest(*self._public_knowledge("time")).steps() * SECONDS_PER_STEP
 
+    def n_conditions(self) -> int:
+        """Return the most conditions that a model may test, a condition and its negation being one.
+
+        It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
+        """
+        return len(self._widest(*self._public_knowledge("number of conditions")).antecedents)
+
     def _public_knowledge(self, what: str) -> tuple[Domain, int]:
         """Return the domain of the attributes and the number of classes, from which a size follows."""
         domain, classes = getattr(self, "domain", None), getattr(self, "classes", None)

@@ -27,6 +27,7 @@ from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import OF_THE_INTAKE, Parameters, PrivateLearner, keep, tags_of_domain
 from glassine.learners.intake import HeldIntake, read_training
 from glassine.learners.persons import Persons
+from glassine.models.guarantee import LONGEST_SETTING
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
@@ -103,11 +104,13 @@ class _Plan:
         )
         return (Parallel(name="the search", branches=((fits,), (choice,)), proof=PROOF),)
 
-    def claim(self, certificate: Certificate | None, paid: Paid | None) -> Certificate:
+    def claim(
+        self, certificate: Certificate | None = None, paid: Paid | None = None, chosen: int | None = None
+    ) -> Certificate:
         """Return the certificate of the whole search from that of the chosen fit; without one, a rehearsal."""
-        names = [", ".join(f"{name}={value}" for name, value in setting.items()) for setting in self.settings]
         search = {
-            "settings": names,
+            "settings": [_in_words(setting) for setting in self.settings],
+            **({} if chosen is None else {"chosen": _in_words(self.settings[chosen])}),
             "expected number of fits": self.runs.mean,
             "shape of the number of fits": float(self.runs.shape),
             "held-out fraction": float(self.fraction),
@@ -126,6 +129,10 @@ class _Plan:
             arithmetic=EXACT_DRAWS,
             receipt=None if paid is None else paid.receipt,
         )
+
+
+def _in_words(setting: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in setting.items())
 
 
 def _has_scores(search: Any) -> bool:
@@ -283,7 +290,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
                 unit=plan.intake.unit,
             ),
             caveats=caveats,
-            check=partial(plan.claim, None, None),
+            check=plan.claim,
             draw=partial(self._draw, plan, names),
         )
 
@@ -402,9 +409,14 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
 
     def _published(self, plan: _Plan, place: int, released: dict[str, Any], paid: Paid) -> dict[str, Any]:
         """Return the fitted attributes: the chosen fit, whose model and certificate state what the search spent."""
-        claim = plan.claim(released["certificate_"], paid)
+        claim = plan.claim(released["certificate_"], paid, place)
         model = released["model_"]
-        guarantee = replace(model.guarantee, epsilon=claim.epsilon, delta=claim.delta)
+        guarantee = replace(
+            model.guarantee,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            setting=_in_words(plan.settings[place])[:LONGEST_SETTING] or None,
+        )
         model = replace(model, guarantee=guarantee)
         certificate = replace(claim, model=fingerprint(model))
         # Tables of marginals would be the source of models that state the guarantee of one run.

@@ -9,7 +9,7 @@ import numpy as np
 
 from glassine.errors import InvalidModelError, parameter, quoted
 
-__all__ = ["NEIGHBORING", "Guarantee"]
+__all__ = ["LONGEST_SETTING", "NEIGHBORING", "Guarantee"]
 
 NEIGHBORING = ("add-or-remove-one", "replace-one", "add-or-remove-one-person")
 """Neighboring relations that the bounds know."""
@@ -17,6 +17,9 @@ NEIGHBORING = ("add-or-remove-one", "replace-one", "add-or-remove-one-person")
 LARGEST_EPSILON = 1e6
 MOST_RECORDS = 10**6
 """Most records per person, as in the privacy unit of a certificate."""
+
+LONGEST_SETTING = 200
+"""Most characters of a setting: a few parameters with their values, and no room for records."""
 
 LARGEST = 1e300
 
@@ -43,6 +46,9 @@ class Guarantee:
         Scale, in records, of the noise that each published count carries: of trees and rule lists discrete Laplace
         noise, P(z) proportional to exp(-abs(z) / scale). Such counts are evidence, not facts: they need not add up,
         and those that noise made negative are 0. None where no count is published.
+    setting : str, optional
+        The setting that a private search chose, such as ``max_depth=2``; epsilon and delta cover the choice. At most
+        200 characters.
     caveats : tuple of str, default=()
         Reasons why the guarantee does not hold as stated, such as ``seeded: not private``.
 
@@ -65,6 +71,7 @@ class Guarantee:
     count_scale: float | None = None
     caveats: tuple[str, ...] = ()
     records_per_person: int | None = None
+    setting: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta", "count_scale"):
@@ -95,6 +102,11 @@ class Guarantee:
             raise InvalidModelError(
                 f"a guarantee's {parameter('records_per_person')}, {most!r}, contradicts its neighboring relation, "
                 f"{self.neighboring!r}. It goes with 'add-or-remove-one-person' alone."
+            )
+        setting: object = self.setting
+        if setting is not None and not (isinstance(setting, str) and 0 < len(setting) <= LONGEST_SETTING):
+            raise InvalidModelError(
+                f"a guarantee's setting must be a text of at most {LONGEST_SETTING} characters, got {quoted(setting)}."
             )
         caveats: object = self.caveats
         if not isinstance(caveats, tuple | list) or not all(isinstance(text, str) and text for text in caveats):

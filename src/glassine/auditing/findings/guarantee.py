@@ -58,6 +58,8 @@ class GuaranteeFinding:
         caveat.
     bounds : tuple of Bound
         What follows; nothing where there is a caveat.
+    setting : str or None
+        The setting that a private search chose within it, such as ``max_depth=2``.
     """
 
     claimed_by: str
@@ -70,6 +72,7 @@ class GuaranteeFinding:
     bits_per_record: float | None
     bounds: tuple[Bound, ...]
     unit: str = "record"
+    setting: str | None = None
 
     @property
     def subject(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from glassine.privacy import accounting
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report import wording
 from glassine.report.evidence.basis import (
     NO_CERTIFICATE,
@@ -138,6 +138,11 @@ def _ledger(basis: Basis) -> Iterator[Answer]:
 @answer
 def _error_bound(basis: Basis) -> Iterator[Answer]:
     def figure(stated: Certificate) -> Answer:
+        if LOSS_BOUND in stated.public:
+            loss = f"a loss of at most {stated.public[LOSS_BOUND]:,} records above that of the best model of the class"
+            return Figure(
+                f"{loss}, with probability 0.95", "utility of the exponential mechanism; public numbers alone"
+            )
         if stated.error_bound is None:
             return Missing("no bound on the loss in accuracy is proved for this learner")
         return Figure(

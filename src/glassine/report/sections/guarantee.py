@@ -26,6 +26,7 @@ RELATIONS = {
     "add-or-remove-one-person": "Adding or removing all records of one person changes the probability of every model "
     "by at most that factor.",
 }
+SEARCHED = "A search chose it from the training data. Epsilon and delta cover the choice."
 SHARES = ("members found", "guess of a ", "belief about")
 
 
@@ -57,6 +58,7 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
         text=(
             f"[{finding.standing}] {claim}",
             *(f"Caveat: {caveat}" for caveat in caveats),
+            *(() if finding.setting is None else (f"Chosen setting: {_setting(finding)}. {SEARCHED}",)),
             *(f"{bound.name}: {bound.cells[0]}" for bound in bounds),
         ),
         text_title="Guarantee",
@@ -85,6 +87,10 @@ def guarantee_figures(finding: GuaranteeFinding) -> tuple[Fact, ...]:
 
 def _claim(finding: GuaranteeFinding) -> str:
     return f"epsilon {finding.epsilon:g}, {_delta(finding)}, {finding.neighboring}; unit: {finding.unit}"
+
+
+def _setting(finding: GuaranteeFinding) -> str:
+    return wording.clean(finding.setting or "")
 
 
 def _delta(finding: GuaranteeFinding) -> str:
@@ -129,6 +135,7 @@ def _facts(finding: GuaranteeFinding) -> tuple[Fact, ...]:
             if finding.count_scale is not None
             else "",
         ),
+        *(() if finding.setting is None else (Fact("Chosen setting", _setting(finding), SEARCHED),)),
     )
 
 

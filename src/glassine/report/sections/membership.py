@@ -9,7 +9,7 @@ from glassine import __version__
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, Status, Table
+from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Fold, Paragraph, Row, Status, Table
 from glassine.report.charts import draw_roc
 from glassine.report.measured import MeasuredSection
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
@@ -24,11 +24,19 @@ FOUND, NOT_FOUND = "found members", "found none beyond chance"
 def membership_section(finding: MembershipFinding) -> Section:
     """Return what attacks found, each attack, its ROC curve, and what else tells members apart."""
     summary = membership_sentence(finding)
+    attacks, *figure = _attacks(finding)
     return Section(
         id="members",
         title="Who was in the data",
         link="Membership",
-        blocks=(Paragraph(text=summary, tone="lead"), *_attacks(finding), Facts(_facts(finding))),
+        blocks=(
+            Paragraph(text=summary, tone="lead"),
+            *figure,
+            Fold(
+                f"{wording.plural(len(finding.attacks), 'attack')}, each with its figures",
+                (attacks, Facts(_facts(finding))),
+            ),
+        ),
         text=(summary,),
         text_title="What a reader learns",
     )
@@ -175,7 +183,7 @@ def _row(attack: AttackFinding) -> Row:
     return Row(
         name=name,
         cells=(
-            f"{attack.advantage:.3f} ({attack.advantage_low:.3f} to {attack.advantage_high:.3f})",
+            wording.interval(attack.advantage or 0.0, attack.advantage_low or 0.0, attack.advantage_high or 0.0),
             f"{attack.balanced_accuracy:.3f} ({attack.baseline} {attack.baseline_accuracy:.3f})",
             "" if attack.tpr_at_percent is None else wording.percent(attack.tpr_at_percent, digits=1),
             Status(FOUND if attack.detected else NOT_FOUND),

@@ -1,0 +1,122 @@
+"""The charge of a command to its ledger: opened before the work, and said and certified if the work fails after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glassine.cli.interrupts import uninterrupted
+from glassine.cli.ledger import account_of, raising, suggesting
+from glassine.cli.writing import tell
+from glassine.errors import GlassineError, InvalidParameterError
+from glassine.files import write_text
+
+if TYPE_CHECKING:
+    from glassine.privacy.ledger import Entry, Ledger
+
+__all__ = ["Charge", "ledger_files"]
+
+
+class Charge:
+    """The charge of a fit, known as soon as the ledger holds it.
+
+    Attributes
+    ----------
+    entry : Entry or None
+        The charge.
+    settled : bool
+        Whether what was paid for was released: written, or printed where it could not be written.
+    """
+
+    def __init__(self, path: Path | None, dataset: str | None) -> None:
+        if (path is None) != (dataset is None):
+            raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
+        self.path, self.dataset = path, dataset
+        self.entry: Entry | None = None
+        self.settled = False
+        self.book = None if path is None else self._open(path)
+        if self.book is not None and dataset is not None:
+            with suggesting(self.book, dataset):
+                self.book.account(dataset)
+
+    def _open(self, path: Path) -> Ledger:
+        from glassine.privacy.ledger import Ledger
+
+        known = self
+
+        class Remembering(Ledger):
+            def charge(self, *args: Any, **kwargs: Any) -> Entry:
+                # A signal between the two would leave a charge that nobody knows of.
+                with uninterrupted():
+                    known.entry = super().charge(*args, **kwargs)
+                return known.entry
+
+        return Remembering(path)
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Return what was charged, and what is left as far as that can be told."""
+        if self.entry is None or self.book is None:
+            return None
+        charged = {"ledger": str(self.path), "entry": self.entry.number, "charged": float(self.entry.epsilon)}
+        with contextlib.suppress(GlassineError):
+            return {**charged, **account_of(self.book, self.entry.dataset)}
+        return {**charged, "dataset": self.entry.dataset}
+
+    @contextlib.contextmanager
+    def admitted(self, certificate: Path) -> Iterator[None]:
+        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small.
+
+        Parameters
+        ----------
+        certificate : Path
+            Where to certify what was spent for nothing.
+        """
+        fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
+        try:
+            with fits:
+                yield
+        except BaseException:
+            if self.entry is not None:
+                tell(
+                    f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
+                    f"{float(self.entry.epsilon):g} is spent."
+                )
+                if not self.settled:
+                    self._certify(self.entry, certificate)
+            raise
+
+    @staticmethod
+    def _certify(entry: Entry, path: Path) -> None:
+        """Write the certificate of a charge for which nothing was released."""
+        from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
+        from glassine.privacy.exact import decimal_above
+
+        certificate = Certificate(
+            epsilon=decimal_above(entry.epsilon),
+            delta=decimal_above(entry.delta),
+            events=(),
+            unit=entry.unit,
+            neighboring=ONE_PERSON if entry.unit.is_person else ONE_RECORD,
+            public={"released": "nothing: the run ended between the charge and its output"},
+            receipt=entry.receipt,
+        )
+        if os.path.lexists(path):
+            # With --overwrite, an older model's: that model still stands.
+            path = path.with_name(f"{path.stem}.entry-{entry.number}.json")
+        with uninterrupted():
+            try:
+                write_text(certificate.to_json() + "\n", path)
+            except GlassineError as error:
+                tell(f"glassine: {error}")
+            else:
+                tell(f"glassine: {path} certifies what is spent. Nothing was released.")
+
+
+def ledger_files(ledger: Path | None) -> list[Path]:
+    """Return the files that a ledger consists of while it is written."""
+    if ledger is None:
+        return []
+    return [ledger, *(ledger.with_name(ledger.name + end) for end in ("-journal", "-wal", "-shm"))]
