@@ -206,10 +206,9 @@ def new_command(
         raise InvalidParameterError("a domain needs a source.", remedy="Give --model, --codebook or both.")
     check_outputs([output], [model, codebook], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
-    declared = (
-        {} if codebook is None else {entry["name"]: entry for entry in to_dict(read_codebook(codebook))["attributes"]}
-    )
-    entries, comments = list(declared.values()), {}
+    entries = [] if codebook is None else to_dict(read_codebook(codebook))["attributes"]
+    declared = {entry["name"]: entry for entry in entries}
+    comments: dict[str, list[str]] = {}
     if model is not None:
         published = load_kind(model, None, reading.trust_pickle, reading.tree)
         form, comments = form_of_literals(tested_literals(published))
