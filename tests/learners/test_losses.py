@@ -35,6 +35,7 @@ from glassine.learners.exhaustive.losses import (
     released_probabilities,
 )
 from glassine.models import Evidence
+from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
 from tests.learners import engine
 from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
@@ -199,7 +200,7 @@ def rare(n: int, seed: int) -> tuple[Any, Any, Any]:
     return X, (rng.random(n) < chance).astype(int), chance
 
 
-RARE = {"domain": Domain.binary([f"x{i}" for i in range(6)]), "classes": (0, 1)}
+RARE: dict[str, Any] = {"domain": Domain.binary([f"x{i}" for i in range(6)]), "classes": (0, 1)}
 
 
 @pytest.mark.parametrize("kind", [PrivateTreeClassifier, PrivateRuleListClassifier])
@@ -232,13 +233,13 @@ def test_released_probabilities_are_calibrated() -> None:
 
 def test_with_much_noise_probabilities_are_near_the_base_rates_and_with_none_they_are_the_shares() -> None:
     loss, rates = ranking([0.9, 0.1]), np.array([0.9, 0.1])
-    counts = np.array([[60, 40], [5000, 5]])
+    counts = np.array([[6000, 4000], [5000, 5]])
     values = (loss.costs @ counts.T).argmin(axis=0)
-    noisy = np.array(released_probabilities(counts, values, loss, rates, (1e-4, 1e-4)))
+    noisy = np.array(released_probabilities(counts, values, loss, rates, (1e-6, 1e-6)))
     exact = np.array(released_probabilities(counts, values, loss, rates, (1e6, 1e6)))
     assert noisy[:, 1] == pytest.approx([0.1, 0.1], abs=0.02)
     # The drawn value has half of the weight then: it is the nearest one of the grid.
-    assert exact[:, 1] == pytest.approx([0.4, 0.001], abs=0.02)
+    assert exact[:, 1] == pytest.approx([0.4, 0.001], abs=0.03)
     assert noisy[0, 1] < exact[0, 1]
 
 
@@ -254,7 +255,8 @@ def test_the_class_of_the_drawn_value_stays_a_most_probable_one(n_classes: int, 
     for shares, value in zip(found, values, strict=True):
         assert math.fsum(shares) == pytest.approx(1)
         assert min(shares) > 0
-        assert int(np.argmax(shares)) == loss.labels[value] or shares[loss.labels[value]] == max(shares)
+        assert int(np.argmax(shares)) == loss.labels[value]
+        assert sorted(shares)[-1] > sorted(shares)[-2]
 
 
 def test_labels_alone_have_no_probabilities() -> None:
@@ -312,6 +314,9 @@ def test_persons_pay_for_the_base_rates_too() -> None:
     learner = PrivateTreeClassifier(1, 1.0, records_per_person=3, **RARE)
     learner.fit(X, y, persons=np.arange(300) // 3)
     rates, selection, counts = learner.certificate_.events
+    assert isinstance(rates, DiscreteLaplaceNoise)
+    assert isinstance(counts, DiscreteLaplaceNoise)
+    assert isinstance(selection, Selection)
     assert (rates.scale, counts.scale) == (pytest.approx(60.0), pytest.approx(3 / 0.095))
     assert learner.certificate_.epsilon == 1.0
     assert selection.share == pytest.approx(0.855)

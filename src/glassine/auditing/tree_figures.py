@@ -42,7 +42,7 @@ from glassine.auditing.reconstruction import (
     counted_model,
 )
 from glassine.auditing.subject import Raw, Subject
-from glassine.data.labels import class_key
+from glassine.data.labels import class_places
 from glassine.data.lazy import is_lazy
 from glassine.data.table import Table
 from glassine.domain import Domain
@@ -183,9 +183,7 @@ class TreeFigures(Subject):
             return None
         classes, labels = self.model.classes or (), np.full(len(self.rows), -1)
         if self.inputs.target is not None and classes:
-            place = {class_key(name): i for i, name in enumerate(classes)}
-            values = self.people.arrays[self.inputs.target].tolist()
-            labels = np.array([place.get(class_key(value), -1) for value in values])
+            labels = class_places(self.people.arrays[self.inputs.target], classes)
         return Occupants.counted(self.people, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
 
     def cells_of(self, guarantee: GuaranteeFinding | None, unsettled: str) -> Fact[Cells]:

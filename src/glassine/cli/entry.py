@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -162,9 +163,15 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+@cache
+def _parser() -> Any:
+    """Return the parser of all commands, which is built once: it takes longer than many commands."""
+    return typer.main.get_command(app)
+
+
 def run(given: list[str]) -> int:
     """Run a command and return its exit status."""
-    command = typer.main.get_command(app)
+    command = _parser()
     # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".
     try:
         with command.make_context("glassine", list(given)) as context:

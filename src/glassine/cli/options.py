@@ -45,6 +45,7 @@ __all__ = [
     "LedgerOption",
     "ModelArgument",
     "ModelFileOptions",
+    "ModelsArgument",
     "NoiseOption",
     "OverwriteOption",
     "PersonColumnOption",
@@ -183,6 +184,14 @@ ModelArgument: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'.",
+    ),
+]
+ModelsArgument: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MODEL...",
+        help="The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'. "
+        "Of several, each is audited by itself.",
     ),
 ]
 RecordsArgument: TypeAlias = Annotated[

@@ -313,7 +313,7 @@ class ProbabilisticDataset(PossibleRecords):
                     SubgroupLeakage(
                         attribute=name,
                         value=value,
-                        size=len(np.unique(table.whose[rows])),
+                        size=table.number_of(rows),
                         bits_mean=table.mean(bits, rows),
                         bits_largest=float(bits[rows].max()),
                     )

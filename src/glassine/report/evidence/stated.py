@@ -17,6 +17,7 @@ from glassine.report.evidence.basis import (
     Missing,
     answer,
     certified,
+    judged,
 )
 
 
@@ -281,6 +282,7 @@ def _schemas(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _format(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "other_content", "fitted_values")
     model = next((f for f in basis.findings["inputs"] if f["role"] == "model"), None) if basis.findings else None
     if model is None:
         yield NO_REPORT if basis.findings is None else Missing("the audit read no file of the model")
