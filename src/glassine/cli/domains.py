@@ -12,6 +12,7 @@ import typer
 from glassine.cli.naming import listed
 from glassine.cli.options import (
     DataOption,
+    ExcludeOption,
     JsonOption,
     ModelFileOptions,
     OverwriteOption,
@@ -47,6 +48,12 @@ PERSONAL = ("identifier?", "dates", "free text")
 """What a remark says of columns whose values can name people."""
 
 
+TestedOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--model", metavar="FILE", help="Take the attributes that this model tests, and no others."),
+]
+
+
 def infer_command(
     data: RecordsArgument,
     written: RecordsFileOptions,
@@ -56,12 +63,7 @@ def infer_command(
             "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
         ),
     ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude", metavar="COLUMN", help="Column to leave out, such as an identifier; repeat it for more."
-        ),
-    ] = None,
+    exclude: ExcludeOption = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,10 +72,7 @@ def infer_command(
             help="Column to keep though it looks like an identifier, dates or free text; repeat it for more.",
         ),
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", metavar="FILE", help="Keep the columns that this model tests, and no others."),
-    ] = None,
+    model: TestedOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred. Replace what only the data told.
@@ -176,9 +175,7 @@ def tested_literals(model: PublishedModel) -> list[Literal]:
 
 def new_command(
     reading: ModelFileOptions,
-    model: Annotated[
-        Path | None, typer.Option("--model", metavar="FILE", help="Take the attributes that this model tests.")
-    ] = None,
+    model: TestedOption = None,
     codebook: Annotated[
         Path | None,
         typer.Option(
