@@ -15,7 +15,6 @@ OLD = b"what stood here before"
 DOMAIN = ("--domain", "domain.json")
 WRITING: dict[str, tuple[tuple[str, ...], str]] = {
     "audit": (("audit", "tree.json", *DOMAIN, "--output"), "r.html"),
-    "audit for the holder": (("audit", "tree.json", *DOMAIN, "--data", "people.csv", "--holder-report"), "r.html"),
     "scrub": (("scrub", "tree.json", *DOMAIN, "--output"), "s.json"),
     "scrub with a report": (("scrub", "tree.json", *DOMAIN, "--output", "new.json", "--report"), "r.json"),
     "export": (("export", "tree.json", "--to", "sql", "--output"), "t.sql"),

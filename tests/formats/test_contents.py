@@ -354,7 +354,7 @@ def test_many_places_are_summed_in_the_last_one() -> None:
 def test_usual_layouts_of_json_hold_nothing_and_others_are_measured() -> None:
     value = {"a": [1, 2.5], "b": {"c": "ä"}}
     for layout in ({}, {"indent": 2}, {"indent": 3}, {"separators": (",", ":")}, {"ensure_ascii": False}):
-        assert sum(other.n_bytes for other in beside_json(json.dumps(value, **layout), value)) == 0  # type: ignore[arg-type]
+        assert sum(other.n_bytes for other in beside_json(json.dumps(value, **layout), value)) == 0
     wide = json.dumps(value).replace("2.5", "2.5" + "0" * 40).replace(": {", ":    {")
     assert {other.where: other.n_bytes for other in beside_json(wide, value) if other.n_bytes} == {
         "between the values": 4,

@@ -10,6 +10,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -55,33 +56,34 @@ def shell(command: str, folder: Path, **variables: str) -> subprocess.CompletedP
 
 def hook(folder: Path, *files: str, args: list[str] | None = None) -> subprocess.CompletedProcess[str]:
     (one,) = read_yaml(".pre-commit-hooks.yaml")
-    command = [*shlex.split(one["entry"]), *(one["args"] if args is None else args), *files]
+    command = [*shlex.split(one["entry"]), *(args or ()), *files]
     return shell(shlex.join(command), folder)
 
 
 def test_the_hook_has_what_pre_commit_requires() -> None:
     (one,) = read_yaml(".pre-commit-hooks.yaml")
     assert {"id", "name", "entry", "language"} <= set(one)
-    assert one["args"][-1] == "--"
+    assert one.get("pass_filenames", True), "the files that changed are handed over"
 
 
 def test_the_hook_audits_every_file_and_fails_with_the_worst(folder: Path) -> None:
-    with_domain = ["--domain", "domain.json", "--"]
+    with_domain = ["--domain", "domain.json"]
     kept = hook(folder, "models/kept.txt", args=with_domain)
     assert kept.returncode == 0, kept.stdout + kept.stderr
     both = hook(folder, "models/broken.txt", "models/kept.txt", args=with_domain)
     assert both.returncode == 1
-    assert both.stdout.count("Glassine ") >= 2
+    assert [both.stdout.count(f"{name}.txt") for name in ("broken", "kept")] == [1, 1]
     unread = hook(folder, "models/kept.txt", "models/unread.txt", "models/broken.txt", args=with_domain)
     assert unread.returncode == 2
-    assert "models/unread.txt" in unread.stderr
-    assert hook(folder).returncode == 0
+    assert "models/unread.txt" in unread.stdout + unread.stderr
 
 
-def test_arguments_of_the_hook_without_the_dash_are_refused(folder: Path) -> None:
-    done = hook(folder, "models/kept.txt", args=["--domain", "domain.json"])
-    assert done.returncode == 2
-    assert "double dash" in done.stderr
+def test_a_file_that_cannot_be_audited_is_an_error_in_junit(folder: Path) -> None:
+    both = hook(folder, "models/kept.txt", "models/unread.txt", args=["--domain", "domain.json", "--ci", "junit"])
+    assert both.returncode == 2
+    suites = ElementTree.parse(folder / "glassine.xml").getroot()
+    assert [suite.get("errors") == "0" for suite in suites] == [True, False]
+    assert suites.get("errors") == suites[1].get("errors") == "1"
 
 
 # GitHub.

@@ -347,9 +347,11 @@ def audit_command(options: AuditOptions) -> None:
     _check_holdout(options)
     several = len(options.models) > 1
     if several and not options.together:
-        if report.output is not None:
-            raise InvalidParameterError("-o writes one report.", remedy="Audit one model, or add --together.")
+        one = "-o" if report.output is not None else "--to" if options.exchange.to is not None else ""
+        if one:
+            raise InvalidParameterError(f"{one} writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
+        options.exchange.write({verdict.path: verdict.findings or verdict.error for verdict in verdicts})
         print_value(
             plain_verdicts(verdicts) if report.as_json else verdict_table(verdicts, report.audience), report.as_json
         )
@@ -360,12 +362,12 @@ def audit_command(options: AuditOptions) -> None:
     if report.output is not None:
         title = "" if several else options.models[0].name
         write_report(findings, report.output, title=title or None)
+    options.exchange.write({options.models[0]: findings})
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
     raise typer.Exit(_status(findings, options))
 
 
 def _status(findings: Findings, options: AuditOptions) -> int:
-    options.exchange.write(findings, options.model)
     # What was asked for was measured, and nothing was to be judged.
     return 0 if options.only and not findings.checks else findings.exit_status
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,30 +67,41 @@ class ExchangeOptions(Group):
         elif os.path.lexists(path):
             raise UnreadableFileError(f"cannot write {path}: it exists.", remedy="Name a new folder.", path=path)
 
-    def write(self, findings: Findings, model: Path) -> None:
-        """Write what was asked for; what a pipeline shows is public."""
-        from glassine.report.exchange import as_annotations, as_junit, as_summary, write_acro
+    def write(self, audits: Mapping[Path, Findings | str]) -> None:
+        """Write what was asked for of each file, or why it could not be audited; what a pipeline shows is public."""
+        from glassine.report.exchange import as_junit, write_acro
 
-        path = model.as_posix()
-        if self.to is not None and self.to[0] == "acro":
-            # The checker decides about the release, and sees all.
-            command = shlex.join(["glassine", *sys.argv[1:]])
-            write_acro(findings, self.to[1], model.name, command, datetime.now(UTC).replace(tzinfo=None))
-        elif self.to is not None:
-            _write_to(*self.to, findings.public(), path)
+        for model, findings in audits.items():
+            if self.to is None or isinstance(findings, str):
+                continue
+            if self.to[0] == "acro":
+                # The checker decides about the release, and sees all.
+                command = shlex.join(["glassine", *sys.argv[1:]])
+                write_acro(findings, self.to[1], model.name, command, datetime.now(UTC).replace(tzinfo=None))
+            else:
+                _write_to(*self.to, findings.public(), model.as_posix())
         if self.ci is None:
             return
-        public = findings.public()
+        public = {
+            path.as_posix(): found if isinstance(found, str) else found.public() for path, found in audits.items()
+        }
         if self.ci == "github":
-            # GitHub reads both streams; standard output stays what was asked for.
-            if lines := as_annotations(public, path):
-                tell(lines.rstrip("\n"))
-            if os.environ.get(SUMMARY):
-                # Each step of a job adds to the same file.
-                with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as stream:
-                    stream.write(as_summary(public, path))
+            _show_on_github(public)
         else:
-            write_text(as_junit(public, path), JUNIT)
+            write_text(as_junit(public), JUNIT)
+
+
+def _show_on_github(public: Mapping[str, Findings | str]) -> None:
+    from glassine.report.exchange import as_annotations, as_summary
+
+    for path, found in public.items():
+        # GitHub reads both streams; standard output stays what was asked for.
+        if not isinstance(found, str) and (lines := as_annotations(found, path)):
+            tell(lines.rstrip("\n"))
+        if not isinstance(found, str) and os.environ.get(SUMMARY):
+            # Each step of a job adds to the same file.
+            with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as stream:
+                stream.write(as_summary(found, path))
 
 
 def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
@@ -100,4 +112,4 @@ def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
     elif form == "sarif":
         write_json(as_sarif(public, path), output)
     else:
-        write_text(as_junit(public, path) if form == "junit" else as_summary(public, path), output)
+        write_text(as_junit({path: public}) if form == "junit" else as_summary(public, path), output)

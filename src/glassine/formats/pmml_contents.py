@@ -8,7 +8,15 @@ from typing import Any
 from xml.parsers import expat
 
 from glassine.domain import Category, Domain
-from glassine.formats.contents import LONGEST_NAME, FittedValues, OtherContent, Tracked, named_values, shown_name
+from glassine.formats.contents import (
+    LONGEST_NAME,
+    FittedValues,
+    OtherContent,
+    Tracked,
+    named_values,
+    shown_name,
+    texts_of,
+)
 from glassine.formats.pmml import tree_of_document
 from glassine.formats.pmml_predicates import Element, parsed_xml
 from glassine.models.tree import DecisionTree
@@ -39,11 +47,27 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "type": ("int", "real", "string"),
     "multipleModelMethod": ("majorityVote", "average", "sum", "weightedMajorityVote", "weightedAverage", "modelChain"),
     "x-mathContext": ("float", "double"),
+    "dataType": ("string", "boolean", "integer", "float", "double"),
+    "usageType": ("active", "predicted", "target", "supplementary", "group", "order", "frequencyWeight"),
+    "operator": (
+        *("equal", "notEqual", "lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual"),
+        *("isMissing", "isNotMissing"),
+    ),
+    "booleanOperator": ("and", "or", "xor", "surrogate", "isIn", "isNotIn"),
+    "missingValueStrategy": (
+        *("none", "nullPrediction", "defaultChild"),
+        *("lastPrediction", "weightedConfidence", "aggregateNodes"),
+    ),
+    "noTrueChildStrategy": ("returnNullPrediction", "returnLastPrediction"),
+    "outliers": ("asIs", "asMissingValues", "asExtremeValues"),
+    "property": ("valid", "invalid", "missing"),
     "isCyclic": ("0", "1"),
     "isScorable": ("true", "false"),
     "functionName": ("classification", "regression"),
 }
-"""Attributes that no condition or prediction needs, with the words that they can be."""
+"""Attributes whose words the standard lists."""
+LONGEST_UNUSED = 40
+"""Most characters of the name of a field that the tree does not test, such as the target."""
 SIZES: Mapping[str, re.Pattern[str]] = {
     "version": VERSION,
     "numberOfFields": WHOLE,
@@ -80,6 +104,7 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
     for element in _elements(root):
         element.attributes = Tracked(element.attributes)
     model = tree_of_document(root, domain, tree)
+    texts = {text for _, text in texts_of(model)} | {"true", "false"}
     yield from _beside_markup(data)
     yield from _values(root, model, domain)
     stack = [("PMML", root)]
@@ -97,7 +122,12 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
             continue
         for name in dict.keys(element.attributes):
             value = dict.__getitem__(element.attributes, name)
-            if len(value) > LONGEST_NAME or (name not in asked and not _is_usual(name, value)):
+            fine = _is_usual(name, value)
+            if name in asked and name not in CHOICES and not fine:
+                named = value in texts or (name == "name" and len(value) <= LONGEST_UNUSED)
+                listed = element.tag == "Value" and len(value) <= LONGEST_NAME
+                fine = NUMBER.fullmatch(value) is not None or named or listed
+            if not fine:
                 n = len(name.encode()) + len(value.encode())
                 yield OtherContent(where=f"{where}, {shown_name(name)}", kind="attribute", n_bytes=n)
         stack += [(_below(where, child.tag), child) for child in element.children]

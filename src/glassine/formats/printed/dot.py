@@ -187,6 +187,7 @@ AROUND = usual(
     r"( \[labeldistance=[0-9.]{1,8}, labelangle=-?[0-9]{1,3}, headlabel=\"(True|False)\"\])? ?;?",
     r"\{rank=(same|leaf) ?;( ?[0-9]{1,9};?)*\} ?;?",
 )
+COUNT = r"[0-9.]{1,15}%?"
 FIGURES = ("samples", "value", "class", "gini", "entropy", "log_loss")
 
 
@@ -204,9 +205,11 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
         spare = [] if more is None or re.fullmatch(STYLE, more[1]) else [more[1]]
         for part in re.split(r"\\n|<br ?/>", label):
             name, equals, value = part.partition(" = ")
-            figure = bool(equals) and re.fullmatch(r"[a-z_A-Z]+", name) is not None and TEST.fullmatch(part) is None
+            if not equals or TEST.fullmatch(part) is not None:
+                continue
             # The error of a regression tells the spread of the outcomes, and no prediction needs it.
-            if figure and (name not in FIGURES or (name in FIGURES[3:] and not re.fullmatch(NUMBER, value))):
+            due = {"samples": COUNT, "gini": NUMBER, "entropy": NUMBER, "log_loss": NUMBER}.get(name, ".*")
+            if name not in FIGURES or not re.fullmatch(due, value):
                 spare.append(part)
         return without(line, *spare)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -69,26 +71,41 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def as_junit(findings: Findings, path: str) -> str:
-    """Return a JUnit report, a test case for each rule; what is not known is an error, and does not read as kept.
+def as_junit(audits: Mapping[str, Findings | str]) -> str:
+    """Return a JUnit report, a suite for each file and a test case for each rule.
 
-    Names hold the path, as of equal names only the first counts.
+    What is not known is an error, as is a file that could not be audited, so that neither reads as kept. Names hold
+    the path, as of equal names only the first counts.
+
+    Parameters
+    ----------
+    audits : mapping of str to Findings or str
+        The findings on each file, without what is for the checker only, or why it could not be audited.
     """
-    cases = [_case(one, path) for one in checked(findings)]
-    counts = {status: sum(one.status == status for one in checked(findings)) for status in STATES}
-    numbers = (
-        f'tests="{len(cases)}" failures="{counts["fail"]}" errors="{counts["unknown"]}" '
+    suites = [_suite(path, outcome) for path, outcome in audits.items()]
+    total = sum((counts for counts, _ in suites), Counter[str]())
+    lines = (line for _, part in suites for line in part)
+    return "\n".join(
+        ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {_numbers(total)}>", *lines, "</testsuites>\n"]
+    )
+
+
+def _suite(path: str, outcome: Findings | str) -> tuple[Counter[str], list[str]]:
+    if isinstance(outcome, str):
+        counts = Counter({"unknown": 1})
+        head = f'<testcase classname="glassine.policy" name={_quoted(f"{path}: audit")} file={_quoted(path)} time="0">'
+        cases = [f'{head}<error message={_quoted(outcome)} type="not audited"/></testcase>']
+    else:
+        counts = Counter(one.status for one in checked(outcome))
+        cases = [_case(one, path) for one in checked(outcome)]
+    return counts, [f"<testsuite name={_quoted(f'glassine: {path}')} {_numbers(counts)}>", *cases, "</testsuite>"]
+
+
+def _numbers(counts: Counter[str]) -> str:
+    return (
+        f'tests="{counts.total()}" failures="{counts["fail"]}" errors="{counts["unknown"]}" '
         f'skipped="{counts["not applicable"]}" time="0"'
     )
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuites {numbers}>",
-        f"<testsuite name={_quoted(f'glassine: {path}')} {numbers}>",
-        *cases,
-        "</testsuite>",
-        "</testsuites>",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _case(one: Checked, path: str) -> str:

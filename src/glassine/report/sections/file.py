@@ -7,10 +7,31 @@ from glassine.report import wording
 from glassine.report.blocks import Block, Column, Paragraph, Row, Table
 from glassine.report.section import Section
 
-__all__ = ["file_sections"]
+__all__ = ["file_sections", "holds_more", "listed_beside"]
 
 NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
 KEEP = "This is not the file that may leave: a clean copy is, which holds the model and nothing else. Audit the copy."
+
+
+MOST_NAMED = 3
+
+
+def holds_more(findings: Findings) -> bool:
+    """Return whether the audited file holds more than the model, so that a clean copy may leave in its place."""
+    contents = findings.contents
+    private = contents is not None and any(e.n_private is None or e.n_private for e in contents.fitted)
+    return contents is not None and (bool(contents.others) or private)
+
+
+def listed_beside(findings: Findings) -> tuple[str, ...]:
+    """Return in a few sentences what the file holds beside the model."""
+    contents = findings.contents
+    if contents is None:
+        return ()
+    said = [f"{wording.clean(o.kind)}, {o.n_bytes:,} bytes, in {wording.clean(o.where)}." for o in contents.others]
+    said += [f"{e.statistic} of {wording.clean(e.attribute)}, in {wording.clean(e.part)}." for e in contents.fitted]
+    more = len(said) - MOST_NAMED
+    return (*said[:MOST_NAMED], *((f"{more:,} more, listed below.",) if more > 0 else ()))
 
 
 def file_sections(findings: Findings) -> tuple[Section, ...]:
@@ -55,8 +76,7 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
             f"{wording.clean(entry.part)}: {entry.statistic} of {wording.clean(entry.attribute)} ({entry.n_values:,})"
             for entry in contents.fitted
         ]
-    private = any(entry.n_private is None or entry.n_private for entry in contents.fitted)
-    closing = KEEP if contents.others or private else NOTHING
+    closing = KEEP if holds_more(findings) else NOTHING
     return (
         Section(
             id="file",

@@ -26,7 +26,7 @@ from glassine.report.blocks import (
 )
 from glassine.report.measured import measured_sections
 from glassine.report.section import Page, Section, clean_inputs, sentence
-from glassine.report.sections.file import file_sections
+from glassine.report.sections.file import file_sections, holds_more, listed_beside
 from glassine.report.sections.sign_off import sign_off_section
 
 __all__ = [
@@ -237,8 +237,11 @@ def released(findings: Findings) -> tuple[Released, ...]:
         "outside policy": "Not to be released",
         "inconclusive": "Not to be released before the open checks are answered",
     }[findings.verdict]
+    if findings.verdict == "within policy" and holds_more(findings):
+        title = "A clean copy of this file may be released, once it is audited"
     terms = findings.value("terms")
-    holds = () if terms is None else tuple(map(wording.clean, terms.beside))
+    beside = () if terms is None or findings.contents is not None else tuple(map(wording.clean, terms.beside))
+    holds = (*listed_beside(findings), *beside)
     return tuple(
         Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=holds)
         for file in findings.inputs
