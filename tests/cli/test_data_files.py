@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from glassine import Category, Domain, Integer, Real
+from glassine.domain import Attribute
 from tests.cli.running import Run, attributes, people
 
 HEADER = ("age", "income", "town")
@@ -193,7 +195,11 @@ def test_decimal_commas_that_are_read_as_texts_are_pointed_out(tmp_path: Path, r
 
 
 def test_declared_numbers_are_read_with_decimal_commas_one_by_one(tmp_path: Path, run: Run) -> None:
-    domain = {"income": Real(0.0, 9.0), "size": Category((0.5, 1.5)), "code": Category(("1,5", "2,5"))}
+    domain: dict[str, Attribute] = {
+        "income": Real(0.0, 9.0),
+        "size": Category((0.5, 1.5)),
+        "code": Category(("1,5", "2,5")),
+    }
     Domain(domain).to_json(tmp_path / "domain.json")
     (tmp_path / "people.csv").write_text("income;size;code\n1,5;0,5;1,5\n2;1,5;2,5\n")
     check = ("domain", "check", "domain.json", "--data", "people.csv")
@@ -234,7 +240,7 @@ def test_a_row_that_cannot_be_read_is_named_by_its_line(row: str, said: str, tmp
     assert "Köln" not in done.err
 
 
-FORMS = {
+FORMS: dict[str, Callable[[pl.DataFrame], tuple[bytes, tuple[str, ...]]]] = {
     "semicolons and commas": lambda frame: (
         frame.with_columns(age=pl.col("age").cast(pl.Float64)).write_csv(separator=";").replace(".0;", ",0;").encode(),
         ("--decimal-comma",),
@@ -251,7 +257,7 @@ def test_every_command_reads_such_files_as_the_plain_one(form: str, folder: Path
     (folder / "other.csv").write_bytes(data)
     tree, domain = "tree.json", ("--domain", "domain.json")
     fit = ("--target", "ill", *domain, "--epsilon", "1", "--seed", "0", "--max-depth", "2")
-    commands = {
+    commands: dict[str, Callable[[str], tuple[str, ...]]] = {
         "audit": lambda path: ("audit", tree, *domain, "--data", path, "--target", "ill", "--json"),
         "scrub": lambda path: ("scrub", tree, *domain, "--data", path, "--target", "ill", "-o", f"{path}.s", "--json"),
         "check": lambda path: ("domain", "check", "domain.json", "--data", path, "--json"),

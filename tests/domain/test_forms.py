@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Real
-from glassine.domain import AtMostOne, Between, Combinations, Implies, Intervals, OneOf
+from glassine.domain import AtMostOne, Between, Combinations, Implies, Intervals, Literal, OneOf
 from glassine.domain.domain import from_dict, to_text
 from glassine.domain.forms import form_of_literals, read_codebook, read_toml, to_toml, toml_of
 from glassine.errors import InvalidDomainError, UnreadableFileError
@@ -82,7 +82,7 @@ def test_what_is_no_domain_in_toml_is_refused(text: str, said: str, tmp_path: Pa
 
 
 def test_a_form_has_what_conditions_test_and_leaves_bounds_open(tmp_path: Path) -> None:
-    literals = [
+    literals: list[Literal] = [
         Between("age", hi=24.5),
         Between("age", 24.5, 64.0),
         Between("dose", hi=0.25),

@@ -12,6 +12,7 @@ import typer
 from glassine.cli.naming import listed
 from glassine.cli.options import (
     DataOption,
+    ExcludeOption,
     JsonOption,
     ModelFileOptions,
     OverwriteOption,
@@ -47,6 +48,12 @@ PERSONAL = ("identifier?", "dates", "free text")
 """What a remark says of columns whose values can name people."""
 
 
+TestedOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--model", metavar="FILE", help="Take the attributes that this model tests, and no others."),
+]
+
+
 def infer_command(
     data: RecordsArgument,
     written: RecordsFileOptions,
@@ -56,12 +63,7 @@ def infer_command(
             "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
         ),
     ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude", metavar="COLUMN", help="Column to leave out, such as an identifier; repeat it for more."
-        ),
-    ] = None,
+    exclude: ExcludeOption = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,10 +72,7 @@ def infer_command(
             help="Column to keep though it looks like an identifier, dates or free text; repeat it for more.",
         ),
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", metavar="FILE", help="Keep the columns that this model tests, and no others."),
-    ] = None,
+    model: TestedOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred. Replace what only the data told.
@@ -176,9 +175,7 @@ def tested_literals(model: PublishedModel) -> list[Literal]:
 
 def new_command(
     reading: ModelFileOptions,
-    model: Annotated[
-        Path | None, typer.Option("--model", metavar="FILE", help="Take the attributes that this model tests.")
-    ] = None,
+    model: TestedOption = None,
     codebook: Annotated[
         Path | None,
         typer.Option(
@@ -206,10 +203,9 @@ def new_command(
         raise InvalidParameterError("a domain needs a source.", remedy="Give --model, --codebook or both.")
     check_outputs([output], [model, codebook], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
-    declared = (
-        {} if codebook is None else {entry["name"]: entry for entry in to_dict(read_codebook(codebook))["attributes"]}
-    )
-    entries, comments = list(declared.values()), {}
+    entries = [] if codebook is None else to_dict(read_codebook(codebook))["attributes"]
+    declared = {entry["name"]: entry for entry in entries}
+    comments: dict[str, list[str]] = {}
     if model is not None:
         published = load_kind(model, None, reading.trust_pickle, reading.tree)
         form, comments = form_of_literals(tested_literals(published))

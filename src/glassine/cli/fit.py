@@ -11,7 +11,7 @@ import typer
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options
-from glassine.cli.options import Group
+from glassine.cli.options import ColumnOptions, Group
 from glassine.cli.progress import progress
 from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
@@ -79,6 +79,7 @@ class SearchOptions(Group):
         ),
     ] = None
     not_private: NotPrivateOption = False
+    columns: ColumnOptions
     penalty: Annotated[
         float | None,
         typer.Option(
@@ -134,7 +135,7 @@ class TreeOptions(Group):
             "--max-depth",
             metavar="N|auto:N",
             parser=depth_or_rule,
-            help="Most splits on a path; auto: by a public guess of the records.",
+            help="Most splits on a path; auto: by a public guess.",
             show_default="3",
         ),
     ] = None
@@ -304,9 +305,10 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
 def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
     """Return what is to be trained, from the options of a tree or a list."""
     options = {name: value for group in groups for name, value in _parameters(group).items()}
-    private = not options.pop("not_private")
+    columns = options.pop("columns")
+    private, exclude = not options.pop("not_private"), tuple(columns.exclude or ())
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
-    return Order(model=model, private=private, shared=shared, options=options, grid=grid)
+    return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
 
 
 def _parameters(group: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import typer
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.interrupts import uninterrupted
-from glassine.cli.naming import in_commands
+from glassine.cli.naming import in_commands, listed
 from glassine.cli.options import (
     AuditOption,
     DatasetOption,
@@ -38,7 +38,13 @@ from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.searching import depth_of
 from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
-from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
+from glassine.errors import (
+    ClassTooLargeError,
+    GlassineError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    UnreadableFileError,
+)
 from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
@@ -153,6 +159,8 @@ class Order:
         Values of the parameters of which a private search chooses.
     infer_range : bool
         Whether the range of a number to predict is taken from the data.
+    exclude : tuple of str
+        Attributes that are left out.
     """
 
     model: str
@@ -161,6 +169,7 @@ class Order:
     options: Mapping[str, Any]
     grid: Mapping[str, list[Any]] | None = None
     infer_range: bool = False
+    exclude: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -223,7 +232,7 @@ def run(order: Order, display: Display) -> Outcome:
     public, budget = shared.public, shared.budget
     limits, policy_file = read_policy(shared.files.policy)
     files = {"domain": opened(public.domain), "policy": policy_file}
-    domain = read_domain(files["domain"])
+    domain = _without(read_domain(files["domain"]), order)
     ranged = order.options.get("target_range") is not None
     number = order.model == ADDITIVE and predicts_number(
         domain, shared.target, public, ranged=ranged, infer_range=order.infer_range
@@ -249,6 +258,7 @@ def run(order: Order, display: Display) -> Outcome:
         ranged=ranged,
         lenient=order.private,
     )
+    training = replace(training, frame=training.frame.drop(order.exclude, strict=False))
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     if isinstance(rule := options.get("max_depth"), str):
@@ -263,7 +273,12 @@ def run(order: Order, display: Display) -> Outcome:
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
-            estimator.fit(training.frame, shared.target, **whose)
+            try:
+                estimator.fit(training.frame, shared.target, **whose)
+            except ClassTooLargeError as error:
+                if advice := _smaller(order, learner, domain, training.classes, options):
+                    error.advise(advice)
+                raise
         # The chosen fit, whose model and certificate state what the whole search spent.
         estimator = estimator if order.grid is None else estimator.best_estimator_
         with uninterrupted():
@@ -280,6 +295,30 @@ def run(order: Order, display: Display) -> Outcome:
         charge=charge.to_dict(),
         verdict=verdict,
     )
+
+
+def _without(domain: Domain | None, order: Order) -> Domain | None:
+    """Return the domain without the attributes that are left out."""
+    target, person = order.shared.target, order.shared.budget.person
+    for name in order.exclude:
+        if name in (target, person):
+            raise InvalidParameterError(
+                f"--exclude names {name!r}, which is {'the target' if name == target else 'the column of --person'}.",
+                remedy="Leave it out.",
+            )
+        if domain is not None and name not in domain:
+            raise InvalidParameterError(f"--exclude names {name!r}, which is not in the domain.{listed(name, domain)}")
+    if domain is None or not order.exclude:
+        return domain
+    return domain.restrict([name for name in domain if name not in order.exclude])
+
+
+def _smaller(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> str:
+    """Return what makes a fit that is too large small enough, where the domain is known."""
+    from glassine.cli.sizes import smaller
+
+    others, known = _public(order, domain, classes)
+    return "" if others is None or order.grid is not None else smaller(learner, others, known, options)
 
 
 def _estimator(

@@ -31,10 +31,12 @@ __all__ = [
     "AuditOption",
     "BlackBoxOptions",
     "ClassesOption",
+    "ColumnOptions",
     "ConfidenceOption",
     "DataOption",
     "DatasetOption",
     "DomainOption",
+    "ExcludeOption",
     "Group",
     "GroupedCommand",
     "GrownDepthOption",
@@ -389,6 +391,21 @@ class RecordsFileOptions(Group):
         given = (("separator", self.separator), ("encoding", self.encoding), ("missing", self.missing))
         flags = ["--decimal-comma"] * self.decimal_comma + ["--header"] * self.header
         return [*(f"--{name}={value}" for name, value in given if value is not None), *flags]
+
+
+ExcludeOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="COLUMN", help="Column to leave out, such as an identifier; repeat it for more."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnOptions(Group):
+    """Which columns of the records are attributes."""
+
+    heading: ClassVar[str] = RecordsFileOptions.heading
+
+    exclude: ExcludeOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake, read_records
+from glassine.learners.limits import SECONDS_PER_STEP
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
 from glassine.models import DecisionTree, RuleList
@@ -124,6 +125,13 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
         """
         return self._widest(*self._public_knowledge("memory")).table_bytes()
+
+    def seconds_needed(self) -> float:
+        """Return about how many seconds a fit takes on one core.
+
+        It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
+        """
+        return self._widest(*self._public_knowledge("time")).steps() * SECONDS_PER_STEP
 
     def n_conditions(self) -> int:
         """Return the most conditions that a model may test, a condition and its negation being one.
