@@ -24,6 +24,8 @@ import numpy as np  # noqa: E402 - after the path is set
 import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 from public_data import Benchmark  # noqa: E402
+from sklearn.dummy import DummyClassifier  # noqa: E402
+from sklearn.metrics import log_loss, roc_auc_score  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import glassine  # noqa: E402
@@ -101,14 +103,14 @@ def cart_numbers(data: Benchmark, depth: int, splits: int, share: float) -> floa
 def private_tree(data: Benchmark, depth: int, **more: Any) -> Callable[[float, int], Any]:
     """Return a factory of private trees."""
     return lambda epsilon, seed: glassine.PrivateTreeClassifier(
-        depth, epsilon, data.domain, classes=data.classes, random_state=seed, **more
+        depth, epsilon, data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0, **more
     )
 
 
 def private_list(data: Benchmark, length: int) -> Callable[[float, int], Any]:
     """Return a factory of private rule lists."""
     return lambda epsilon, seed: glassine.PrivateRuleListClassifier(
-        length, epsilon, data.domain, classes=data.classes, random_state=seed
+        length, epsilon, data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0
     )
 
 
@@ -177,6 +179,89 @@ def chosen_depth(splits: int) -> dict[str, Any]:
         out[f"{epsilon:g}"] = {"depth": levels, "accuracy": value, "CART of that depth, raw numbers": ordinary}
         say(f"  {epsilon:g}: depth {levels}, {value:.4f}; CART of that depth on the raw numbers {ordinary:.4f}")
     return out
+
+
+def ranking(splits: int) -> dict[str, Any]:
+    """Print AUROC, accuracy and log loss of trees of depth 4: the default loss beside errors alone, and CART."""
+    coarse, literals = public_data.adult_coarse()
+    sets: list[tuple[Benchmark, list[Any] | None]] = [
+        (coarse, literals),
+        (public_data.telco(), None),
+        (public_data.compas(), None),
+        (public_data.german(), None),
+    ]
+    out: dict[str, Any] = {}
+    for data, own in sets:
+        chosen = declared(data.domain, data.domain.names) if own is None else own
+        say(f"\n{data.name}, {len(chosen)} public literals, depth 4, {splits} splits, {RANKING_DRAWS} draws")
+        rows: dict[str, Callable[[int], Any]] = {
+            f"{epsilon:g}, accuracy share {share:g}": lambda seed, e=epsilon, a=share: glassine.PrivateTreeClassifier(
+                4,
+                e,
+                data.domain,  # noqa: B023 - called within the loop
+                literals=chosen,  # noqa: B023 - called within the loop
+                classes=data.classes,  # noqa: B023 - called within the loop
+                accuracy_share=a,
+                random_state=seed,
+            )
+            for share in (1.0, 0.3)
+            for epsilon in RANKING_EPSILONS
+        }
+        figures = {name: quality(data, make, splits, RANKING_DRAWS) for name, make in rows.items()}
+        figures["CART"] = quality(data, lambda _: Cart(chosen), splits, 1)  # noqa: B023 - called within the loop
+        figures["constant"] = quality(data, lambda _: DummyClassifier(), splits, 1)
+        for name, figure in figures.items():
+            say("  " + name + ": " + ", ".join(f"{key} {value:.4f}" for key, value in figure.items()))
+        out[data.name] = figures
+    return out
+
+
+RANKING_EPSILONS = (0.1, 0.5, 1.0, 4.0)
+RANKING_DRAWS = 3
+
+
+class Cart:
+    """Scikit-learn's tree of depth 4 on public literals, with leaves of at least twenty records."""
+
+    def __init__(self, literals: list[Any]) -> None:
+        self.literals = literals
+        self.tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=20, random_state=0)
+
+    def fit(self, X: pl.DataFrame, y: np.ndarray) -> Cart:
+        """Fit the tree."""
+        self.tree.fit(self._truth(X), y)
+        self.classes_ = self.tree.classes_
+        return self
+
+    def predict_proba(self, X: pl.DataFrame) -> np.ndarray:
+        """Return the shares of the leaves."""
+        return np.asarray(self.tree.predict_proba(self._truth(X)))
+
+    def predict(self, X: pl.DataFrame) -> np.ndarray:
+        """Return the commonest class of each leaf."""
+        return np.asarray(self.tree.predict(self._truth(X)))
+
+    def _truth(self, X: pl.DataFrame) -> np.ndarray:
+        columns = {name: X[name].to_numpy() for name in X.columns}
+        return np.column_stack([literal.holds(columns[literal.attribute]) for literal in self.literals])
+
+
+def quality(data: Benchmark, make: Callable[[int], Any], splits: int, draws: int) -> dict[str, float]:
+    """Return means over splits and draws on test records, and the standard error of the AUROC over splits."""
+    found: dict[str, list[float]] = {"AUROC": [], "accuracy": [], "log loss": []}
+    for split in range(splits):
+        train, test = data.split(split, 0.8)
+        truth = (data.labels[test] == data.classes[1]).astype(int)
+        of_split = []
+        for draw in range(draws):
+            model = make(1000 * split + draw).fit(data.frame[train], data.labels[train])
+            chances = model.predict_proba(data.frame[test])[:, list(model.classes_).index(data.classes[1])]
+            correct = float((model.predict(data.frame[test]) == data.labels[test]).mean())
+            of_split.append((roc_auc_score(truth, chances), correct, log_loss(truth, chances)))
+        for key, values in zip(found, zip(*of_split, strict=True), strict=True):
+            found[key].append(statistics.fmean(values))
+    error = statistics.stdev(found["AUROC"]) / splits**0.5 if splits > 1 else float("nan")
+    return {key: statistics.fmean(values) for key, values in found.items()} | {"standard error of AUROC": error}
 
 
 def median_time(work: Callable[[], Any], runs: int = 3) -> float:
@@ -269,6 +354,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         "accuracy": accuracy,
         "depth": depth,
         "chosen-depth": chosen_depth,
+        "ranking": ranking,
         "speed": lambda _: speed(),
         "scale": lambda _: scale(),
         "size": lambda _: class_sizes(),

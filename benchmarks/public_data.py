@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from glassine import Category, Domain, Integer
+from glassine import Category, Domain, Integer, Real
 from glassine.domain import AtMostOne, Between, ExactlyOne, Literal, OneOf
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -237,4 +237,39 @@ def german() -> Benchmark:
     )
 
 
-__all__ = ["Benchmark", "adult", "adult_binarised", "adult_coarse", "compas", "german"]
+TELCO_NUMBERS = {
+    "tenure": Integer(0, 72, thresholds=(3, 6, 12, 24, 36, 48, 60)),
+    "MonthlyCharges": Real(0.0, 150.0, thresholds=(30.0, 50.0, 70.0, 80.0, 90.0, 100.0)),
+}
+TELCO_CATEGORIES = {
+    "Contract": ("Month-to-month", "One year", "Two year"),
+    "InternetService": ("DSL", "Fiber optic", "No"),
+    "OnlineSecurity": ("Yes", "No", "No internet service"),
+    "TechSupport": ("Yes", "No", "No internet service"),
+    "PaymentMethod": (
+        "Electronic check",
+        "Mailed check",
+        "Bank transfer (automatic)",
+        "Credit card (automatic)",
+    ),
+    "PaperlessBilling": ("Yes", "No"),
+    "SeniorCitizen": ("0", "1"),
+    "Partner": ("Yes", "No"),
+    "Dependents": ("Yes", "No"),
+}
+
+
+def telco() -> Benchmark:
+    """Return the 7,043 records of ``telco.csv``, eleven of their attributes; who left is the outcome."""
+    with (DATA / "telco" / "telco.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    frame = pl.DataFrame(
+        {name: np.array([float(row[name]) for row in rows]) for name in TELCO_NUMBERS}
+        | {name: [row[name].strip() for row in rows] for name in TELCO_CATEGORIES}
+    )
+    domain = Domain({**TELCO_NUMBERS, **{name: Category(values) for name, values in TELCO_CATEGORIES.items()}})
+    labels = np.array([row["Churn"].strip() for row in rows])
+    return Benchmark(name="telco", frame=frame, labels=labels, domain=domain, classes=("No", "Yes"))
+
+
+__all__ = ["Benchmark", "adult", "adult_binarised", "adult_coarse", "compas", "german", "telco"]

@@ -17,6 +17,7 @@ import pytest
 from glassine import infer_domain, parse_rules
 from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings
+from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.schema import schema
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
@@ -59,8 +60,8 @@ def status(findings: Findings) -> dict[str, str]:
 
 
 def test_the_audit_is_reached_from_glassine_audit() -> None:
-    findings = audit(model_of(), DOMAIN)
-    assert findings == audit(model_of(), DOMAIN)
+    findings = audit(model_of(), domain=DOMAIN)
+    assert findings == audit(model_of(), domain=DOMAIN)
     assert findings.model.kind == "additive model"
     assert findings.model.n_records == 60
     assert findings.value("terms") is not None
@@ -68,7 +69,7 @@ def test_the_audit_is_reached_from_glassine_audit() -> None:
 
 
 def test_large_public_bins_are_within_a_policy_that_asks_for_no_bits() -> None:
-    findings = audit(model_of(), DOMAIN, policy=NO_BITS)
+    findings = audit(model_of(), domain=DOMAIN, policy=NO_BITS)
     assert (findings.verdict, findings.exit_status) == ("within policy", 0)
 
 
@@ -78,7 +79,7 @@ def bits_check(findings: Findings) -> Any:
 
 
 def test_large_public_bins_are_within_the_default_policy() -> None:
-    findings = audit(model_of(), DOMAIN)
+    findings = audit(model_of(), domain=DOMAIN)
     assert (findings.verdict, findings.exit_status) == ("within policy", 0)
     # Of 60 people 40 are below 50 and 30 are clerks: at least 10 are both.
     assert math.log2(101 / 50 * 3) < bits_check(findings).measured < 3.5
@@ -86,22 +87,22 @@ def test_large_public_bins_are_within_the_default_policy() -> None:
 
 def test_bits_are_judged_like_those_of_other_models() -> None:
     tight = bits_policy(largest_bits_per_record=2)
-    assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "fail"
+    assert bits_check(audit(model_of(), domain=DOMAIN, policy=tight)).status == "fail"
     unsized = model_of(sizes=None, jobs=None)
-    assert bits_check(audit(unsized, DOMAIN, policy=tight)).status == "unknown", "nobody need be in a bin"
+    assert bits_check(audit(unsized, domain=DOMAIN, policy=tight)).status == "unknown", "nobody need be in a bin"
     frame = pl.DataFrame({"age": [60] * 40, "job": ["clerk"] * 40})
-    assert bits_check(audit(unsized, DOMAIN, data=frame, policy=tight)).status == "pass"
+    assert bits_check(audit(unsized, domain=DOMAIN, data=frame, policy=tight)).status == "pass"
     young = frame.with_columns(age=pl.lit(40))
-    assert bits_check(audit(unsized, DOMAIN, data=young, policy=tight)).status == "fail"
+    assert bits_check(audit(unsized, domain=DOMAIN, data=young, policy=tight)).status == "fail"
     assert bits_check(audit(model_of())).status == "unknown", "no domain"
     noisy = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
-    assert bits_check(audit(noisy, DOMAIN)).status == "unknown"
+    assert bits_check(audit(noisy, domain=DOMAIN)).status == "unknown"
     bars = EbmExtras(histograms=(("age", (30.0, 30.0)),))
-    assert bits_check(audit(model_of(), DOMAIN, extras=bars)).status == "unknown"
+    assert bits_check(audit(model_of(), domain=DOMAIN, settings=AuditSettings(extras=bars))).status == "unknown"
     narrow = Domain({"age": Integer(60, 100), "job": DOMAIN["job"]})
-    assert bits_check(audit(model_of(), narrow)).status == "unknown", "the domain contradicts the sizes"
+    assert bits_check(audit(model_of(), domain=narrow)).status == "unknown", "the domain contradicts the sizes"
     inferred = infer_domain(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
-    assert bits_check(audit(model_of(), inferred)).status == "unknown"
+    assert bits_check(audit(model_of(), domain=inferred)).status == "unknown"
 
 
 @pytest.mark.parametrize("pairs", [0, 2])
@@ -115,17 +116,17 @@ def test_a_scrubbed_machine_of_interpret_passes_and_the_machine_itself_does_not(
     machine = glassbox.ExplainableBoostingClassifier(
         interactions=pairs, outer_bags=2, max_rounds=20, n_jobs=1, random_state=0
     ).fit(X, y)
-    assert audit(machine, domain, data=X).verdict == "outside policy"
+    assert audit(machine, domain=domain, data=X).verdict == "outside policy"
     copy = scrub(machine, domain, smallest_leaf=10, data=X).model
     assert isinstance(copy, AdditiveModel)
     assert len(copy.terms) > 2
-    assert audit(copy, domain, data=X).verdict == "within policy"
-    assert audit(copy, domain).verdict == "inconclusive", "without data the sizes are not known"
+    assert audit(copy, domain=domain, data=X).verdict == "within policy"
+    assert audit(copy, domain=domain).verdict == "inconclusive", "without data the sizes are not known"
 
 
 @pytest.mark.parametrize("sizes", [(9, 31, 20, 0), (20, 20, 19, 1)])
 def test_a_small_bin_breaks_the_policy(sizes: tuple[int, ...]) -> None:
-    findings = audit(model_of(sizes=sizes), DOMAIN, policy=NO_BITS)
+    findings = audit(model_of(sizes=sizes), domain=DOMAIN, policy=NO_BITS)
     assert findings.exit_status == 1
     assert status(findings)["smallest_leaf"] == "fail"
     assert status(findings)["purest_leaf"] == "unknown"
@@ -134,40 +135,40 @@ def test_a_small_bin_breaks_the_policy(sizes: tuple[int, ...]) -> None:
 
 
 def test_without_sizes_and_data_nothing_is_known_of_them() -> None:
-    assert status(audit(model_of(sizes=None), DOMAIN))["smallest_leaf"] == "unknown"
+    assert status(audit(model_of(sizes=None), domain=DOMAIN))["smallest_leaf"] == "unknown"
 
 
 def test_data_answer_for_sizes_that_are_not_published() -> None:
     age = np.repeat([20, 40, 60], [12, 14, 3])
     frame = pl.DataFrame({"age": age, "job": ["clerk"] * 15 + ["cook"] * 14})
-    findings = audit(model_of(sizes=None, jobs=None), DOMAIN, data=frame)
+    findings = audit(model_of(sizes=None, jobs=None), domain=DOMAIN, data=frame)
     assert status(findings)["smallest_leaf"] == "fail"
     assert any("counted in the data" in note for note in findings.notes)
     enough = pl.concat([frame] * 4)
-    assert status(audit(model_of(sizes=None, jobs=None), DOMAIN, data=enough))["smallest_leaf"] == "pass"
+    assert status(audit(model_of(sizes=None, jobs=None), domain=DOMAIN, data=enough))["smallest_leaf"] == "pass"
 
 
 def test_data_that_are_not_the_training_records_leave_it_open() -> None:
     frame = pd.DataFrame({"age": [20] * 30 + [60] * 30, "job": ["clerk", "baker"] * 30})
-    findings = audit(model_of(), DOMAIN, data=frame, policy=NO_BITS)
+    findings = audit(model_of(), domain=DOMAIN, data=frame, policy=NO_BITS)
     assert status(findings)["smallest_leaf"] == status(findings)["midpoints"] == "unknown"
     assert any("not the training records" in note for note in findings.notes)
 
 
 def test_private_cuts_ranges_and_categories_are_counted() -> None:
     model = model_of(cuts=(29.5, 44.0))
-    assert status(audit(model, DOMAIN))["thresholds_off_grid"] == "fail"
+    assert status(audit(model, domain=DOMAIN))["thresholds_off_grid"] == "fail"
     assert status(audit(model))["thresholds_off_grid"] == "unknown"
     fewer = Domain({"age": DOMAIN["age"], "job": Category(("clerk", "baker"))})
-    assert status(audit(model_of(), fewer))["thresholds_off_grid"] == "fail"
+    assert status(audit(model_of(), domain=fewer))["thresholds_off_grid"] == "fail"
     bounded = replace(model_of(), terms=(term_of(bins=(NumericBins("age", (), bounds=(3, 97)),), scores=[0, 0]),))
-    assert status(audit(bounded, DOMAIN))["thresholds_off_grid"] == "fail"
+    assert status(audit(bounded, domain=DOMAIN))["thresholds_off_grid"] == "fail"
 
 
 def test_an_inferred_domain_makes_nothing_public() -> None:
     frame = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20})
     model = replace(model_of(), terms=(term_of(bins=(NumericBins("age"),), scores=[0, 0], weights=[60, 0]),))
-    findings = audit(model, infer_domain(frame), policy=NO_BITS)
+    findings = audit(model, domain=infer_domain(frame), policy=NO_BITS)
     assert status(findings)["thresholds_off_grid"] == "unknown"
 
 
@@ -189,7 +190,7 @@ def test_what_is_published_beside_the_model_counts() -> None:
         n_bags=8,
         target_range=(0.0, 7.0),
     )
-    findings = audit(model_of(), DOMAIN, policy=NO_BITS, extras=extras)
+    findings = audit(model_of(), domain=DOMAIN, policy=NO_BITS, settings=AuditSettings(extras=extras))
     assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "fail"
     assert findings.value("terms") is not None
     assert len(findings.value("terms").beside) == 5
@@ -210,7 +211,7 @@ def test_a_guarantee_answers_if_the_policy_accepts_it(
 ) -> None:
     claim = Guarantee(epsilon=epsilon, count_scale=3.0, caveats=caveats)
     model = model_of(cuts=(28.0, 47.0), sizes=(1, 2, 57, 0), guarantee=claim)
-    findings = audit(model, DOMAIN, policy=bits_policy(accept_guarantee=accept))
+    findings = audit(model, domain=DOMAIN, policy=bits_policy(accept_guarantee=accept))
     assert findings.verdict == verdict
     if verdict == "inconclusive":
         assert status(findings)["thresholds_off_grid"] == "unknown"
@@ -221,13 +222,21 @@ def test_a_guarantee_answers_if_the_policy_accepts_it(
 def test_an_accepted_guarantee_keeps_true_sizes_out_of_the_findings() -> None:
     model = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     frame = pl.DataFrame({"age": [20] * 59 + [60], "job": ["clerk"] * 60})
-    findings = audit(model, DOMAIN, data=frame, policy=bits_policy(accept_guarantee=True), show_small_counts=True)
+    findings = audit(
+        model,
+        domain=DOMAIN,
+        data=frame,
+        policy=bits_policy(accept_guarantee=True),
+        settings=AuditSettings(show_small_counts=True),
+    )
     assert findings.value("terms") is not None
     assert all(term.smallest is None and term.origin is None for term in findings.value("terms").terms)
 
 
 def test_sizes_without_noise_contradict_a_guarantee() -> None:
-    findings = audit(model_of(guarantee=Guarantee(epsilon=1.0)), DOMAIN, policy=bits_policy(accept_guarantee=True))
+    findings = audit(
+        model_of(guarantee=Guarantee(epsilon=1.0)), domain=DOMAIN, policy=bits_policy(accept_guarantee=True)
+    )
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "does not hold"
 
@@ -235,14 +244,14 @@ def test_sizes_without_noise_contradict_a_guarantee() -> None:
 def test_membership_is_not_attacked_and_says_so() -> None:
     frame = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20, "t": [0, 1] * 30})
     policy = bits_policy(largest_attack_advantage=0.1)
-    findings = audit(model_of(), DOMAIN, data=frame, holdout=frame, target="t", policy=policy)
+    findings = audit(model_of(), domain=DOMAIN, data=frame, target="t", holdout=frame, policy=policy)
     assert status(findings)["largest_attack_advantage"] == "unknown"
     assert "none is made" in getattr(findings.measured["membership"], "reason", "")
 
 
 def test_small_counts_are_hidden_and_their_categories_too() -> None:
     model = model_of(jobs=(3, 57, 0), sizes=(2, 38, 20, 0))
-    findings = audit(model, DOMAIN)
+    findings = audit(model, domain=DOMAIN)
     assert findings.value("terms") is not None
     told = json.dumps(findings.to_dict())
     assert "hidden 1" in told
@@ -251,13 +260,13 @@ def test_small_counts_are_hidden_and_their_categories_too() -> None:
     assert age.shape is not None
     # The bin of two records joins its neighbour before it is drawn.
     assert age.shape.axes[0].cuts == (49.5,)
-    shown = audit(model, DOMAIN, show_small_counts=True)
+    shown = audit(model, domain=DOMAIN, settings=AuditSettings(show_small_counts=True))
     assert shown.value("terms") is not None
     assert {term.smallest for term in shown.value("terms").terms} == {2, 3}
 
 
 def test_findings_keep_their_schema() -> None:
-    for findings in (audit(model_of(), DOMAIN), audit(model_of(sizes=(1, 1, 58, 0)))):
+    for findings in (audit(model_of(), domain=DOMAIN), audit(model_of(sizes=(1, 1, 58, 0)))):
         plain = json.loads(json.dumps(findings.to_dict()))
         jsonschema.validate(plain, schema())
         assert {term["name"] for term in plain["measured"]["terms"]["terms"]} == {"age", "job"}
@@ -270,9 +279,12 @@ def test_findings_keep_their_schema() -> None:
 
 
 def test_a_sensitive_attribute_is_noted_or_refused() -> None:
-    assert any("age: read by age" in note for note in audit(model_of(), DOMAIN, sensitive="age").notes)
+    assert any(
+        "age: read by age" in note
+        for note in audit(model_of(), domain=DOMAIN, settings=AuditSettings(sensitive="age")).notes
+    )
     with pytest.raises(InvalidDataError, match="sensitive"):
-        audit(model_of(), DOMAIN, sensitive="income")
+        audit(model_of(), domain=DOMAIN, settings=AuditSettings(sensitive="income"))
 
 
 def test_many_classes_pairs_and_constant_models_are_audited() -> None:
@@ -307,7 +319,9 @@ def test_wrong_input_is_refused() -> None:
 
 def test_frames_of_several_kinds_give_one_result() -> None:
     columns = {"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20}
-    found = [audit(model_of(), DOMAIN, data=kind(columns)) for kind in (pl.DataFrame, pd.DataFrame, pl.LazyFrame)]
+    found = [
+        audit(model_of(), domain=DOMAIN, data=kind(columns)) for kind in (pl.DataFrame, pd.DataFrame, pl.LazyFrame)
+    ]
     assert found[0] == found[1] == found[2]
 
 
@@ -331,7 +345,7 @@ def test_a_private_learner_is_judged_by_its_guarantee() -> None:
     y = (X["age"].to_numpy() > 50).astype(int)
     learner = PrivateEBMClassifier(epsilon=1.0, delta=1e-6, domain=DOMAIN, classes=(0, 1), random_state=0).fit(X, y)
     policy = bits_policy(accept_guarantee=True)
-    seeded = audit(learner, DOMAIN, policy=policy)
+    seeded = audit(learner, domain=DOMAIN, policy=policy)
     assert seeded.guarantee is not None
     assert seeded.guarantee.standing == "does not hold"
     assert seeded.exit_status != 0
@@ -339,7 +353,7 @@ def test_a_private_learner_is_judged_by_its_guarantee() -> None:
     assert claim is not None
     # What the same fit without a seed publishes.
     honest = replace(learner.model_, guarantee=replace(claim, caveats=()))
-    found = audit(honest, DOMAIN, policy=policy)
+    found = audit(honest, domain=DOMAIN, policy=policy)
     assert (found.verdict, found.exit_status) == ("within policy", 0)
     assert {check.basis for check in found.checks if check.rule == "smallest_leaf"} == {"guarantee"}
     assert found.value("terms") is not None
@@ -351,8 +365,15 @@ def test_bins_count_people_where_persons_are_stated() -> None:
     ages = [20] * 20 + [40] * 20 + [60] * 20
     frame = pl.DataFrame({"age": ages, "job": (["clerk"] * 30 + ["baker"] * 30), "who": [*range(4)] * 5 + [*range(40)]})
     policy = bits_policy(largest_bits_per_record=None)
-    by_record = audit(model_of(), DOMAIN, data=frame, policy=policy)
-    by_person = audit(model_of(), DOMAIN, data=frame, policy=policy, persons="who", show_small_counts=True)
+    by_record = audit(model_of(), domain=DOMAIN, data=frame, policy=policy)
+    by_person = audit(
+        model_of(),
+        domain=DOMAIN,
+        data=frame,
+        persons="who",
+        policy=policy,
+        settings=AuditSettings(show_small_counts=True),
+    )
     sizes = [next(c for c in found.checks if c.rule == "smallest_leaf") for found in (by_record, by_person)]
     assert sizes[0].status == "pass"
     assert (sizes[1].status, sizes[1].measured) == ("fail", 4)

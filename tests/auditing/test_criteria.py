@@ -156,7 +156,7 @@ def test_findings_with_remedies_keep_their_schema() -> None:
 def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply(
     kind: Kind, criterion: Criterion[Any, Any]
 ) -> None:
-    facts = ("sizes", "groups", "cells", "shares", "bits", "thresholds", "named", "membership", "certain")
+    facts = ("sizes", "groups", "cells", "shares", "bits", "thresholds", "named", "membership", "certain", "contents")
     if criterion.of_claim:
         assert criterion.check(1, Evidence(kind=kind), HIDING) is None
         return

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from glassine import AuditSettings
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.inputs import MembershipSettings
 from glassine.errors import InvalidDataError, UnsupportedModelError
@@ -26,10 +27,10 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
     findings = audit(
         forest(),
         data=members,
-        holdout=others,
         target="y",
-        only={"membership"},
+        holdout=others,
         policy=bits_policy(largest_attack_advantage=0.01),
+        settings=AuditSettings(only={"membership"}),
     )
     found = findings.value("membership")
     assert found.best.advantage > 0.1
@@ -43,11 +44,17 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
 
 def test_shadow_forests_are_of_its_own_kind() -> None:
     members, others = frames(200)
-    given: dict[str, Any] = {"data": members, "holdout": others, "target": "y", "only": {"membership"}}
-    settings_of: list[dict[str, Any]] = [{}, {"membership": MembershipSettings(n_shadows=4)}]
+    settings_of = [MembershipSettings(), MembershipSettings(n_shadows=4)]
     n_measured = [
-        [attack.status for attack in audit(forest(), **given, **more).value("membership").attacks].count("measured")
-        for more in settings_of
+        [
+            attack.status
+            for attack in audit(
+                forest(), members, "y", holdout=others, settings=AuditSettings(only={"membership"}, membership=asked)
+            )
+            .value("membership")
+            .attacks
+        ].count("measured")
+        for asked in settings_of
     ]
     # One attack with shadows of both sides, one with shadows of other records alone.
     assert n_measured[1] == n_measured[0] + 2
@@ -57,10 +64,16 @@ def test_everything_else_is_not_audited_of_a_forest() -> None:
     members, others = frames()
     for only in (None, {"membership", "parts"}):
         with pytest.raises(UnsupportedModelError):
-            audit(forest(), data=members, holdout=others, target="y", only=only)
+            audit(forest(), data=members, target="y", holdout=others, settings=AuditSettings(only=only))
     with pytest.raises(InvalidDataError, match="is an attribute"):
-        audit(forest(), data=members, holdout=others, target="a", only={"membership"})
-    number = audit(forest(RandomForestRegressor), data=members, holdout=others, target="y", only={"membership"})
+        audit(forest(), data=members, target="a", holdout=others, settings=AuditSettings(only={"membership"}))
+    number = audit(
+        forest(RandomForestRegressor),
+        data=members,
+        target="y",
+        holdout=others,
+        settings=AuditSettings(only={"membership"}),
+    )
     outcome = number.measured["membership"]
     assert isinstance(outcome, NotApplicable)
     assert "predicts a number" in outcome.reason

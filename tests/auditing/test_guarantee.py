@@ -10,7 +10,18 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from glassine import Binary, DecisionTree, Domain, Integer, Policy, parse_rules, render_html, render_text, scrub
+from glassine import (
+    AuditSettings,
+    Binary,
+    DecisionTree,
+    Domain,
+    Integer,
+    Policy,
+    parse_rules,
+    render_html,
+    render_text,
+    scrub,
+)
 from glassine.attacks import Measured, NotApplicable
 from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
@@ -42,7 +53,7 @@ def statuses(findings: Findings) -> dict[str, str]:
 
 
 def test_without_a_guarantee_nothing_changes() -> None:
-    findings = audit(tree(None), DOMAIN, policy=ACCEPTING)
+    findings = audit(tree(None), domain=DOMAIN, policy=ACCEPTING)
     assert findings.guarantee is None
     assert findings.verdict == "outside policy"
     assert set(statuses(findings)) == {
@@ -56,7 +67,7 @@ def test_without_a_guarantee_nothing_changes() -> None:
 
 
 def test_an_accepted_guarantee_answers_the_rules_on_counts() -> None:
-    findings = audit(tree(CLAIM), DOMAIN, policy=ACCEPTING)
+    findings = audit(tree(CLAIM), domain=DOMAIN, policy=ACCEPTING)
     assert findings.verdict == "within policy"
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "accepted"
@@ -69,15 +80,15 @@ def test_an_accepted_guarantee_answers_the_rules_on_counts() -> None:
 
 def test_bits_are_judged_by_the_bound() -> None:
     policy = replace(ACCEPTING, largest_bits_per_record=2.8)
-    findings = audit(tree(CLAIM), DOMAIN, policy=policy)
+    findings = audit(tree(CLAIM), domain=DOMAIN, policy=policy)
     assert statuses(findings)["largest_bits_per_record"] == "fail"
     assert any("smaller privacy budget" in line.text for line in findings.advice)
     replacing = replace(CLAIM, neighboring="replace-one")
-    assert audit(tree(replacing), DOMAIN, policy=policy).verdict == "within policy"
+    assert audit(tree(replacing), domain=DOMAIN, policy=policy).verdict == "within policy"
 
 
 def test_a_claim_is_not_believed_unless_the_policy_says_so() -> None:
-    findings = audit(tree(CLAIM), DOMAIN)
+    findings = audit(tree(CLAIM), domain=DOMAIN)
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "not accepted"
     assert findings.verdict == "inconclusive"
@@ -90,14 +101,14 @@ def test_a_claim_is_not_believed_unless_the_policy_says_so() -> None:
     }
     assert any("accept_guarantee = true" in line.text for line in findings.advice)
     assert "cannot prove it" in next(check.meaning for check in findings.checks if check.rule == "max_epsilon")
-    off = audit(tree(CLAIM), DOMAIN, policy=replace(ACCEPTING, max_epsilon=None))
+    off = audit(tree(CLAIM), domain=DOMAIN, policy=replace(ACCEPTING, max_epsilon=None))
     assert off.guarantee is not None
     assert off.guarantee.standing == "not accepted"
     assert off.verdict == "inconclusive"
 
 
 def test_a_caveat_outweighs_the_policy() -> None:
-    findings = audit(tree(replace(CLAIM, caveats=("seeded: not private",))), DOMAIN, policy=ACCEPTING)
+    findings = audit(tree(replace(CLAIM, caveats=("seeded: not private",))), domain=DOMAIN, policy=ACCEPTING)
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "does not hold"
     assert findings.guarantee.bounds == ()
@@ -121,25 +132,25 @@ def test_a_caveat_outweighs_the_policy() -> None:
 def test_a_guarantee_beyond_the_limits_breaks_them_and_answers_nothing(
     claim: Guarantee, rule: str, policy: Policy
 ) -> None:
-    findings = audit(tree(claim), DOMAIN, policy=policy)
+    findings = audit(tree(claim), domain=DOMAIN, policy=policy)
     assert statuses(findings)[rule] == "fail"
     assert statuses(findings)["smallest_leaf"] == "unknown"
     assert findings.verdict == "outside policy"
 
 
 def test_delta_is_judged_where_there_is_one() -> None:
-    small = audit(tree(replace(CLAIM, delta=1e-7)), DOMAIN, policy=ACCEPTING)
+    small = audit(tree(replace(CLAIM, delta=1e-7)), domain=DOMAIN, policy=ACCEPTING)
     assert statuses(small)["max_delta"] == "pass"
     assert small.verdict == "within policy"
-    assert "max_delta" not in statuses(audit(tree(CLAIM), DOMAIN, policy=ACCEPTING))
+    assert "max_delta" not in statuses(audit(tree(CLAIM), domain=DOMAIN, policy=ACCEPTING))
     loose = replace(ACCEPTING, max_delta=None)
-    assert "max_delta" not in statuses(audit(tree(replace(CLAIM, delta=0.1)), DOMAIN, policy=loose))
+    assert "max_delta" not in statuses(audit(tree(replace(CLAIM, delta=0.1)), domain=DOMAIN, policy=loose))
     pure_only = replace(ACCEPTING, max_delta=0.0)
-    assert statuses(audit(tree(replace(CLAIM, delta=1e-9)), DOMAIN, policy=pure_only))["max_delta"] == "fail"
+    assert statuses(audit(tree(replace(CLAIM, delta=1e-9)), domain=DOMAIN, policy=pure_only))["max_delta"] == "fail"
 
 
 def test_counts_that_claim_to_be_exact_contradict_a_guarantee() -> None:
-    findings = audit(tree(Guarantee(epsilon=0.1)), DOMAIN, policy=ACCEPTING)
+    findings = audit(tree(Guarantee(epsilon=0.1)), domain=DOMAIN, policy=ACCEPTING)
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "does not hold"
     assert any("exact counts" in text for text in findings.guarantee.caveats)
@@ -148,25 +159,25 @@ def test_counts_that_claim_to_be_exact_contradict_a_guarantee() -> None:
         parse_rules("if [sex] then [true] (20 examples)\nelse [false] (30 examples)", DOMAIN),
         guarantee=Guarantee(epsilon=0.1),
     )
-    total = audit(rules, DOMAIN, policy=ACCEPTING).guarantee
+    total = audit(rules, domain=DOMAIN, policy=ACCEPTING).guarantee
     assert total is not None
     assert total.standing == "does not hold"
     inner = tree(Guarantee(epsilon=0.1), labels=True)
     inner = replace(inner, nodes=(replace(inner.nodes[0], evidence=Evidence(total=76)), *inner.nodes[1:]))
-    found = audit(inner, DOMAIN, policy=ACCEPTING).guarantee
+    found = audit(inner, domain=DOMAIN, policy=ACCEPTING).guarantee
     assert found is not None
     assert found.standing == "does not hold"
 
 
 def test_labels_without_counts_need_no_scale() -> None:
-    findings = audit(tree(Guarantee(epsilon=0.5), labels=True), DOMAIN, policy=ACCEPTING)
+    findings = audit(tree(Guarantee(epsilon=0.5), labels=True), domain=DOMAIN, policy=ACCEPTING)
     assert findings.verdict == "within policy"
 
 
 @pytest.mark.parametrize("policy", [ACCEPTING, bits_policy()])
 @pytest.mark.parametrize("frame", [None, FRAME])
 def test_noisy_counts_are_never_presented_as_measured(policy: Policy, frame: Any) -> None:
-    findings = audit(tree(CLAIM), DOMAIN, policy=policy, data=frame, sensitive="sex")
+    findings = audit(tree(CLAIM), domain=DOMAIN, data=frame, policy=policy, settings=AuditSettings(sensitive="sex"))
     for name in ("reconstruction", "labels", "subgroups", "exposed_rows", "alignment"):
         assert isinstance(findings.measured[name], NotApplicable), name
     assert isinstance(findings.measured["reconstruction"], NotApplicable)
@@ -180,20 +191,20 @@ def test_noisy_counts_are_never_presented_as_measured(policy: Policy, frame: Any
 
 
 def test_published_noisy_counts_are_shown_where_the_guarantee_covers_them() -> None:
-    assert [part.counts for part in audit(tree(CLAIM), DOMAIN, policy=ACCEPTING).value("parts").parts] == [
+    assert [part.counts for part in audit(tree(CLAIM), domain=DOMAIN, policy=ACCEPTING).value("parts").parts] == [
         (4, 0),
         (12, 60),
     ]
-    assert [part.size for part in audit(tree(CLAIM), DOMAIN).value("parts").parts] == [Below(10), Hidden()]
+    assert [part.size for part in audit(tree(CLAIM), domain=DOMAIN).value("parts").parts] == [Below(10), Hidden()]
 
 
 def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     """The holder of the data has the true sizes: 3 and 70, whatever the noisy counts say."""
-    findings = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME)
+    findings = audit(tree(CLAIM, (40, 20), (12, 60)), domain=DOMAIN, data=FRAME)
     assert statuses(findings)["smallest_leaf"] == "fail"
     assert any("not by the model's noisy counts" in note for note in findings.notes)
     assert [part.size for part in findings.value("parts").parts] == [60, 72]
-    accepted = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME, policy=ACCEPTING)
+    accepted = audit(tree(CLAIM, (40, 20), (12, 60)), domain=DOMAIN, data=FRAME, policy=ACCEPTING)
     assert statuses(accepted)["smallest_leaf"] == "pass"
     assert accepted.notes == ()
     assert accepted.holder is not None
@@ -207,7 +218,7 @@ def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
     nodes[0] = Node(branches=(Branch(Between("age", hi=37.5), 1), Branch(Between("age", lo=37.5), 2)))
     model = DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes"), guarantee=CLAIM)
     frame = pd.DataFrame({"age": [36] * 30 + [39] * 40, "sex": [0] * 70})
-    public = audit(model, DOMAIN, data=frame, policy=ACCEPTING)
+    public = audit(model, domain=DOMAIN, data=frame, policy=ACCEPTING)
     assert public.verdict == "within policy"
     assert "midpoints" not in statuses(public)  # no midpoint is looked for without the data
     accepted = public.holder
@@ -215,7 +226,7 @@ def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
     assert accepted.verdict == "within policy"
     measured = {check.rule: check.measured for check in accepted.checks}
     assert (measured["thresholds_off_grid"], measured["midpoints"]) == (1, 1)
-    claimed = audit(model, DOMAIN, data=frame)
+    claimed = audit(model, domain=DOMAIN, data=frame)
     assert statuses(claimed)["thresholds_off_grid"] == statuses(claimed)["midpoints"] == "fail"
     assert audit(model, policy=ACCEPTING).verdict == "within policy"
 
@@ -229,11 +240,11 @@ def test_a_part_that_no_record_can_reach_is_still_marked() -> None:
         ),
         guarantee=CLAIM,
     )
-    assert [part.flags for part in audit(rules, DOMAIN).value("parts").parts] == [(), ("empty",), ()]
+    assert [part.flags for part in audit(rules, domain=DOMAIN).value("parts").parts] == [(), ("empty",), ()]
 
 
 def test_the_bounds_name_their_proofs_and_their_figures_are_right() -> None:
-    found = audit(tree(CLAIM), DOMAIN).guarantee
+    found = audit(tree(CLAIM), domain=DOMAIN).guarantee
     assert found is not None
     assert all(bound.method for bound in found.bounds)
     figures = {bound.name: round(bound.value, 4) for bound in found.bounds}
@@ -245,7 +256,7 @@ def test_the_bounds_name_their_proofs_and_their_figures_are_right() -> None:
         "belief about one record, even odds before": 0.8808,
         "bits about one record": 2.8854,
     }
-    approximate = audit(tree(replace(CLAIM, delta=1e-6)), DOMAIN).guarantee
+    approximate = audit(tree(replace(CLAIM, delta=1e-6)), domain=DOMAIN).guarantee
     assert approximate is not None
     assert not any(bound.name.startswith("belief") for bound in approximate.bounds)
     assert "plus delta" in approximate.bounds[-1].statement
@@ -263,7 +274,7 @@ def described() -> Any:
 )
 def test_findings_fit_their_schema(claim: Guarantee | None, described: Any) -> None:
     for policy in (bits_policy(), ACCEPTING, bits_policy(accept_guarantee=True, max_epsilon=1000.0)):
-        plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
+        plain = json.loads(json.dumps(audit(tree(claim), domain=DOMAIN, policy=policy).to_dict(), allow_nan=False))
         described.validate(plain)
         assert plain["schema"] == "glassine.findings/8"
         if plain["guarantee"] is not None:
@@ -277,7 +288,7 @@ def test_scrubbing_keeps_a_guarantee_unless_it_reads_the_data_again() -> None:
     assert kept == CLAIM
     bare = scrub(model, DOMAIN, counts="remove").model
     assert bare.guarantee == replace(CLAIM, count_scale=None)
-    assert audit(bare, DOMAIN, policy=ACCEPTING).verdict == "within policy"
+    assert audit(bare, domain=DOMAIN, policy=ACCEPTING).verdict == "within policy"
     assert scrub(model, DOMAIN, smallest_leaf=70).model.guarantee == CLAIM
     again = scrub(tree(Guarantee(epsilon=1.0), labels=True), DOMAIN, smallest_leaf=10, data=FRAME).model.guarantee
     assert again is not None
@@ -287,7 +298,7 @@ def test_scrubbing_keeps_a_guarantee_unless_it_reads_the_data_again() -> None:
 
 def test_reports_say_what_is_claimed() -> None:
     for policy, word in ((ACCEPTING, "accepted"), (bits_policy(), "not accepted")):
-        findings = audit(tree(CLAIM), DOMAIN, policy=policy)
+        findings = audit(tree(CLAIM), domain=DOMAIN, policy=policy)
         assert f"[{word}]" in render_text(findings)
         assert "claims differential privacy with epsilon 1, delta 0, add-or-remove-one" in render_html(findings)
 
@@ -297,7 +308,7 @@ PERSONS = replace(CLAIM, neighboring="add-or-remove-one-person", records_per_per
 
 def test_reports_speak_of_records_unless_the_unit_is_a_person() -> None:
     for claim, subject, unit in ((CLAIM, "record", "record"), (PERSONS, "person", "person, at most 3 records each")):
-        findings = audit(tree(claim), DOMAIN, policy=ACCEPTING)
+        findings = audit(tree(claim), domain=DOMAIN, policy=ACCEPTING)
         found = findings.guarantee
         assert found is not None
         assert (found.unit, found.subject) == (unit, subject)

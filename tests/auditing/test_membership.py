@@ -46,7 +46,7 @@ def test_an_overfitted_tree_gives_its_members_away() -> None:
     members, others = frames()
     found = audit(
         grown(members),
-        DOMAIN,
+        domain=DOMAIN,
         data=members,
         target="y",
         holdout=others,
@@ -70,7 +70,7 @@ def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
     members, others = frames()
     found = audit(
         grown(members, max_depth=1),
-        DOMAIN,
+        domain=DOMAIN,
         data=members,
         target="y",
         holdout=others,
@@ -83,16 +83,16 @@ def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
 
 def test_without_a_holdout_membership_is_unknown_and_not_safe() -> None:
     members, _ = frames()
-    found = audit(grown(members), DOMAIN, data=members, policy=bits_policy(largest_attack_advantage=0.5))
+    found = audit(grown(members), domain=DOMAIN, data=members, policy=bits_policy(largest_attack_advantage=0.5))
     assert isinstance(found.measured["membership"], NotApplicable)
     assert [check.status for check in found.checks if check.rule == "largest_attack_advantage"] == ["unknown"]
-    assert all(check.rule != "largest_attack_advantage" for check in audit(grown(members), DOMAIN).checks)
+    assert all(check.rule != "largest_attack_advantage" for check in audit(grown(members), domain=DOMAIN).checks)
 
 
 def test_a_target_that_a_frame_lacks_is_refused() -> None:
     members, others = frames()
     with pytest.raises(InvalidDataError, match="target 'y' must be a column"):
-        audit(grown(members), DOMAIN, data=members, target="y", holdout=others.drop("y"))
+        audit(grown(members), domain=DOMAIN, data=members, target="y", holdout=others.drop("y"))
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, 1.5, float("nan"), True, "0.1"])
@@ -129,7 +129,12 @@ def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: 
     some = members[rng.permutation(len(members))[:60].tolist()]
     tree = grown(some, max_depth=depth)
     found = audit(
-        tree, DOMAIN, data=some, target="y", holdout=others[:60], policy=bits_policy(largest_attack_advantage=0.3)
+        tree,
+        domain=DOMAIN,
+        data=some,
+        target="y",
+        holdout=others[:60],
+        policy=bits_policy(largest_attack_advantage=0.3),
     )
     plain = found.to_dict()
     rows = {
@@ -156,7 +161,7 @@ def test_where_every_holdout_record_equals_a_member_the_midpoint_attack_says_so(
     a, b = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
     frame = pl.DataFrame({"a": a, "b": b, "y": np.where(a + b > 2, "yes", "no")})
     domain = Domain({"a": Integer(0, 2), "b": Integer(0, 2)})
-    found = audit(grown(frame[:100]), domain, data=frame[:100], target="y", holdout=frame[100:])
+    found = audit(grown(frame[:100]), domain=domain, data=frame[:100], target="y", holdout=frame[100:])
     assert isinstance(found.measured["membership"], Measured)
     (row,) = [attack for attack in found.measured["membership"].value.attacks if attack.attack == "midpoint attack"]
     assert row.status == "not applicable"
@@ -186,7 +191,7 @@ def test_members_as_their_own_holdout_are_not_safe() -> None:
     members, _ = frames()
     found = audit(
         grown(members),
-        DOMAIN,
+        domain=DOMAIN,
         data=members,
         target="y",
         holdout=members,
@@ -201,12 +206,12 @@ def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
     claim = Guarantee(epsilon=0.1, count_scale=1.0)
     model = replace(as_model(grown(members)), guarantee=claim)
     policy = bits_policy(accept_guarantee=True, largest_attack_advantage=0.2)
-    honest = audit(model, DOMAIN, data=members, policy=policy)
+    honest = audit(model, domain=DOMAIN, data=members, policy=policy)
     assert honest.guarantee is not None
     assert honest.guarantee.standing == "accepted"
-    public = audit(model, DOMAIN, data=members, target="y", holdout=others, policy=policy)
+    public = audit(model, domain=DOMAIN, data=members, target="y", holdout=others, policy=policy)
     # What the data say against it is for the checker: the public verdict follows from the model alone.
-    assert public.public().to_dict() == audit(model, DOMAIN, policy=policy, target="y").public().to_dict()
+    assert public.public().to_dict() == audit(model, domain=DOMAIN, policy=policy, target="y").public().to_dict()
     found = public.holder
     assert found is not None
     assert found.audience == "checker"
@@ -219,7 +224,7 @@ def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
 
 def test_few_records_are_told_as_few() -> None:
     members, others = frames(n=6)
-    found = audit(grown(members), DOMAIN, data=members, target="y", holdout=others)
+    found = audit(grown(members), domain=DOMAIN, data=members, target="y", holdout=others)
     assert isinstance(found.measured["membership"], Measured)
     membership = found.measured["membership"].value
     assert (membership.n_members, membership.n_nonmembers, membership.roc) == (Below(10), Below(10), ())
@@ -232,4 +237,4 @@ def test_few_records_are_told_as_few() -> None:
 def test_a_wrong_target_is_told_even_without_a_holdout(target: str, said: str) -> None:
     members, _ = frames()
     with pytest.raises(InvalidDataError, match=said):
-        audit(grown(members), DOMAIN, data=members, target=target)
+        audit(grown(members), domain=DOMAIN, data=members, target=target)

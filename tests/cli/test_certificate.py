@@ -14,7 +14,7 @@ import pytest
 from glassine import Domain, Ledger, OptimalTreeClassifier, PrivateTreeClassifier
 from glassine.formats import load_model
 from glassine.formats.json import fingerprint
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.events import Selection
 from tests.cli.running import Done, Run, attributes, people
 
@@ -156,7 +156,7 @@ def test_a_signed_certificate_is_verified_and_every_change_of_it_is_seen(fitted:
     assert unsigned.status == 2
     assert "is not signed" in unsigned.err
     run("certificate", "keys", "other.pem", "other-public.pem", cwd=fitted)
-    run(*sign, cwd=fitted)
+    assert run(*sign, "--overwrite", cwd=fitted).status == 0
     foreign = run(*check[:-1], "other-public.pem", cwd=fitted)
     assert foreign.status == 2
     assert "signed by another key" in foreign.err
@@ -236,14 +236,23 @@ def test_a_tie_needs_its_records_and_its_key(fitted: Path, run: Run) -> None:
     assert run(*TIE[:4], "-o", "tie.json", cwd=fitted).status == 2
 
 
-def test_the_error_bound_follows_from_public_numbers(fitted: Path, run: Run) -> None:
-    stated = Certificate.from_json((fitted / "tree.certificate.json").read_text())
-    domain = Domain.from_json(fitted / "domain.json").restrict(["age", "smoker"])
-    size = PrivateTreeClassifier(domain=domain, classes=("no", "yes")).log_class_size()
+@pytest.mark.parametrize("share", [1, 0.3])
+def test_the_error_bound_follows_from_public_numbers(share: float) -> None:
+    domain = Domain(attributes()).restrict(["age", "smoker"])
+    X, y = people(200).select("age", "smoker"), people(200)["ill"].to_numpy()
+    learner = PrivateTreeClassifier(
+        domain=domain, classes=("no", "yes"), epsilon=1.0, accuracy_share=share, random_state=0
+    ).fit(X, y)
+    stated = learner.certificate_
     (choice,) = [event for event in stated.events if isinstance(event, Selection)]
-    temperature = choice.inverse_temperature
-    assert stated.error_bound is not None
-    assert stated.error_bound == int((size + math.log(20)) / temperature)
+    least = (learner.log_class_size() + math.log(20)) / choice.inverse_temperature
+    if share == 1:
+        assert stated.error_bound == int(least)
+        assert LOSS_BOUND not in stated.public
+    else:
+        # The grid of a fit has no more values than the widest one, and more than there are classes.
+        assert stated.error_bound is None
+        assert least / 2 < stated.public[LOSS_BOUND] <= least + 1
 
 
 def test_fits_keep_their_error_bound_against_the_best_tree() -> None:
@@ -254,7 +263,7 @@ def test_fits_keep_their_error_bound_against_the_best_tree() -> None:
     kept = []
     for seed in range(40):
         learner = PrivateTreeClassifier(
-            domain=domain, classes=("no", "yes"), max_depth=1, epsilon=0.2, random_state=seed
+            domain=domain, classes=("no", "yes"), max_depth=1, epsilon=0.2, accuracy_share=1, random_state=seed
         ).fit(X, y)
         bound = learner.certificate_.error_bound
         assert bound is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 import glassine.report.evidence
 from glassine import AuditSettings, Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
+from glassine.auditing.findings.sign_off import SignOff
 from glassine.errors import InvalidParameterError
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report.evidence import LISTS, evidence
 from glassine.report.evidence.basis import ANSWERS, Figure, Missing
 from glassine.report.evidence.document import Line, items
@@ -44,7 +46,9 @@ def private() -> tuple[dict[str, Any], Certificate]:
     X = pl.DataFrame({"age": rng.integers(0, 100, 500), "sex": rng.choice(["f", "m"], 500)})
     y = np.where(X["age"].to_numpy() > 50, "yes", "no")
     domain = Domain({"age": Integer(0, 100, thresholds=(25, 50, 75)), "sex": Category(("f", "m"))})
-    tree = PrivateTreeClassifier(domain=domain, classes=("no", "yes"), max_depth=2, epsilon=0.5).fit(X, y)
+    tree = PrivateTreeClassifier(
+        domain=domain, classes=("no", "yes"), max_depth=2, epsilon=0.5, accuracy_share=1.0
+    ).fit(X, y)
     found = audit(tree.model_, domain=domain, policy=Policy(accept_guarantee=True))
     return found.to_dict(), tree.certificate_
 
@@ -159,6 +163,10 @@ def test_a_certificate_answers_what_nist_asks(private: tuple[dict[str, Any], Cer
     assert said("N2").startswith("pure differential privacy")
     assert "unit: record; 1 record a unit" in said("N3")
     assert f"at most {certificate.error_bound:,} errors more" in said("N6")
+    public = {**certificate.public, LOSS_BOUND: 17}
+    (loss,) = line_of("nist", "N6", certificate=replace(certificate, error_bound=None, public=public)).answers
+    assert isinstance(loss, Figure)
+    assert loss.text.startswith("a loss of at most 17 records above that of the best model")
     assert said("N7") == "one release, not interactive"
     assert said("N8") == "central"
     assert said("N9").startswith("random bits: operating system.")
@@ -180,6 +188,29 @@ def test_names_from_a_model_are_shown_as_they_are(plain: dict[str, Any]) -> None
     assert "<img" not in document.markdown()
     assert "&lt;img src=x&gt;" in document.markdown()
     assert "\x1b" not in document.text() + document.markdown()
+
+
+def test_what_a_person_signed_stands_in_its_field_and_no_other_is_filled(plain: dict[str, Any]) -> None:
+    signed = {**plain, "sign_off": {**plain["sign_off"], "purpose": "Teaching <b>", "review_by": "2027-11-23"}}
+    person = {
+        name: text
+        for which in LISTS
+        for line in evidence(which, findings=signed).lines
+        for name, text in line.person
+        if text
+    }
+    assert person == {
+        "Purpose": "Teaching <b>",
+        "Review by": "2027-11-23",
+        "Until when the determination holds": "2027-11-23",
+    }
+    page = evidence("tre", findings=signed).markdown()
+    assert "Only a person can state this: Purpose: Teaching &lt;b&gt;" in page
+    assert "Only a person can state this: Training approach: ____" in page
+    labels = {label for item in items() for label in item.person}
+    table = tomllib.loads(Path(glassine.report.evidence.__file__).with_name("items.toml").read_text())
+    assert set(table["statements"]) <= labels
+    assert set(table["statements"].values()) <= set(SignOff.names())
 
 
 @pytest.mark.parametrize(

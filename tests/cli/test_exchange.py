@@ -128,7 +128,7 @@ def test_sarif_is_valid_by_the_schema_of_oasis(models: Path, run: Run) -> None:
     if path is None or not path.exists():
         pytest.skip("GLASSINE_SCHEMAS names no folder with sarif-schema-2.1.0.json, which may not be copied.")
     for model in ("models/rules, 1.txt", "models/kept.txt"):
-        audited(run, models, "--to", "sarif", "out.sarif", model=model)
+        audited(run, models, "--to", "sarif", "out.sarif", "--overwrite", model=model)
         jsonschema.validate(json.loads((models / "out.sarif").read_text()), json.loads(path.read_text()))
 
 
@@ -343,7 +343,17 @@ def test_what_is_public_of_a_private_model_is_the_same_whatever_the_records_are(
     people(120).write_csv(models / "others.csv")
     written = []
     for data in ("people.csv", "others.csv"):
-        records = ["--data", data, "--target", "ill", "--policy", "policy.toml"]
+        records = [
+            "--data",
+            data,
+            "--target",
+            "ill",
+            "--policy",
+            "policy.toml",
+            "--domain",
+            "domain.json",
+            "--overwrite",
+        ]
         done = audited(run, models, *options, *records, model="tree.json")
         text = [line for line in done.err.splitlines() if line.startswith("::")]
         text += [(models / name).read_text() for name in ("glassine.xml", options[-1]) if (models / name).exists()]

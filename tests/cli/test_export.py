@@ -179,3 +179,61 @@ def test_a_pickle_is_allowed_in_the_words_of_the_command_line(model: Path, run: 
     done = run("export", "p.pkl", "--to", "sql", cwd=model)
     assert (done.status, "allow it with --trust-pickle." in done.err) == (2, True)
     assert run("export", "p.pkl", "--to", "sql", "--trust-pickle", cwd=model).status == 0
+
+
+# Clean copies.
+
+
+@pytest.fixture
+def hiding(folder: Path) -> Path:
+    """Write a skops file with records in an attribute of the tree."""
+    import skops.io
+
+    from tests.formats.smuggling import RECORDS, fitted_tree
+
+    tree = fitted_tree()
+    tree.notes_ = RECORDS
+    (folder / "tree.skops").write_bytes(skops.io.dumps(tree))
+    return folder
+
+
+def test_the_clean_copy_of_a_file_with_hidden_records_passes_the_check_that_the_file_fails(
+    hiding: Path, run: Run
+) -> None:
+    before = run("audit", "tree.skops", "--json", cwd=hiding)
+    assert before.status == 1
+    (check,) = [check for check in json.loads(before.out)["checks"] if check["rule"] == "other_content"]
+    assert check["status"] == "fail"
+    texts = [remedy["text"] for remedy in json.loads(before.out)["advice"]]
+    assert any("`glassine export --clean`" in text for text in texts)
+    done = run("export", "tree.skops", "--clean", "-o", "copy.json", cwd=hiding)
+    assert done.status == 0, done.err
+    assert "It holds the model and nothing else." in done.out
+    after = json.loads(run("audit", "copy.json", "--json", cwd=hiding).out)
+    assert [check["status"] for check in after["checks"] if check["rule"] == "other_content"] == ["pass"]
+    # The report names the file that may leave: by its name and its digest.
+    (model,) = [file for file in after["inputs"] if file["role"] == "model"]
+    assert model["name"] == "copy.json"
+    assert model["sha256"][:12] in done.out
+    first, second = load_model(hiding / "tree.skops"), load_model(hiding / "copy.json")
+    assert first == second
+
+
+def test_a_clean_copy_takes_the_form_that_is_asked_for(hiding: Path, run: Run) -> None:
+    done = run("export", "tree.skops", "--clean", "--to", "onnx", "-o", "copy.onnx", "--json", cwd=hiding)
+    told = json.loads(done.out)
+    assert (told["to"], told["file"]) == ("onnx", "copy.onnx")
+    assert told["removed"] > 1_000
+    again = run("audit", "copy.onnx", "--json", cwd=hiding)
+    assert json.loads(again.out)["contents"]["others"] == []
+
+
+def test_a_clean_copy_is_a_file_and_never_its_own_source(hiding: Path, run: Run) -> None:
+    for words, message in (
+        (("--clean",), "--clean writes a file"),
+        (("--clean", "-o", "tree.skops"), "is read or written already"),
+        ((), "export needs --to."),
+    ):
+        refused = run("export", "tree.skops", *words, cwd=hiding)
+        assert refused.status == 2
+        assert message in refused.err

@@ -8,8 +8,10 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import log_loss, roc_auc_score
 
 from glassine import (
     Certificate,
@@ -79,8 +81,10 @@ def test_a_private_tree(folder: Path) -> None:
     ):
         assert said in done.stdout, done.stdout
     assert "|--- " in done.stdout
-    assert "%" not in done.stdout
-    assert "Accuracy is not told" in done.stdout
+    # The one share that is told is that of counts that were released.
+    assert done.stdout.count("%") == 1
+    assert "By the noisy counts, " in done.stdout
+    assert "Accuracy, AUROC and log loss are not told" in done.stdout
 
 
 def test_a_private_rule_list_as_json(folder: Path, run: Run) -> None:
@@ -265,6 +269,11 @@ def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
     plain = json.loads(done.out)
     assert plain["error_rate"] == tree.objective_
     assert 0 < plain["error_rate"] < 0.5
+    proba = tree.predict_proba(people())
+    ill = people()["ill"].to_numpy() == tree.classes_[1]
+    assert plain["training"]["auroc"] == pytest.approx(roc_auc_score(ill, proba[:, 1]))
+    assert plain["training"]["log_loss"] == pytest.approx(log_loss(ill, proba))
+    assert plain["training"]["baseline_log_loss"] == pytest.approx(log_loss(ill, [ill.mean()] * len(ill)))
     assert plain["charge"] is None
     assert plain["certificate"]["holds"] is False
     assert plain["verdict"] == "outside policy"
@@ -272,8 +281,26 @@ def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
     assert "not private" in text.out
     assert "No guarantee" in text.out
     assert "Errors on the training records: " in text.out
+    assert " AUROC " in text.out
+    assert "a model that always says" in text.out.replace("\n", " ")
+    ranking = run(*arguments[:-1], "k.json", "--accuracy-share", "0.3", cwd=folder)
+    assert "of least loss" in ranking.out
     undeclared = run("fit", "tree", "people.csv", "--target", "ill", "--not-private", "-o", "u.json", cwd=folder)
     assert undeclared.status == 0, undeclared.err
+
+
+@pytest.mark.parametrize(("more", "needs"), [((), False), (("--accuracy-share", "1"), True)])
+def test_a_fit_says_what_a_rare_outcome_needs(folder: Path, run: Run, more: tuple[str, ...], needs: bool) -> None:
+    frame = people()
+    rng = np.random.default_rng(0)
+    rare = frame.with_columns(ill=pl.Series(np.where(rng.random(len(frame)) < 0.05, *frame["ill"].unique().sort())))
+    rare.write_csv(folder / "rare.csv")
+    arguments = ("fit", "tree", "rare.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "5")
+    done = run(*arguments, "-o", "m.json", *more, cwd=folder)
+    assert done.status == 0, done.err
+    said = done.out.replace("\n", " ")
+    assert "judge and compare models by AUROC and log loss" in said
+    assert ("A lower --accuracy-share ranks better." in said) is needs
 
 
 def test_the_report_of_a_private_model_never_sees_the_data(

@@ -221,10 +221,6 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("audit", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),
         (("audit", "m", "--confidence=high"), "--confidence must be a number, got 'high'."),
         (("audit", "m", "--leaves", "all"), "--leaves must be one of counts, error-rates, labels, got 'all'."),
-        (
-            ("audit", "a.json", "b.json"),
-            "got 'b.json'. Two models of the same records: glassine rebuild MODEL MODEL --domain FILE.",
-        ),
         (("scrub", "m", "extra", "--domain", "d", "-o", "c"), "scrub takes no further argument, got 'extra'."),
         (("audit", "m", "--domain"), "--domain needs a value."),
         (("compare", "p.csv", "--target", "t", "--models", "tre"), "'tre', which is no learner. Did you mean 'tree'?"),

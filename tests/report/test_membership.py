@@ -21,8 +21,10 @@ from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership
 def test_the_sentence_names_the_strongest_attack() -> None:
     page = attack_page(MEMBERSHIP)
     assert page.sentence == (
-        "A reader can tell members from others: the gap attack accuses 8.8 percentage points more of the members than "
-        "of other records. Thresholds name 60 records of the training data, none wrongly."
+        "The largest of 1 advantage measured is that of the gap attack: it accuses 8.8 (3.1 to 15.2) percentage points "
+        "more of the members than of other records. That is beyond chance (p = 0.001 after correction for 1 attack). "
+        "No attack on leaf and class alone exceeds 6.0 points here (V = 0.530). Thresholds name 60 records of the "
+        "training data, none wrongly."
     )
     section = page.section("members")
     assert list(states(section).values()) == ["found members", "not measured"]
@@ -42,8 +44,10 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
     assert view.figures[0].value == "0.010"
     assert view.figures[0].meaning == "midpoint attack; 0 is guessing"
     assert view.sentence == (
-        "A reader can tell members from others: the midpoint attack accuses 1.0 percentage points more of the members "
-        "than of other records. That may be chance; what the gap attack finds is not."
+        "The largest of 2 advantages measured is that of the midpoint attack: it accuses 1.0 (0.0 to 2.0) percentage "
+        "points more of the members than of other records. That is beyond chance (p = 0.002 after correction for 2 "
+        "attacks). What is beyond chance is what the gap attack finds. No attack on leaf and class alone exceeds 6.0 "
+        "points here (V = 0.530)."
     )
     for text in (render_text(finding), render_html(attack_page(finding, title="Attacks"))):
         assert "0.004 (" in text
@@ -60,9 +64,27 @@ def test_a_shifted_holdout_takes_the_finding_back() -> None:
 def test_an_attack_that_finds_nothing_is_not_called_safe() -> None:
     quiet = replace(GAP, detected=False, advantage=0.01, advantage_low=-0.02, advantage_high=0.04)
     view = attack_page(replace(MEMBERSHIP, attacks=(quiet,)))
-    assert "may still be up to 0.040" in view.sentence
+    assert "it accuses 1.0 (-2.0 to 4.0) percentage points more" in view.sentence
+    assert "That is not beyond chance" in view.sentence
     assert list(states(view.section("members")).values()) == ["found none beyond chance"]
     assert "safe" not in view.sentence
+
+
+def test_an_advantage_that_one_of_six_attacks_finds_by_chance_is_not_said_to_be_found() -> None:
+    """1.8 points at p = 0.02 are one attack's luck where six were made, and six attacks at p = 0.001 are not."""
+    lucky = replace(GAP, advantage=0.018, advantage_low=0.001, advantage_high=0.035, p_value=0.02)
+    none = replace(GAP, advantage=0.001, advantage_low=-0.01, advantage_high=0.01, p_value=0.4, detected=False)
+    finding = replace(MEMBERSHIP, attacks=(lucky, *[none] * 5), accused=None)
+    assert finding.corrected_p_value == 0.12
+    assert not finding.beyond_chance
+    sentence = membership_sentence(finding)
+    assert "1.8 (0.1 to 3.5) percentage points" in sentence
+    assert "That is not beyond chance (p = 0.12 after correction for 6 attacks)." in sentence
+    assert "can tell" not in sentence
+    assert attack_page(finding).headline == "No attack found members beyond chance"
+    sure = replace(finding, attacks=(replace(lucky, p_value=0.001), *[none] * 5))
+    assert sure.beyond_chance
+    assert "That is beyond chance (p = 0.006 after correction for 6 attacks)." in membership_sentence(sure)
 
 
 def test_without_any_attack_nothing_is_claimed() -> None:
@@ -97,7 +119,7 @@ def test_the_report_shows_the_attacks() -> None:
     assert 'id="members-h"' in page
     assert "0.088 (0.031 to 0.152)" in page
     assert "Members found against others accused" in page
-    assert "accuses 8.8 percentage points" in " ".join(render_text(made).split())
+    assert "accuses 8.8 (3.1 to 15.2) percentage points" in " ".join(render_text(made).split())
 
 
 def test_hostile_names_are_escaped_on_the_page_of_attacks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from glassine.domain import Binary, Domain
 from glassine.errors import InvalidCertificateError
 from glassine.learners.budget import Budget
-from glassine.learners.exhaustive import families, private
+from glassine.learners.exhaustive import families
 from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.losses import UNITS, Loss
 from glassine.learners.exhaustive.trees import Leaf
@@ -23,6 +24,7 @@ from tests.oracles import model_classes as oracle
 from tests.verification.test_classes import Law, Mechanism, Models, slack_of, width_of
 from tests.verification.test_releases import fits, rows, rule_list, tree
 
+private: Any = importlib.import_module("glassine.learners.exhaustive.private")
 EPSILON = 3.0
 
 
@@ -161,7 +163,6 @@ FITS: dict[str, tuple[Callable[[], Any], int, float]] = {
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave one value on each ray, so that all ways of a fit can be followed."""
     monkeypatch.setattr(families, "MOST_STEPS", 1)
-    monkeypatch.setattr(Loss.widest.__func__, "__defaults__", (1,))
 
 
 @pytest.mark.usefixtures("coarse")

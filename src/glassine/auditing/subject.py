@@ -114,8 +114,9 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         subject.inputs.progress(measurement.title.lower())
         raw[measurement.name] = measurement.run(subject)
     evidence = subject.evidence(raw, suppression)
-    if only is None:  # an audit that was asked for one measurement covers that alone
-        evidence = replace(evidence, contents=subject.inputs.contents)
+    # An audit that was asked for one measurement covers that alone.
+    if only is None and subject.inputs.contents is not None:
+        evidence = replace(evidence, contents=Measured(subject.inputs.contents))
     checks = judge(subject.policy, evidence, suppression)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     return Findings(

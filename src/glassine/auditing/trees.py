@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.attack import Measurement
 from glassine.attacks.audience import UNCOVERED, RecordNote
-from glassine.attacks.labels import LABELS, LabelDisclosure, Occupants, disclose_labels
+from glassine.attacks.labels import LABELS, LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.search import Search
-from glassine.attacks.values import VALUES, ValueLeakage, leak_values, thresholds_of
+from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.assumed_disclosure import assume
-from glassine.auditing.cell_facts import (
-    certain_of_cells,
-    count_classes,
-    flag_by_midpoints,
-    numbers_of,
-    outcome_counts,
-    splits_of_model,
-)
-from glassine.auditing.counted import COUNTED, CountedData, count_data
+from glassine.auditing.counted import COUNTED
 from glassine.auditing.describe import (
     describe_domain,
-    describe_guarantee,
     describe_model,
     describe_parts,
     tree_shape,
 )
 from glassine.auditing.describe_membership import describe_membership
-from glassine.auditing.disclosure import Inferred, Question, expose, hide_inferred
-from glassine.auditing.evidence import Cells, Certain, Evidence, Fact, Named
+from glassine.auditing.disclosure import Inferred, Question, expose
+from glassine.auditing.evidence import Certain, Evidence
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
@@ -54,19 +42,15 @@ from glassine.auditing.findings import (
 )
 from glassine.auditing.inputs import (
     AuditInputs,
-    Comparison,
     check_sensitive,
-    compare,
     inferred_domain,
     on_shared,
-    outside_domain,
     people_hint,
 )
 from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_cells,
-    named_of_values,
     shares_of_cells,
     sizes_of_cells,
     thresholds_of_values,
@@ -74,7 +58,6 @@ from glassine.auditing.model_facts import (
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import (
     align,
-    counted_model,
     curve_of,
     exposed_rows,
     grouping,
@@ -83,13 +66,11 @@ from glassine.auditing.reconstruction import (
     subgroups,
 )
 from glassine.auditing.rows import Rows, compared, hide_rows
-from glassine.auditing.subject import Raw, Subject
+from glassine.auditing.subject import Raw
 from glassine.auditing.suppression import Suppression
-from glassine.data.labels import class_key
+from glassine.auditing.tree_figures import NO_DOMAIN, TreeFigures
 from glassine.data.lazy import is_lazy
 from glassine.data.sample import Sample
-from glassine.data.table import Table
-from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
@@ -101,250 +82,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TREE_MEASUREMENTS", "TreeSubject", "attacked", "doubted", "tree_subject"]
 
-NO_DOMAIN = (
-    "no domain was given, so possible records cannot be counted. Write one, or start from `glassine domain infer DATA`."
-)
 
-
-@dataclass(frozen=True, kw_only=True)
-class TreeSubject(Subject):
-    """A tree or a rule list, and the figures that several measurements need; each is computed once.
-
-    Attributes
-    ----------
-    model : DecisionTree or RuleList
-        The model as a value.
-    artefact : object
-        The model as it was given: a fitted estimator states its criterion.
-    declared : Domain or None
-        The domain, inferred from the data where none was given.
-    remarks : tuple of str
-        What was noted while it was read.
-    """
-
-    model: DecisionTree | RuleList
-    artefact: Any
-    declared: Domain | None
-    remarks: tuple[str, ...] = ()
-
-    @cached_property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """The differential privacy that is claimed for the model."""
-        return describe_guarantee(self.model, self.policy)
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the policy accepts the claim, so that it answers for the model."""
-        return self.guarantee is not None and self.guarantee.standing == "accepted"
-
-    @cached_property
-    def noise(self) -> str | None:
-        """Why the counts measure nothing, if they are noisy."""
-        return self.noise_of(self.guarantee)
-
-    def noise_of(self, guarantee: GuaranteeFinding | None) -> str | None:
-        """Return why the counts measure nothing, given how far the guarantee holds."""
-        counted = any(cell.evidence.size is not None for cell in self.model.cells)
-        noisy = guarantee is not None and guarantee.count_scale is not None
-        if guarantee is None or not noisy or not counted:
-            return None
-        limits = "if the guarantee holds, it limits what they reveal"
-        if guarantee.caveats:
-            limits = "nothing limits what they reveal"
-        return f"the published counts are noisy (scale {guarantee.count_scale:g} records); {limits}."
-
-    @cached_property
-    def domain(self) -> Domain | None:
-        """The attributes that records have beside the target, which the model publishes as an outcome."""
-        target = self.inputs.target
-        if self.declared is None or target is None or target not in self.declared:
-            return self.declared
-        return self.declared.restrict([name for name in self.declared if name != target])
-
-    # Records: read one by one, or only counted where a lazy frame lies.
-
-    @cached_property
-    def counted(self) -> CountedData | None:
-        """What an engine counts in a lazy frame; None where records are read, or there are none."""
-        if self.declared is None or not is_lazy(self.inputs.data):
-            return None
-        return count_data(self.model, self.inputs.data, self.declared)
-
-    @property
-    def table(self) -> Table | None:
-        """The training records; None where there are none, or they are only counted."""
-        return None if self.counted is not None else self.inputs.table
-
-    @property
-    def people(self) -> Table | None:
-        """The training records where they say whose they are, so that people are counted; else None."""
-        return self.table if self.table is not None and self.table.persons is not None else None
-
-    @property
-    def columns(self) -> dict[str, npt.NDArray[Any]] | None:
-        """The same as columns, shape (n,) each."""
-        return None if self.counted is not None else self.inputs.columns
-
-    @cached_property
-    def rows(self) -> npt.NDArray[np.intp] | None:
-        """The leaf or rule of each record, shape (n,)."""
-        return None if self.columns is None else self.model.apply(self.columns)
-
-    @property
-    def has_data(self) -> bool:
-        """Whether there are training records, read or counted."""
-        return self.rows is not None or self.counted is not None
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """How the training records that were given differ from what the model and the domain say."""
-        if self.counted is not None:
-            return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
-        sampled = self.inputs.settings.disclosure is not None and self.inputs.settings.disclosure.training == "sample"
-        if self.columns is None or sampled:
-            return Comparison()
-        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
-
-    # Sizes of leaves, and what they say about records.
-
-    @cached_property
-    def published_sizes(self) -> list[int | None]:
-        """Records of each part as published exactly: noisy or rounded counts say nothing certain, a 0 may be 4."""
-        return [cell.evidence.size if self.model.counts_are_exact else None for cell in self.model.cells]
-
-    @cached_property
-    def data_sizes(self) -> list[int]:
-        """Records of the data in each part."""
-        if self.counted is not None:
-            return list(self.counted.sizes)
-        rows: Any = [] if self.rows is None else self.rows
-        return [int(size) for size in np.bincount(rows, minlength=len(self.model.cells))]
-
-    @cached_property
-    def occupants(self) -> Occupants | None:
-        """The people in each part, by class as far as the target is known; None where records are counted."""
-        if self.people is None or self.rows is None:
-            return None
-        classes, labels = self.model.classes or (), np.full(len(self.rows), -1)
-        if self.inputs.target is not None and classes:
-            place = {class_key(name): i for i, name in enumerate(classes)}
-            values = self.people.arrays[self.inputs.target].tolist()
-            labels = np.array([place.get(class_key(value), -1) for value in values])
-        return Occupants.counted(self.people, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
-
-    def cells_of(self, guarantee: GuaranteeFinding | None, unsettled: str) -> Fact[Cells]:
-        """Return who of each outcome is in each part: people where persons are stated, else records."""
-        covered = guarantee is not None and guarantee.standing == "accepted"
-        counts = outcome_counts(
-            self.model,
-            self.inputs.settings.statements,
-            occupants=None if covered else self.occupants,
-            counted=None if covered else self.class_counts,
-            sizes=self.records_of(guarantee),
-            noisy=self.noise_of(guarantee) is not None,
-        )
-        if counts is None:
-            reason = f"the model does not publish how many records its {self.nouns[1]} hold."
-            return NotApplicable(self.noise_of(guarantee) or reason)
-        certain, n_splits = certain_of_cells(self.model, counts), splits_of_model(self.model)
-        return Measured(Cells(counts=counts, certain=certain, n_splits=n_splits, unsettled=unsettled))
-
-    @cached_property
-    def class_counts(self) -> npt.NDArray[np.int64] | None:
-        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
-        return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
-
-    def named_of(self, values: ValueLeakage, raw: Raw, guarantee: GuaranteeFinding | None) -> Fact[Named]:
-        """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
-        lacking = () if self.domain is not None else numbers_of(self.model)
-        bounded = guarantee is not None and not guarantee.caveats
-        named = named_of_values(values, self.inferred(numbers=True), lacking, bounded=bounded)
-        if (named.number == 0 and not named.n_private) or self.table is None:
-            return Measured(named)
-        attacks = raw.get("membership")
-        made = isinstance(attacks, Measured)
-        outcome = (
-            attacks.value.midpoint
-            if made
-            else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
-        )
-        if isinstance(outcome, Measured):
-            return Measured(replace(named, number=outcome.value.n_named, flagged=True))
-        # The attack is made on trees alone: of rule lists those count who alone hold a value beside a midpoint.
-        exposed = values.n_records_at_midpoints
-        return Measured(replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named)
-
-    def sizes_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
-        """Return how many stand behind each part: people where persons are stated, else its records."""
-        covered = guarantee is not None and guarantee.standing == "accepted"
-        if self.occupants is None or covered:
-            return self.records_of(guarantee)
-        return [int(size) for size in self.occupants.sizes]
-
-    @cached_property
-    def unlabeled(self) -> str:
-        """Why the classes of people are not known; empty if they are, or records are counted."""
-        if self.occupants is None or self.occupants.counts.any() or self.model.classes is None:
-            return ""
-        return "people are counted, and the target, by which they fall into classes, was not named."
-
-    def records_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
-        """Return the records of each part: as published, else counted in the data, where no guarantee answers."""
-        covered = guarantee is not None and guarantee.standing == "accepted"
-        if covered or not self.has_data or None not in self.published_sizes:
-            return self.published_sizes
-        pairs = zip(self.published_sizes, self.data_sizes, strict=True)
-        return [counted if size is None else size for size, counted in pairs]
-
-    @cached_property
-    def sizes(self) -> list[int | None]:
-        """People or records of each part, as far as they may be looked at."""
-        return self.sizes_of(self.guarantee)
-
-    @cached_property
-    def record_sizes(self) -> list[int | None]:
-        """Records of each part, as far as they may be looked at: possible records are counted for each of them."""
-        return self.records_of(self.guarantee)
-
-    @cached_property
-    def possible(self) -> ProbabilisticDataset | None:
-        """The possible records; None without a domain."""
-        if self.domain is None:
-            return None
-        model = counted_model(self.model, self.has_data, self.record_sizes)
-        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
-
-    @cached_property
-    def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
-        """Bits learned about each record of each part, and what is noted about counting them."""
-        if self.possible is None:
-            return NotApplicable(NO_DOMAIN)
-        try:
-            published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
-            learned = self.possible.bits_learned(domain_aware=True)
-        except CountingLimitError as error:
-            return Failed(error.text)
-        groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
-        return Measured((learned, (*published, *groups)))
-
-    @property
-    def learned(self) -> tuple[float, ...] | None:
-        """Bits learned about each record of each part; None where they were not counted."""
-        return self.bits.value[0] if isinstance(self.bits, Measured) else None
-
-    def inferred(self, *, numbers: bool = False) -> list[str]:
-        """Return the tested attributes, or those with thresholds, whose domain was taken from data."""
-        if self.domain is None:
-            return []
-        cut = [name for name, _ in thresholds_of(self.model, self.domain)]
-        tested = cut if numbers else attributes_of(self.model.literals)
-        return [name for name in dict.fromkeys(tested) if self.domain[name].inferred]
-
-    def unread(self) -> NotApplicable | None:
-        """Return why no single record is looked at; None if records are."""
-        if self.public:
-            return NotApplicable(OF_THE_MODEL)
-        return None if self.counted is None else NotApplicable(COUNTED)
+class TreeSubject(TreeFigures):
+    """A tree or a rule list as what is audited: what is said of its figures."""
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
@@ -389,7 +129,7 @@ class TreeSubject(Subject):
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
             else None,
-            bits=bits_of_cells(self.learned, sizes, unmeasured, self.inferred(), possible)
+            bits=bits_of_cells(self.learned, sizes, unmeasured, [*self.inferred(), *self.trained_shares], possible)
             if "reconstruction" in raw
             else None,
             thresholds=thresholds_of_values(self.policy, values.value, self.inferred(numbers=True))
@@ -404,11 +144,6 @@ class TreeSubject(Subject):
             domain_inferred=self.domain is not None and self.domain.inferred,
             people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
         )
-
-    @property
-    def nouns(self) -> tuple[str, str]:
-        """What a part of the model and several are called."""
-        return ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
@@ -615,6 +350,13 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
 
 
+def _hide_disclosure(inferred: Inferred, suppression: Suppression) -> DisclosureFinding:
+    # Its modules are needed only where something was inferred.
+    from glassine.auditing.describe_disclosure import describe_disclosure
+
+    return describe_disclosure(inferred, suppression)
+
+
 def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
     if subject.possible is None:
         return NotApplicable("no domain was given.")
@@ -688,7 +430,7 @@ DISCLOSURE = Measurement[TreeSubject, Inferred](
     question="What does an attacker who knows all quasi-identifiers learn about it?",
     finding=DisclosureFinding,
     run=_disclosure,
-    hide=hide_inferred,
+    hide=_hide_disclosure,
     audience="checker",
 )
 SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](

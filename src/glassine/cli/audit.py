@@ -22,6 +22,7 @@ from glassine.cli.options import (
     JsonOption,
     ModelArgument,
     ModelFileOptions,
+    ModelsArgument,
     NoiseOption,
     OverwriteOption,
     PersonColumnOption,
@@ -49,10 +50,12 @@ from glassine.cli.reading import (
     read_domain,
     read_policy,
     read_records,
+    stated_domain,
     tell_repeats,
     with_inputs,
     written_values,
 )
+from glassine.cli.verdicts import FileVerdict, plain_verdicts, verdict_table, worst_status
 from glassine.cli.writing import (
     check_outputs,
     check_report,
@@ -65,7 +68,7 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidParameterErr
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import Findings
+    from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
     from glassine.data.sample import Sample
@@ -254,12 +257,48 @@ class ReportOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignOffOptions(Group):
+    """What only a person can state of a release."""
+
+    heading: ClassVar[str] = "Sign-off (nothing is filled in that nobody stated)"
+
+    statements: Annotated[
+        Path | None,
+        typer.Option("--statements", metavar="FILE", help="The fields below in a TOML file; options replace them."),
+    ] = None
+    who: Annotated[str | None, typer.Option("--who", metavar="TEXT", help="Who decided.")] = None
+    role: Annotated[str | None, typer.Option("--role", metavar="TEXT", help="Their role.")] = None
+    decision: Annotated[str | None, typer.Option("--decided", metavar="TEXT", help="What was decided.")] = None
+    day: Annotated[str | None, typer.Option("--day", metavar="DAY", help="Day of the decision, as 2026-11-23.")] = None
+    review_by: Annotated[
+        str | None, typer.Option("--review-by", metavar="DAY", help="Day until which the decision holds.")
+    ] = None
+    purpose: Annotated[str | None, typer.Option("--purpose", metavar="TEXT", help="Purpose of the release.")] = None
+    recipient: Annotated[str | None, typer.Option("--recipient", metavar="TEXT", help="Who gets the model.")] = None
+    conditions: Annotated[
+        str | None, typer.Option("--conditions", metavar="TEXT", help="Conditions of the release.")
+    ] = None
+
+    def sign_off(self) -> SignOff:
+        """Return what is stated, by the file and by options."""
+        from glassine.auditing.findings import SignOff
+
+        filed = SignOff() if self.statements is None else SignOff.from_toml(self.statements)
+        stated = {name: getattr(self, name) for name in SignOff.names()}
+        return replace(filed, **{name: text for name, text in stated.items() if text is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions(Group):
     """What is audited, beside which records, and how."""
 
-    model: ModelArgument
+    models: ModelsArgument
     domain: DomainOption = None
     policy: PolicyOption = None
+    together: Annotated[
+        bool,
+        typer.Option("--together", help="Audit what several models of the same records reveal together."),
+    ] = False
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -279,6 +318,7 @@ class AuditOptions(Group):
     stated: StatementOptions
     report: ReportOptions
     exchange: ExchangeOptions
+    signed: SignOffOptions
     reading: ModelFileOptions
     written: RecordsFileOptions
 
@@ -292,31 +332,84 @@ def audit_command(options: AuditOptions) -> None:
     """Audit a published model, or a release of surrogate trees.
 
     Where the policy accepts the guarantee of a private model, verdict and exit status are the same whatever --data and
-    --holdout are; with --audience public the report is, too.
+    --holdout are; with --audience public the report is, too. Of several models a table is printed, and the exit status
+    is the worst: bad input, outside policy, inconclusive, within policy. With --together they are judged as one.
 
     Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
     be measured; 3 inconclusive.
     """
-    from glassine.attacks.outcome import Failed, NotApplicable
-
     records, report = options.records, options.report
-    read = [options.model, options.domain, records.data, records.holdout, options.policy]
+    read = [*options.models, options.domain, records.data, records.holdout, options.policy, options.signed.statements]
     check_outputs([report.output], read, overwrite=report.overwrite)
     check_report(report.output)
-    options.exchange.check(read, small=report.show_small_counts)
+    options.exchange.check(read, small=report.show_small_counts, overwrite=report.overwrite)
     _check_holdout(options)
-    file, domain_file = read_once(options.model), opened(options.domain)
-    limits, policy_file = read_policy(options.policy)
+    several = len(options.models) > 1
+    if several and not options.together:
+        if report.output is not None:
+            raise InvalidParameterError("-o writes one report.", remedy="Audit one model, or add --together.")
+        verdicts = [_verdict_on(path, options) for path in options.models]
+        print_value(
+            plain_verdicts(verdicts) if report.as_json else verdict_table(verdicts, report.audience), report.as_json
+        )
+        raise typer.Exit(worst_status(verdicts))
+    if options.together and not several:
+        raise InvalidParameterError("--together needs several models.", remedy="Name them, or leave it out.")
+    findings = _together(options) if several else _findings_on(options.models[0], options)
+    if report.output is not None:
+        title = "" if several else options.models[0].name
+        write_report(findings, report.output, title=title or None)
+    print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    raise typer.Exit(_status(findings, options))
+
+
+def _status(findings: Findings, options: AuditOptions) -> int:
+    options.exchange.write(findings, options.model)
+    # What was asked for was measured, and nothing was to be judged.
+    return 0 if options.only and not findings.checks else findings.exit_status
+
+
+def _verdict_on(path: Path, options: AuditOptions) -> FileVerdict:
+    """Audit one of several files; what cannot be audited is a verdict, too."""
+    try:
+        findings = _findings_on(path, options)
+    except GlassineError as error:
+        return FileVerdict(path=path, error=str(error))
+    return FileVerdict(path=path, findings=findings, status=_status(findings, options))
+
+
+def _limits(options: AuditOptions) -> tuple[Policy, FileContent | None]:
+    limits, file = read_policy(options.policy)
+    largest = options.membership.max_advantage
     with in_options(OPTIONS):
-        largest = options.membership.max_advantage
-        limits = limits if largest is None else replace(limits, largest_attack_advantage=largest)
+        return limits if largest is None else replace(limits, largest_attack_advantage=largest), file
+
+
+def _finished(findings: Findings, files: dict[str, FileContent | None], options: AuditOptions) -> Findings:
+    """Return findings with their files and the sign-off, for the audience."""
+    with in_options({"day": "--day", "review_by": "--review-by"}):
+        signed = options.signed.sign_off()
+    findings = with_inputs(findings, files, {"data": options.records.data, "holdout": options.records.holdout})
+    findings = replace(findings, sign_off=signed)
+    return findings.public() if options.report.audience == "public" else findings
+
+
+def _findings_on(path: Path, options: AuditOptions) -> Findings:
+    """Audit one file."""
+    from glassine.attacks.outcome import Failed, NotApplicable
+
+    file, domain_file = read_once(path), opened(options.domain)
+    limits, policy_file = _limits(options)
+    files: dict[str, FileContent | None]
+    with in_options(OPTIONS):
         if is_release(file):
             findings = _of_release(file, options, limits)
             files = {"release": file, "policy": policy_file}
         else:
             findings = _of_model(file, read_domain(domain_file), options, limits)
             files = {"model": file, "domain": domain_file, "policy": policy_file}
-    if report.audience == "public" and options.only and findings.measured.for_checker.issuperset(options.only):
+    public = options.report.audience == "public"
+    if public and options.only and findings.measured.for_checker.issuperset(options.only):
         raise InvalidParameterError(
             f"{options.only[0]} is measured on records, which is for the checker only.",
             remedy="Leave --audience public out.",
@@ -324,14 +417,42 @@ def audit_command(options: AuditOptions) -> None:
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
             raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
-    findings = with_inputs(findings, files, {"data": records.data, "holdout": records.holdout})
-    findings = findings.public() if report.audience == "public" else findings
-    if report.output is not None:
-        write_report(findings, report.output, title=options.model.name)
-    print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
-    options.exchange.write(findings, options.model)
-    # What was asked for was measured, and nothing was to be judged.
-    raise typer.Exit(0 if options.only and not findings.checks else findings.exit_status)
+    return _finished(findings, files, options)
+
+
+def _together(options: AuditOptions) -> Findings:
+    """Audit what several models of the same records reveal together."""
+    from glassine.auditing.api import audit
+    from glassine.auditing.inputs import AuditSettings
+    from glassine.auditing.several import SeveralModels
+
+    files = [read_once(path) for path in options.models]
+    domain_file = opened(options.domain)
+    limits, policy_file = _limits(options)
+    known, records = read_domain(domain_file), options.records
+    if records.person is not None or records.holdout is not None or records.target is not None:
+        raise InvalidParameterError(
+            "--together judges records by the counts of the models alone.",
+            remedy="Leave --holdout, --target and --person out.",
+        )
+    with in_options(OPTIONS), stages() as progress:
+        models = tuple(load_kind(file, known, options.reading.trust_pickle) for file in files)
+        data = None if records.data is None else read_records(records.data, options.written, known)
+        findings = audit(
+            SeveralModels(models=models, names=tuple(path.name for path in options.models)),
+            data,
+            domain=known,
+            policy=limits,
+            settings=AuditSettings(
+                only=options.only,
+                show_small_counts=options.report.show_small_counts,
+                max_steps=options.max_steps,
+                random_state=options.seed,
+                progress=progress,
+            ),
+        )
+    named = {f"model {number}": file for number, file in enumerate(files, start=1)}
+    return _finished(findings, {**named, "domain": domain_file, "policy": policy_file}, options)
 
 
 def _check_holdout(options: AuditOptions) -> None:
@@ -470,6 +591,15 @@ class CopyOptions(Group):
     smallest_leaf: Annotated[
         int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records, or people.")
     ] = 0
+    largest_advantage: Annotated[
+        float | None,
+        typer.Option(
+            "--largest-advantage",
+            metavar="NUMBER",
+            help="Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
+            show_default="leaves stay",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -508,7 +638,6 @@ def scrub_command(
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
-    from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
     from glassine.scrubbing.scrub import accuracy, scrub
@@ -519,21 +648,17 @@ def scrub_command(
     check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
-    known = Domain.from_json(domain_file)
+    known = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
     private = relied_on(describe_guarantee(before, limits))
-    if (
-        private
-        and smallest_leaf
-        and isinstance(before, DecisionTree)
-        and None in [c.evidence.size for c in before.cells]
-    ):
+    merging = bool(smallest_leaf or copy.largest_advantage)
+    if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
         raise InvalidParameterError(
             "this private model publishes no counts to merge leaves by, and those of the data would void its "
             "guarantee.",
-            remedy="Leave --smallest-leaf out.",
+            remedy="Leave --smallest-leaf and --largest-advantage out.",
         )
     with stages() as progress:
         progress("reading the records")
@@ -552,8 +677,9 @@ def scrub_command(
             counts=copy.counts,
             base=copy.base,
             smallest_leaf=smallest_leaf,
+            largest_advantage=copy.largest_advantage,
             data=counted,
-            persons=person if smallest_leaf and counted is not None else None,
+            persons=person if merging and counted is not None else None,
         )
         cost = None
         if target is not None:

@@ -151,6 +151,7 @@ def registry_command(
         typer.Option("--statements", metavar="FILE", help="What only a person can state, TOML."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the record, JSON or YAML.")],
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a record of a private release for the registry of deployments of differential privacy.
 
@@ -161,7 +162,7 @@ def registry_command(
     """
     from glassine.report.exchange import as_registry
 
-    check_outputs([output], [certificate, statements])
+    check_outputs([output], [certificate, statements], overwrite=overwrite)
     check_ending(output, (".json", ".yaml", ".yml"), "records are written as JSON, which is YAML")
     text = read_text(statements)
     try:

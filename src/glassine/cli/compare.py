@@ -138,6 +138,15 @@ class MeasureOptions(Group):
     ] = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions(Group):
+    """Where the comparison goes."""
+
+    output: ReportOption = None
+    overwrite: OverwriteOption = False
+    as_json: JsonOption = False
+
+
 def compare_command(
     data: RecordsArgument,
     target: RequiredTargetOption,
@@ -145,9 +154,7 @@ def compare_command(
     models: ModelOptions,
     comparison: MeasureOptions,
     written: RecordsFileOptions,
-    output: ReportOption = None,
-    overwrite: OverwriteOption = False,
-    as_json: JsonOption = False,
+    report: OutputOptions,
 ) -> None:
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
 
@@ -157,7 +164,8 @@ def compare_command(
     """
     from glassine.comparison import CANDIDATES, Task, compare, recommend
 
-    check_outputs([output], [data, public.domain], overwrite=overwrite)
+    output, as_json = report.output, report.as_json
+    check_outputs([output], [data, public.domain], overwrite=report.overwrite)
     check_report(output)
     with in_options(OPTIONS):
         task = Task(

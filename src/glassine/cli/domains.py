@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from glassine.cli.naming import listed
-from glassine.cli.options import DataOption, JsonOption, OverwriteOption, RecordsArgument, RecordsFileOptions
+from glassine.cli.options import (
+    DataOption,
+    JsonOption,
+    ModelFileOptions,
+    OverwriteOption,
+    RecordsArgument,
+    RecordsFileOptions,
+)
 from glassine.cli.progress import stages
-from glassine.cli.reading import read_records
-from glassine.cli.writing import check_outputs, print_value, say, tell
-from glassine.errors import InvalidDataError, UnreadableFileError, worded
+from glassine.cli.reading import load_kind, read_records, stated_domain
+from glassine.cli.writing import check_ending, check_outputs, print_value, say, tell
+from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, worded
+from glassine.files import write_text
 
 if TYPE_CHECKING:
-    from glassine.domain import Domain
+    from glassine.domain import Domain, Literal
+    from glassine.formats import PublishedModel
 
-__all__ = ["check_command", "infer_command"]
+__all__ = ["check_command", "infer_command", "new_command"]
+
+ENDINGS = (".json", ".toml")
+"""Names that a file of a domain may end in."""
 
 
 Broken: TypeAlias = dict[str, dict[str, list[int]]]
@@ -39,7 +52,9 @@ def infer_command(
     written: RecordsFileOptions,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the domain, JSON.", show_default="standard output"),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -55,19 +70,26 @@ def infer_command(
             help="Column to keep though it looks like an identifier, dates or free text; repeat it for more.",
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="FILE", help="Keep the columns that this model tests, and no others."),
+    ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred. Replace what only the data told.
 
     Columns that look like identifiers, dates or free text are left out, as a draft lists their values; remarks on
-    standard error name them.
+    standard error name them, and stand as comments in a draft in TOML.
 
     Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
     """
     from glassine.data.inference import draft, header_values, remarks, repeats
-    from glassine.domain.domain import to_dict
 
-    check_outputs([output], [data], overwrite=overwrite)
+    check_outputs([output], [data, model], overwrite=overwrite)
+    check_ending(output, ENDINGS, "domains are written as JSON or TOML")
+    tested = (
+        None if model is None else {literal.attribute for literal in tested_literals(load_kind(model, None, False))}
+    )
     with stages() as progress:
         progress("reading the records")
         table = read_records(data, written)
@@ -86,7 +108,12 @@ def infer_command(
                         f"{option} names {name!r}, which is not a column.{listed(name, table.names)}"
                     )
         progress("looking at the columns")
-        domain, undeclared = draft(table.restrict(name for name in table.names if name not in (exclude or [])))
+        left = [name for name in table.names if name not in (exclude or []) and (tested is None or name in tested)]
+        if not left:
+            raise InvalidDataError(
+                f"{model} tests none of the columns.", remedy=f"Check their names.{listed('', table.names)}"
+            )
+        domain, undeclared = draft(table.restrict(left))
         found = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
@@ -95,7 +122,8 @@ def infer_command(
     for repeat in repeats(table):
         tell(f"glassine: {repeat}")
     kept = set(include or [])
-    personal = [name for name, remark in found.items() if any(word in remark for word in PERSONAL)]
+    # What the model tests is needed, whatever it looks like.
+    personal = [name for name, remark in found.items() if tested is None and any(word in remark for word in PERSONAL)]
     dropped = dict.fromkeys(name for name in personal if name not in kept)
     if len(dropped) == len(domain):
         raise InvalidDataError(
@@ -108,18 +136,107 @@ def infer_command(
     doubtful = [name for name, remark in found.items() if "Leave it out" in remark and name not in dropped]
     if doubtful:
         tell(f"glassine: to leave them out: {shlex.join(f'--exclude={name}' for name in doubtful)}")
-    if output is None:
-        print_value(to_dict(domain), True)
-    else:
-        domain.to_json(output)
+    _write(domain, output, {name: [str(worded(remark, OF_REMARKS))] for name, remark in found.items()})
+    if output is not None:
         from glassine.report.wording import plural
 
         count = plural(len(domain), "attribute")
         say(f"{output}: {count}, all inferred. Replace bounds and categories by public ones.")
 
 
+def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]]) -> None:
+    """Write a domain as JSON, or as TOML with comments; print it if there is no file."""
+    from glassine.domain.domain import to_text
+    from glassine.domain.forms import to_toml
+
+    if output is not None and output.suffix.lower() == ".toml":
+        write_text(to_toml(domain, comments) + "\n", output)
+    elif output is not None:
+        domain.to_json(output)
+    else:
+        say(to_text(domain).rstrip())
+
+
+def tested_literals(model: PublishedModel) -> list[Literal]:
+    """Return the conditions of a model, thresholds and groups of an additive one among them."""
+    from glassine.domain import Between, OneOf
+    from glassine.models import AdditiveModel, NumericBins
+
+    if not isinstance(model, AdditiveModel):
+        return list(model.literals)
+    found: list[Literal] = []
+    for bins in (bins for term in model.terms for bins in term.bins):
+        if isinstance(bins, NumericBins):
+            found += [Between(bins.attribute, hi=cut) for cut in bins.cuts]
+        else:
+            values = tuple(value for group in bins.groups for value in group if value is not None)
+            found.append(OneOf(bins.attribute, values))
+    return found
+
+
+def new_command(
+    reading: ModelFileOptions,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="FILE", help="Take the attributes that this model tests.")
+    ] = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            "--codebook", metavar="FILE", help="Take types and values from a code book: CSV of name, type, values."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
+        ),
+    ] = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Write a domain without any record: from a code book, or a form to fill in from what a model tests.
+
+    With both, what the code book lacks is left open. A form is TOML: "?" stands for what is to be filled in.
+
+    Exit status: 0 when it was written, 2 if not.
+    """
+    from glassine.domain.domain import SCHEMA, from_dict, to_dict
+    from glassine.domain.forms import FILL_IN, form_of_literals, read_codebook, toml_of
+
+    if model is None and codebook is None:
+        raise InvalidParameterError("a domain needs a source.", remedy="Give --model, --codebook or both.")
+    check_outputs([output], [model, codebook], overwrite=overwrite)
+    check_ending(output, ENDINGS, "domains are written as JSON or TOML")
+    declared = (
+        {} if codebook is None else {entry["name"]: entry for entry in to_dict(read_codebook(codebook))["attributes"]}
+    )
+    entries, comments = list(declared.values()), {}
+    if model is not None:
+        published = load_kind(model, None, reading.trust_pickle, reading.tree)
+        form, comments = form_of_literals(tested_literals(published))
+        entries = [declared.get(entry["name"], entry) for entry in form]
+        comments = {name: lines for name, lines in comments.items() if name not in declared}
+    if not entries:
+        raise InvalidDataError(f"{model} tests no attribute, so that it needs no domain.")
+    open_ones = sum(FILL_IN in entry.values() for entry in entries)
+    if not open_ones:
+        _write(from_dict({"schema": SCHEMA, "attributes": entries}), output, comments)
+    elif output is None or output.suffix.lower() == ".toml":
+        text = toml_of(entries, (), comments)
+        say(text) if output is None else write_text(text + "\n", output)
+    else:
+        raise InvalidParameterError(
+            f"{open_ones} of {len(entries)} attributes have bounds to fill in, which JSON has no room for.",
+            remedy="Let the name of the output end in .toml.",
+        )
+    if output is not None:
+        from glassine.report.wording import plural
+
+        left = f' Fill in the bounds of {open_ones}: replace each "{FILL_IN}".' if open_ones else ""
+        say(f"{output}: {plural(len(entries), 'attribute')}.{left}")
+
+
 def check_command(
-    domain: Annotated[Path, typer.Argument(metavar="DOMAIN", help="The domain, JSON.")],
+    domain: Annotated[Path, typer.Argument(metavar="DOMAIN", help="The domain, JSON or TOML.")],
     written: RecordsFileOptions,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -129,9 +246,8 @@ def check_command(
     Exit status: 0 fine, 1 records break the domain, 2 bad input.
     """
     from glassine.data.inference import broken_rules
-    from glassine.domain import Domain
 
-    known = Domain.from_json(domain)
+    known = stated_domain(domain)
     with stages() as progress:
         progress("reading the records")
         broken = {} if data is None else broken_rules(known, read_records(data, written, known))

@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from glassine import __version__
 from glassine.cli.audit import audit_command, scrub_command
 from glassine.cli.certificate import registry_command, sign_certificate_command, tie_command, verify_certificate_command
 from glassine.cli.compare import compare_command
-from glassine.cli.domains import check_command, infer_command
+from glassine.cli.domains import check_command, infer_command, new_command
 from glassine.cli.edit import edit_command
 from glassine.cli.evidence import evidence_command
 from glassine.cli.explain import make_command
@@ -34,7 +35,7 @@ from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 STATUS = "Exit status: "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -106,6 +107,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("rebuild", "Rebuild training records from the counts of models.", rebuild_command),
     ("export", "Write a model in another format.", export_command),
     ("domain infer", "Draft a domain from records.", infer_command),
+    ("domain new", "Write a domain from a code book, or a form from a model.", new_command),
     ("domain check", "Check a domain, and records against it.", check_command),
     ("ledger show", "Show budgets and charges.", show_command),
     ("ledger budget", "Set the total budget of a data set.", budget_command),
@@ -158,12 +160,18 @@ def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
     install()
-    sys.exit(_run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run(given: list[str]) -> int:
+@cache
+def _parser() -> Any:
+    """Return the parser of all commands, which is built once: it takes longer than many commands."""
+    return typer.main.get_command(app)
+
+
+def run(given: list[str]) -> int:
     """Run a command and return its exit status."""
-    command = typer.main.get_command(app)
+    command = _parser()
     # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".
     try:
         with command.make_context("glassine", list(given)) as context:

@@ -44,7 +44,7 @@ class ExchangeOptions(Group):
         typer.Option("--to", metavar="FORMAT PATH", help=f"Write it for another tool: {', '.join(FORMATS)}."),
     ] = None
 
-    def check(self, read: list[Path | None], *, small: bool) -> None:
+    def check(self, read: list[Path | None], *, small: bool, overwrite: bool) -> None:
         """Raise before any work if something cannot be written, or would hold what only a checker may see."""
         if self.to is None and self.ci is None:
             return
@@ -54,14 +54,15 @@ class ExchangeOptions(Group):
                 remedy="Leave one of them out.",
             )
         if self.ci in ("gitlab", "junit"):
-            check_outputs([JUNIT], read)
+            # A pipeline runs again and again, and the report has one name.
+            check_outputs([JUNIT], read, overwrite=True)
         if self.to is None:
             return
         form, path = self.to
         if form not in FORMATS:
             raise InvalidParameterError(f"--to must be one of {', '.join(FORMATS)}, got {form!r}.")
         if form != "acro":
-            check_outputs([path], read)
+            check_outputs([path], read, overwrite=overwrite)
         elif os.path.lexists(path):
             raise UnreadableFileError(f"cannot write {path}: it exists.", remedy="Name a new folder.", path=path)
 

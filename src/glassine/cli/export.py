@@ -82,16 +82,25 @@ def _export_clean(
         tell(f"glassine: left out: {left_out}.")
 
 
-def export_command(
-    model: ModelArgument,
-    sql: SqlOptions,
-    reading: ModelFileOptions,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions(Group):
+    """Where the exported model goes."""
+
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", metavar="FILE", help="Write the exported model.", show_default="standard output"
         ),
-    ] = None,
+    ] = None
+    overwrite: OverwriteOption = False
+    as_json: JsonOption = False
+
+
+def export_command(
+    model: ModelArgument,
+    sql: SqlOptions,
+    reading: ModelFileOptions,
+    files: FileOptions,
     to: Annotated[
         str | None,
         typer.Option(
@@ -106,8 +115,6 @@ def export_command(
         bool, typer.Option("--clean", help="Write a copy of the file that holds the model and nothing else.")
     ] = False,
     domain: DomainOption = None,
-    overwrite: OverwriteOption = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
 
@@ -120,8 +127,9 @@ def export_command(
     """
     from glassine.formats.registry import writer
 
+    output, as_json = files.output, files.as_json
+    check_outputs([output], [model, domain], overwrite=files.overwrite)
     if clean:
-        check_outputs([output], [model, domain], overwrite=overwrite)
         _export_clean(model, to, output, domain, reading, as_json=as_json)
         return
     if to is None:
@@ -134,7 +142,6 @@ def export_command(
         )
     if to == "sql" and sql.table is None and query:
         raise GlassineError("--prediction and --probabilities name columns of a query.", remedy="Give its --table.")
-    check_outputs([output], [model, domain], overwrite=overwrite)
     options = {
         "table": sql.table,
         "prediction": sql.prediction,

@@ -28,7 +28,7 @@ MemoryOption = Annotated[
 LeafCountsOption = Annotated[
     float | None,
     typer.Option(
-        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.05"
+        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.095"
     ),
 ]
 
@@ -59,6 +59,8 @@ class CutPointOptions(Group):
             metavar="SHARE",
             help="Share of epsilon for private quantiles.",
             show_default="0.2",
+            # Beside the number of quantiles it is rarely changed: the help of a fit fits a screen.
+            hidden=True,
         ),
     ] = None
 
@@ -69,6 +71,15 @@ class SearchOptions(Group):
 
     heading: ClassVar[str] = "The model"
 
+    accuracy_share: Annotated[
+        float | None,
+        typer.Option(
+            "--accuracy-share",
+            metavar="SHARE",
+            help="Errors in the loss; 0 ranks best.",
+            show_default="0.3; not private, 1",
+        ),
+    ] = None
     not_private: NotPrivateOption = False
     penalty: Annotated[
         float | None,

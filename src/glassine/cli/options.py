@@ -45,6 +45,7 @@ __all__ = [
     "LedgerOption",
     "ModelArgument",
     "ModelFileOptions",
+    "ModelsArgument",
     "NoiseOption",
     "OverwriteOption",
     "PersonColumnOption",
@@ -175,7 +176,7 @@ class GroupedCommand(TyperCommand):
                 formatter.write_dl(records, col_max=WIDEST)
 
 
-_DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON: the public bounds and categories.")
+_DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON or TOML: the public bounds and categories.")
 _TARGET = typer.Option("--target", metavar="COLUMN", help="Column that the model predicts.")
 
 ModelArgument: TypeAlias = Annotated[
@@ -183,6 +184,14 @@ ModelArgument: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'.",
+    ),
+]
+ModelsArgument: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MODEL...",
+        help="The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'. "
+        "Of several, each is audited by itself.",
     ),
 ]
 RecordsArgument: TypeAlias = Annotated[

@@ -47,6 +47,7 @@ __all__ = [
     "read_domain",
     "read_policy",
     "read_records",
+    "stated_domain",
     "with_inputs",
     "written_values",
 ]
@@ -63,10 +64,16 @@ def opened(path: Path | None) -> FileContent | None:
 
 
 def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
-    """Return the domain of a file, if one is given."""
-    from glassine.domain import Domain
+    """Return the domain of a file, JSON or TOML by its ending, if one is given."""
+    return None if path is None else stated_domain(path)
 
-    return None if path is None else Domain.from_json(path)
+
+def stated_domain(path: str | os.PathLike[str]) -> Domain:
+    """Return the domain of a file, JSON or TOML by its ending."""
+    from glassine.domain import Domain
+    from glassine.domain.forms import read_toml
+
+    return read_toml(path) if os.fspath(path).lower().endswith(".toml") else Domain.from_json(path)
 
 
 OF_FILES = {"separator": "--separator", "encoding": "--encoding", "header=True": "--header"}

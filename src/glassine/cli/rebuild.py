@@ -27,7 +27,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_trees, read_policy, read_records
+from glassine.cli.reading import load_trees, read_policy, read_records, stated_domain
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
@@ -159,7 +159,6 @@ def rebuild_command(
     """
     from glassine.attacks import Search, reconstruct_records
     from glassine.auditing.several import SeveralModels
-    from glassine.domain import Domain
 
     models, output, rows = published.models, solver.output, solver.rows
     have_data = published.data is not None
@@ -179,7 +178,7 @@ def rebuild_command(
             remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
     limits, _ = read_policy(published.policy)
-    known = Domain.from_json(published.domain)
+    known = stated_domain(published.domain)
     original = None if published.data is None else read_records(published.data, written, known)
     trees = [load_trees(model, known, published.trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not counting.count_from_data:

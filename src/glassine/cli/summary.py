@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from glassine.cli.fitting import ADDITIVE, GREEDY, Outcome
+from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, TREE, Outcome
 from glassine.cli.ledger import sentence
 
 __all__ = ["charged", "to_dict", "to_text"]
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 WIDTH = 100
 MOST_LINES = 60
@@ -34,6 +38,7 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
         "verdict": outcome.verdict,
         # Errors of a private model would be a release of their own.
         "error_rate": None if outcome.order.private else _error_rate(outcome.estimator.model_),
+        "training": None if outcome.order.private else _training_figures(outcome.estimator.model_),
     }
 
 
@@ -41,7 +46,7 @@ def to_text(outcome: Outcome) -> str:
     """Return the outcome of a fit for a person."""
     files = outcome.order.shared.files
     parts = [_headline(outcome), "", *_model_lines(outcome), ""]
-    sentences = [*_privacy(outcome), _accuracy(outcome)]
+    sentences = [*_privacy(outcome), *_accuracy(outcome)]
     if outcome.left_out:
         sentences.append(f"Columns left out, because the domain does not declare them: {_names(outcome.left_out)}.")
     for said in sentences:
@@ -61,6 +66,8 @@ def _headline(outcome: Outcome) -> str:
         how = "learnt" if outcome.order.model == ADDITIVE else "drawn"
         return f"Private {model}, {how} at epsilon {outcome.estimator.certificate_.epsilon:g}."
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
+    if getattr(outcome.estimator, "accuracy_share", 1.0) < 1 and outcome.order.model != GREEDY:
+        how = "of least loss"
     return f"{str(model).capitalize()}, {how}: not private."
 
 
@@ -123,10 +130,68 @@ def charged(charge: dict[str, Any] | None) -> str:
     return f"Charged to {charge['ledger']}, entry {charge['entry']}.{left}"
 
 
-def _accuracy(outcome: Outcome) -> str:
+def _accuracy(outcome: Outcome) -> list[str]:
+    """Return what is known of the quality, beside that of the commonest class alone."""
+    model = outcome.estimator.model_
     if outcome.order.private:
-        return "Accuracy is not told: measured on private records it would be one more release."
-    return f"Errors on the training records: {100 * _error_rate(outcome.estimator.model_):.3g}%."
+        said = ["Accuracy, AUROC and log loss are not told: measured on private records they would be more releases."]
+        counts = [] if outcome.order.model == ADDITIVE else [cell.evidence.counts for cell in model.cells]
+        if not counts or None in counts:
+            return said
+        return [*said, *_baseline(outcome, _table(model), "By the noisy counts")]
+    figures = _training_figures(model)
+    area = "" if figures["auroc"] is None else f" AUROC {figures['auroc']:.3f},"
+    said = [
+        f"Errors on the training records: {100 * _error_rate(model):.3g}%.{area} log loss {figures['log_loss']:.3f}; "
+        f"the base rates alone: {figures['baseline_log_loss']:.3f}."
+    ]
+    return [*said, *_baseline(outcome, _table(model), "Of the records")]
+
+
+def _baseline(outcome: Outcome, counts: npt.NDArray[np.int64], source: str) -> list[str]:
+    """Return what the commonest class alone would give, and what a rare outcome needs."""
+    from glassine.comparison.recommending import LOPSIDED
+
+    by_class = counts.sum(axis=0)
+    if not by_class.sum():
+        return []
+    common = int(by_class.argmax())
+    share = by_class[common] / by_class.sum()
+    name = _names((str(outcome.estimator.model_.classes[common]),))
+    said = [f"{source}, {100 * share:.3g}% are {name}: a model that always says {name} has that accuracy."]
+    if share < LOPSIDED:
+        return said
+    rare = "With an outcome so rare, judge and compare models by AUROC and log loss, and rank by the probabilities."
+    if getattr(outcome.estimator, "accuracy_share", 1.0) == 1:
+        rare += " Errors alone were the loss."
+        if outcome.order.model in (TREE, RULE_LIST):
+            rare += " A lower --accuracy-share ranks better."
+    return [*said, rare]
+
+
+def _training_figures(model: Any) -> dict[str, float | None]:
+    """Return AUROC and log loss on the records that exact counts stand for, and the log loss of the base rates."""
+    import numpy as np
+
+    from glassine.comparison.measuring import auroc, log_loss
+    from glassine.learners.publishing import probabilities
+
+    counts = _table(model)
+    cells, truth = (np.repeat(axis.ravel(), counts.ravel()) for axis in np.indices(counts.shape))
+    foretold = probabilities(model)[cells]
+    base = np.tile(counts.sum(axis=0) / max(1, counts.sum()), (len(truth), 1))
+    return {
+        "auroc": auroc(truth, foretold),
+        "log_loss": log_loss(truth, foretold),
+        "baseline_log_loss": log_loss(truth, base),
+    }
+
+
+def _table(model: Any) -> npt.NDArray[np.int64]:
+    """Return the class counts of the leaves or rules, shape (k, c)."""
+    import numpy as np
+
+    return np.array([cell.evidence.counts for cell in model.cells], dtype=np.int64)
 
 
 def _error_rate(model: Any) -> float:

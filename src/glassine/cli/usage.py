@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -14,9 +14,6 @@ __all__ = ["ParserError", "refusal"]
 
 ParserError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """Base class of what the parser raises; the versions of typer keep it in different modules."""
-
-FURTHER: Mapping[str, str] = {"audit": " Two models of the same records: glassine rebuild MODEL MODEL --domain FILE."}
-"""What to do instead of giving more arguments than a command takes; a space before it."""
 
 RULES = (
     (r"'(?P<value>.*)' is not one of (?P<rule>.*?)\.?", "one of {rule}"),
@@ -101,7 +98,7 @@ def _other(message: str, context: Any, path: str) -> str:
             f"there is no command {path} {found[1]}.{nearest(found[1], list(getattr(context.command, 'commands', ())))}"
         )
     if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
-        return f"{said} takes no further argument, got {found[1]!r}.{FURTHER.get(said, '')}"
+        return f"{said} takes no further argument, got {found[1]!r}."
     if found := re.match(r"Option '(.*)' requires an argument", message):
         return f"{found[1]} needs a value."
     if found := re.match(r"Option '(.*)' does not take a value", message):

@@ -117,7 +117,7 @@ def check_room(path: Path) -> None:
         raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
 
 
-def write_report(findings: Findings, output: Path, *, title: str) -> None:
+def write_report(findings: Findings, output: Path, *, title: str | None) -> None:
     """Write a report as HTML, or as JSON or text by its ending."""
     from glassine.report import render_html
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.domain import _some, product
+from glassine.domain.shares import Shares
 from glassine.errors import InvalidModelError
 
 __all__ = ["Box", "Factor", "Measure", "Space"]
@@ -41,6 +42,11 @@ class Factor(Protocol):
         ...
 
     @property
+    def sizes(self) -> Sequence[Measure]:
+        """Number of values of each atom, or their length: the weights where no shares are declared."""
+        ...
+
+    @property
     def possible(self) -> int:
         """Atoms that some record can have, as a bit mask; a single point of a continuum is one, of measure zero."""
         ...
@@ -61,13 +67,18 @@ class Factor(Protocol):
 class NumberFactor:
     """An :class:`Integer` or :class:`Real` attribute; its atoms are the intervals between cut points."""
 
-    def __init__(self, name: str, attribute: Integer | Real, literals: Iterable[Literal]) -> None:
+    def __init__(
+        self, name: str, attribute: Integer | Real, literals: Iterable[Literal], shares: Shares | None = None
+    ) -> None:
         self.attributes = (name,)
         self._attribute = attribute
         cuts: set[float] = set()
         for literal in literals:
             for lo, hi in self._pieces(literal):
                 cuts |= {lo, hi}
+        if shares is not None:
+            # Every atom lies in one bin, so that values are uniform within it.
+            cuts |= {float(edge) for edge in shares.edges[1:-1]}
         self._cuts = sorted(cuts - {-math.inf, math.inf})
         edges = [-math.inf, *self._cuts, math.inf]
         self._spans = list(pairwise(edges))
@@ -76,7 +87,11 @@ class NumberFactor:
             # Among a continuum a missing value has no natural measure: it gets as much as all numbers together.
             continuum = isinstance(attribute, Real) and attribute.resolution is None
             weights.append(sum(weights, start=Fraction(0)) if continuum else 1)
-        self.weights: tuple[Measure, ...] = tuple(weights)
+        self.sizes: tuple[Measure, ...] = tuple(weights)
+        self.weights: tuple[Measure, ...] = self.sizes
+        if shares is not None:
+            gap = shares.fractions[-1:] if attribute.missing else ()
+            self.weights = (*(shares.between(attribute, lo, hi) for lo, hi in self._spans), *gap)
 
     @property
     def possible(self) -> int:
@@ -145,7 +160,7 @@ class NumberFactor:
                 continue
             step = exact(1 if isinstance(attribute, Integer) else attribute.resolution or 0)
             before = int(attribute.measure(-math.inf, lo)) if lo != -math.inf else 0
-            places = before + _below(int(self.weights[atom]), len(rows), rng)
+            places = before + _below(int(self.sizes[atom]), len(rows), rng)
             # A quotient of whole numbers is the nearest float of the decimal, so that 3 steps of 0.1 are 0.3.
             whole = math.lcm(step.denominator, exact(attribute.lo).denominator)
             out[rows] = (int(exact(attribute.lo) * whole) + int(step * whole) * places) / whole
@@ -174,18 +189,27 @@ class ListFactor:
     """Attributes whose joint values are listed; its atoms are the classes that the literals tell apart."""
 
     def __init__(
-        self, attributes: tuple[str, ...], items: Sequence[tuple[Scalar | None, ...]], literals: Iterable[Literal]
+        self,
+        attributes: tuple[str, ...],
+        items: Sequence[tuple[Scalar | None, ...]],
+        literals: Iterable[Literal],
+        shares: Shares | None = None,
     ) -> None:
         self.attributes = attributes
         self._items = items
         at = {name: i for i, name in enumerate(attributes)}
         truths = {literal: _truths(literal, items, at[literal.attribute]) for literal in dict.fromkeys(literals)}
-        classes: dict[tuple[bool, ...], list[int]] = {}
+        classes: dict[tuple[object, ...], list[int]] = {}
+        each: Sequence[Measure] = [1] * len(items) if shares is None else shares.fractions
         for i in range(len(items)):
-            # Values on which all literals agree are one atom: no count depends on which of them it is.
-            classes.setdefault(tuple(truth[i] for truth in truths.values()), []).append(i)
+            # Values on which all literals agree are one atom: no count depends on which of them it is. Values of
+            # different shares are not, so that values are uniform within an atom.
+            classes.setdefault((each[i], *(truth[i] for truth in truths.values())), []).append(i)
         self._classes = list(classes.values())
-        self.weights: tuple[Measure, ...] = tuple(len(members) for members in self._classes)
+        self.sizes: tuple[Measure, ...] = tuple(len(members) for members in self._classes)
+        self.weights: tuple[Measure, ...] = tuple(
+            each[members[0]] * size for members, size in zip(self._classes, self.sizes, strict=True)
+        )
         self._masks = {
             literal: sum(1 << atom for atom, members in enumerate(self._classes) if truth[members[0]])
             for literal, truth in truths.items()
@@ -263,6 +287,8 @@ class Space:
         Every literal that will be asked for.
     domain_aware : bool
         Whether the groups of the domain count; otherwise attributes are taken as independent.
+    by_shares : bool, default=False
+        Whether atoms weigh by the domain's public shares, and not by their numbers of values.
 
     Attributes
     ----------
@@ -280,7 +306,9 @@ class Space:
         If a literal names an attribute or a value that the domain does not have.
     """
 
-    def __init__(self, domain: Domain, literals: Iterable[Literal], *, domain_aware: bool) -> None:
+    def __init__(
+        self, domain: Domain, literals: Iterable[Literal], *, domain_aware: bool, by_shares: bool = False
+    ) -> None:
         used: dict[str, list[Literal]] = {}
         for literal in dict.fromkeys(literals):
             if literal.attribute not in domain:
@@ -301,7 +329,8 @@ class Space:
                 wanted = [literal for member in block for literal in used.get(member, ())]
                 self.factors.append(ListFactor(block, rows, wanted))
             elif name not in tied:
-                self.factors.append(_factor(name, domain, used.get(name, ())))
+                shares = domain.shares.get(name) if by_shares else None
+                self.factors.append(_factor(name, domain, used.get(name, ()), shares))
         self._factor_of = {name: i for i, factor in enumerate(self.factors) for name in factor.attributes}
         self.tested = frozenset(self._factor_of[name] for name in used)
         self._masks: dict[Literal, int] = {}
@@ -354,12 +383,12 @@ def bits(mask: int) -> Iterable[int]:
         mask ^= low
 
 
-def _factor(name: str, domain: Domain, literals: Sequence[Literal]) -> Factor:
+def _factor(name: str, domain: Domain, literals: Sequence[Literal], shares: Shares | None) -> Factor:
     attribute = domain[name]
     if isinstance(attribute, Integer | Real):
-        return NumberFactor(name, attribute, literals)
+        return NumberFactor(name, attribute, literals, shares)
     values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
     items: list[tuple[Scalar | None, ...]] = [(value,) for value in values]
     if attribute.missing:
         items.append((None,))
-    return ListFactor((name,), items, literals)
+    return ListFactor((name,), items, literals, shares)

@@ -390,7 +390,11 @@ def repeats(frame: Any) -> Iterator[Repeats]:
         if column.dtype.kind != "O" and not named:
             continue
         present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
-        counts = {value: count for value, count in Counter(present.tolist()).items() if not _is_gap(value)}
+        listed = present.tolist()
+        # Most columns of texts have few values, and need no counts.
+        if not named and len(set(listed)) <= MANY_VALUES:
+            continue
+        counts = {value: count for value, count in Counter(listed).items() if not _is_gap(value)}
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
         texts = many and all(isinstance(value, str) for value in counts)

@@ -21,6 +21,7 @@ __all__ = [
     "check_lengths",
     "class_codes",
     "class_key",
+    "class_places",
     "classes_of",
     "column_of",
     "declared_classes",
@@ -178,6 +179,17 @@ def refuse_undeclared(codes: npt.NDArray[np.int64], classes: tuple[Scalar, ...])
             f"the target holds a value that is not one of the declared classes {list(classes)}.",
             remedy="Declare or drop it.",
         )
+
+
+def class_places(values: npt.NDArray[Any], classes: Sequence[object]) -> npt.NDArray[np.intp]:
+    """Return the index of each value's class, by :func:`class_key`, shape (n,); -1 where it is none of them."""
+    place = {class_key(name): i for i, name in enumerate(classes)}
+    listed = values.tolist()
+    if set(map(type, listed)) != {str}:
+        return np.array([place.get(class_key(value), -1) for value in listed], dtype=np.intp)
+    # Each text is looked up once: records have few classes.
+    known = {text: place.get(class_key(text), -1) for text in set(listed)}
+    return np.array([known[text] for text in listed], dtype=np.intp)
 
 
 def class_key(value: object) -> str:

@@ -160,6 +160,10 @@ class Table:
             return self.persons.counts(by, n)
         return np.bincount(by[by >= 0], minlength=n)
 
+    def number_of(self, rows: npt.NDArray[np.intp]) -> int:
+        """Return how many people have one of some different rows, or how many rows they are."""
+        return len(rows) if self.persons is None else len(np.unique(self.persons.codes[rows]))
+
     def largest(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
         """Return the largest value of each person, or that of each record, shape (number,)."""
         return np.asarray(values, dtype=float) if self.persons is None else self.persons.largest(values)

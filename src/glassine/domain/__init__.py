@@ -4,6 +4,7 @@ from glassine.domain.attributes import Attribute, Binary, Category, Integer, Rea
 from glassine.domain.domain import Domain
 from glassine.domain.groups import AtMostOne, Combinations, ExactlyOne, Group, Implies, Intervals
 from glassine.domain.literals import Between, Literal, OneOf
+from glassine.domain.shares import Shares
 
 __all__ = [
     "AtMostOne",
@@ -21,4 +22,5 @@ __all__ = [
     "Literal",
     "OneOf",
     "Real",
+    "Shares",
 ]

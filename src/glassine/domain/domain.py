@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,8 +23,9 @@ from glassine.domain.groups import (
     blocks,
     patterns,
 )
+from glassine.domain.shares import Shares
 from glassine.errors import InvalidDomainError, parameter
-from glassine.files import read_json, write_json
+from glassine.files import read_json, write_text
 
 __all__ = ["DOMAIN", "SCHEMA", "Domain", "from_dict", "product", "read", "schema", "to_dict", "write"]
 
@@ -40,11 +42,15 @@ class Domain:
     groups : group or sequence of groups, optional
         Ties between binary attributes: :class:`ExactlyOne`, :class:`AtMostOne`, :class:`Implies`,
         :class:`Intervals`, :class:`Combinations`.
+    shares : mapping of str to Shares, optional
+        How often values of some attributes occur in the population, by a public source; the others are taken for
+        uniform. An attribute that a group ties has none.
 
     Raises
     ------
     InvalidDomainError
-        If there is no attribute, a group names an unknown or a non-binary attribute, or groups contradict each other.
+        If there is no attribute, a group names an unknown or a non-binary attribute, groups contradict each other, or
+        shares do not fit their attribute.
 
     Examples
     --------
@@ -53,7 +59,13 @@ class Domain:
     164
     """
 
-    def __init__(self, attributes: Mapping[str, Attribute], *, groups: Group | Iterable[Group] = ()) -> None:
+    def __init__(
+        self,
+        attributes: Mapping[str, Attribute],
+        *,
+        groups: Group | Iterable[Group] = (),
+        shares: Mapping[str, Shares] | None = None,
+    ) -> None:
         try:
             self._attributes = dict(attributes)
         except (TypeError, ValueError):
@@ -91,6 +103,15 @@ class Domain:
                         f"a group ties binary attributes without missing values, but {name!r} is {member!r}."
                     )
         _ = self.blocks  # contradictory groups fail here, not at first use
+        self._shares = dict(shares or {})
+        tied = {name for group in self._groups for name in group.attributes}
+        for name, one in self._shares.items():
+            if name not in self._attributes or name in tied:
+                why = "a group ties it" if name in tied else "the domain lacks it"
+                raise InvalidDomainError(f"shares of {name!r} cannot be stated: {why}.", remedy="Leave them out.")
+            if not isinstance(one, Shares):
+                raise InvalidDomainError(f"the shares of {name!r} must be Shares, got {type(one).__name__}.")
+            one.check(name, self._attributes[name])
 
     @classmethod
     def binary(cls, names: Iterable[str], *, groups: Group | Iterable[Group] = ()) -> Domain:
@@ -144,6 +165,11 @@ class Domain:
         return self._groups
 
     @property
+    def shares(self) -> Mapping[str, Shares]:
+        """The declared shares, by attribute; those of other attributes are uniform."""
+        return self._shares
+
+    @property
     def inferred(self) -> bool:
         """Whether any attribute was inferred from data."""
         return any(attribute.inferred for attribute in self._attributes.values())
@@ -174,7 +200,8 @@ class Domain:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domain):
             return NotImplemented
-        return list(self._attributes.items()) == list(other._attributes.items()) and self._groups == other._groups
+        same = list(self._attributes.items()) == list(other._attributes.items()) and self._groups == other._groups
+        return same and self._shares == other._shares
 
     def __hash__(self) -> int:
         return hash((tuple(self._attributes.items()), self._groups))
@@ -206,7 +233,7 @@ class Domain:
         return product(sizes)
 
     def share(self, name: str, lo: float, hi: float) -> Fraction:
-        """Return the share of the possible values of a number v with ``lo < v <= hi``, of all, a missing one included.
+        """Return the share of the values v of a number with ``lo < v <= hi``: as declared, else of all possible ones.
 
         Parameters
         ----------
@@ -223,6 +250,8 @@ class Domain:
         attribute = self[name]
         if not isinstance(attribute, Integer | Real):
             raise InvalidDomainError(f"{name!r} is not a number.", remedy="Ask for the share of a category.")
+        if name in self._shares:
+            return self._shares[name].between(attribute, lo, hi)
         # A missing value of a continuum counts as much as all numbers together: see the space of possible records.
         whole = Fraction(attribute.measure(-math.inf, math.inf))
         gap = (whole if attribute.size is None else Fraction(1)) if attribute.missing else Fraction(0)
@@ -239,7 +268,7 @@ class Domain:
                 rows = tuple(dict.fromkeys(tuple(row[i] for i in at) for row in possible))
                 if len(rows) < 2 ** len(inside):
                     groups.append(Combinations(inside, rows))
-        return Domain(kept, groups=groups)
+        return Domain(kept, groups=groups, shares={name: self._shares[name] for name in kept if name in self._shares})
 
 
 def product(factors: Sequence[Number]) -> Number:
@@ -259,6 +288,8 @@ def _some(names: Sequence[str], most: int = 8) -> str:
 
 
 SCHEMA = "glassine.domain/1"
+WIDTH = 120
+"""Characters of a line of a file, if its values allow it."""
 ATTRIBUTES: Mapping[str, type[Attribute]] = {"integer": Integer, "real": Real, "category": Category, "binary": Binary}
 GROUPS: Mapping[str, type[Group]] = {
     "exactly-one": ExactlyOne,
@@ -280,6 +311,7 @@ DOMAIN: Codec[Domain] = record(
             codec=listed(tagged("type", {name: (cls, record(cls)) for name, cls in GROUPS.items()})),
             required=False,
         ),
+        "shares": Field(codec=named(record(Shares, omit_defaults=True)), required=False, omit={}),
     },
     head={"schema": SCHEMA},
 )
@@ -313,7 +345,36 @@ def read(path: str | os.PathLike[str]) -> Domain:
 
 def write(domain: Domain, path: str | os.PathLike[str]) -> None:
     """Write a domain to a file, whole or not at all."""
-    write_json(to_dict(domain), path)
+    write_text(to_text(domain), path)
+
+
+def to_text(domain: Domain) -> str:
+    """Return a domain as JSON text that a person can edit: a line for each attribute, values side by side."""
+    plain = to_dict(domain)
+    attributes = ",\n".join(_line(entry) for entry in plain["attributes"])
+    groups = ",\n".join(_line(entry) for entry in plain.get("groups", ()))
+    parts = [f'  "schema": {json.dumps(SCHEMA)}', f'  "attributes": [\n{attributes}\n  ]']
+    if groups:
+        parts.append(f'  "groups": [\n{groups}\n  ]')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _line(entry: dict[str, Any]) -> str:
+    """Return an attribute or a group on a line; values that do not fit stand on lines of their own, filled."""
+    text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
+    if len(text) <= WIDTH - 4 or not isinstance(entry.get("values"), list):
+        return f"    {text}"
+    lines, line = [], ""
+    for value in entry["values"]:
+        part = f" {json.dumps(value, ensure_ascii=False, allow_nan=False)},"
+        if line and len(line) + len(part) > WIDTH - 8:
+            lines.append(line)
+            line = ""
+        line += part
+    values = "".join(f"\n     {one}" for one in [*lines, line.removesuffix(",")])
+    mark = "\x00"
+    whole = json.dumps({**entry, "values": mark}, ensure_ascii=False, allow_nan=False)
+    return "    " + whole.replace(json.dumps(mark), f"[{values}\n    ]")
 
 
 def schema() -> dict[str, Any]:
@@ -358,6 +419,18 @@ def schema() -> dict[str, Any]:
         entry("intervals", {"lo": whole, "hi": whole, "intervals": spans}, ["lo", "hi", "intervals"]),
         entry("combinations", {"attributes": names, "rows": rows}, ["attributes", "rows"]),
     ]
+    shares = {
+        "type": "object",
+        "properties": {
+            **name,
+            "weights": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}},
+            "source": {"type": "string", "minLength": 1},
+            "edges": numbers,
+            "from_training_data": flag,
+        },
+        "required": ["name", "weights", "source"],
+        "additionalProperties": False,
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,
@@ -366,6 +439,7 @@ def schema() -> dict[str, Any]:
             "schema": {"const": SCHEMA},
             "attributes": {"type": "array", "items": {"oneOf": attributes}, "minItems": 1},
             "groups": {"type": "array", "items": {"oneOf": groups}},
+            "shares": {"type": "array", "items": shares},
         },
         "required": ["schema", "attributes"],
         "additionalProperties": False,

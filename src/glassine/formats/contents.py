@@ -19,6 +19,7 @@ from glassine.models.tree import DecisionTree
 
 __all__ = [
     "LONGEST_NAME",
+    "Bookkeeping",
     "FileContents",
     "FittedValues",
     "OtherContent",
@@ -201,7 +202,7 @@ def padding(nodes: npt.NDArray[Any]) -> int:
     size = nodes.dtype.itemsize
     used = np.zeros(size, dtype=bool)
     for name in nodes.dtype.names or ():
-        kind, start = (nodes.dtype.fields or {})[name][:2]
+        kind, start = nodes.dtype.fields[name][:2] if nodes.dtype.fields else (nodes.dtype, 0)
         used[start : start + kind.itemsize] = True
     raw = np.frombuffer(np.ascontiguousarray(nodes).tobytes(), dtype=np.uint8).reshape(len(nodes), size)
     return int((raw[:, ~used] != 0).sum())
@@ -271,8 +272,9 @@ def tracked(value: object) -> Any:
     return root[0]
 
 
-Bookkeeping: TypeAlias = Callable[[str, Any], bool]
-"""Given a place and what stands there, whether it can hold nothing but what the format itself says of the model."""
+Bookkeeping: TypeAlias = Callable[[str, Any, Mapping[str, Any]], bool]
+"""Given a place, what stands there and the object that holds it, whether it can hold nothing but what the format
+itself says of the model."""
 
 
 def unread(value: object, bookkeeping: Bookkeeping | None = None) -> Iterator[OtherContent]:
@@ -290,7 +292,7 @@ def unread(value: object, bookkeeping: Bookkeeping | None = None) -> Iterator[Ot
                 stack.append((place, child))
                 continue
             n = size_of(child)
-            if bookkeeping is not None and bookkeeping(place, child):
+            if bookkeeping is not None and bookkeeping(place, child, dict(dict.items(part))):
                 continue
             if n or not PLAIN_NAME.fullmatch(key):
                 yield OtherContent(where=place, kind="field", n_bytes=n + len(key.encode(errors="replace")))

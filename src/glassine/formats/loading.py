@@ -45,7 +45,7 @@ from glassine.formats.registry import (
 )
 from glassine.formats.sklearn.contents import beside_object
 from glassine.formats.skops import read_skops
-from glassine.formats.stored import beside_archive, beside_pickle
+from glassine.formats.stored import beside_archive, beside_pickle, expanded
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
@@ -592,7 +592,7 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return importlib.import_module("joblib").load(io.BytesIO(data))
+            return importlib.import_module("joblib").load(io.BytesIO(expanded(data)[0]))
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UnreadableFileError(f"{name} cannot be unpickled: {reason[:200]}.", path=path) from None

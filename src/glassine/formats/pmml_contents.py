@@ -85,7 +85,7 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
     stack = [("PMML", root)]
     while stack:
         where, element = stack.pop()
-        asked = getattr(element.attributes, "asked", set())
+        asked: set[str] = getattr(element.attributes, "asked", set())
         plain = element.tag in STRUCTURE and (element.tag in BARE or bool(asked))
         if element.tag in ("Application", "Timestamp") and where.startswith("PMML, Header") and not element.children:
             plain = element.tag == "Application" or STAMP.fullmatch(element.text.strip()) is not None

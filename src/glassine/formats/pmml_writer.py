@@ -171,9 +171,12 @@ def _published(model: DecisionTree, evidence: Evidence) -> str:
 def _distribution(model: DecisionTree, evidence: Evidence, margin: str) -> list[str]:
     if evidence.counts is None or model.classes is None:
         return []
+    shares = [""] * len(model.classes)
+    if evidence.probabilities is not None:
+        shares = [f' probability="{share!r}"' for share in evidence.probabilities]
     return [
-        f'{margin}  <ScoreDistribution value={_quoted(_text(label))} recordCount="{count}"/>'
-        for label, count in zip(model.classes, evidence.counts, strict=True)
+        f'{margin}  <ScoreDistribution value={_quoted(_text(label))} recordCount="{count}"{share}/>'
+        for label, count, share in zip(model.classes, evidence.counts, shares, strict=True)
     ]
 
 

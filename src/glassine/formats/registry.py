@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, UnsupportedModelError
-from glassine.formats.contents import FittedValues, OtherContent
+from glassine.formats.contents import Bookkeeping, FittedValues, OtherContent
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
@@ -110,7 +110,7 @@ class Format:
     read: Reader | None = None
     read_all: Callable[..., Forest] | None = None
     beside: Callable[[Any, Domain | None, int | None], Iterable[OtherContent | FittedValues]] | None = None
-    bookkeeping: Callable[[str, Any], bool] | None = None
+    bookkeeping: Bookkeeping | None = None
     to: str = ""
     write: Callable[..., str | bytes] | None = None
     binary: bool = False

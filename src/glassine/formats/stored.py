@@ -16,13 +16,14 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from glassine.files import MAX_BYTES
 from glassine.formats.contents import OtherContent, padding, shown_name, size_of
 
-__all__ = ["beside_archive", "beside_pickle"]
+__all__ = ["beside_archive", "beside_pickle", "expanded"]
 
 LOCAL, LOCAL_SIZE = b"PK\x03\x04", 30
 DESCRIPTORS = (0, 12, 16, 20, 24)
@@ -70,17 +71,15 @@ def _beside_members(data: bytes) -> Iterator[OtherContent]:
             continue
         n_name, n_extra = struct.unpack("<HH", head[26:30])
         yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=_unusual(data, entry, n_name))
-        spans.append(
-            (entry.header_offset, entry.header_offset + LOCAL_SIZE + n_name + n_extra + entry.compress_size, entry)
-        )
+        start = entry.header_offset
+        spans.append((start, start + LOCAL_SIZE + n_name + n_extra + entry.compress_size))
     at = 0
-    for start, stop, entry in [*sorted(spans, key=lambda span: span[0]), (directory, directory, None)]:
+    for start, stop in [*sorted(spans), (directory, directory)]:
         gap = start - at
         allowed = DESCRIPTORS if at else (0,)
         if gap > 0 and gap not in allowed:
             yield OtherContent(where="between the members of the archive", kind="bytes", n_bytes=gap)
         at = max(at, stop)
-        del entry
     size = 22 + len(comment) + sum(46 + len(e.filename.encode()) + len(e.extra) + len(e.comment) for e in entries)
     behind = len(data) - directory - size
     if behind > 0 and behind != 76:  # records of the 64-bit form
@@ -151,27 +150,36 @@ def _array_excess(mine: bytes, due: bytes) -> int:
     if first.dtype.names is None:
         return sum(a != b for a, b in zip(mine, due, strict=True))
     odd = sum(int((first[name] != second[name]).sum()) * first[name].dtype.itemsize for name in first.dtype.names)
-    return odd + padding(np.frombuffer(mine[len(heads[0]) :], dtype=first.dtype))
+    return int(odd) + padding(np.frombuffer(mine[len(heads[0]) :], dtype=first.dtype))
 
 
 # Pickles.
 
 
-def _expanded(data: bytes) -> tuple[bytes, int]:
-    """Return what a pickle is once it is unpacked, and the bytes behind the packed stream."""
+def expanded(data: bytes) -> tuple[bytes, int]:
+    """Return what a pickle is once it is unpacked, and the bytes around the packed stream.
+
+    joblib reads on behind the end of a stream until the memory is full; so streams are unpacked here.
+
+    Raises
+    ------
+    ValueError
+        If the stream is cut short, or unpacks to more than 200 MB.
+    """
     openers: tuple[tuple[bytes, Any], ...] = (
         (b"\x1f\x8b", lambda: zlib.decompressobj(31)),
         (b"BZh", bz2.BZ2Decompressor),
         (b"\xfd7zXZ\x00", lzma.LZMADecompressor),
         (b"\x5d\x00\x00", lzma.LZMADecompressor),
+        (b"\x78", zlib.decompressobj),
     )
     for start, make in openers:
         if data.startswith(start):
             stream = make()
-            return stream.decompress(data), len(stream.unused_data) + _gzip_head(data)
-    if data[:1] == b"\x78":
-        stream = zlib.decompressobj()
-        return stream.decompress(data), len(stream.unused_data)
+            plain = stream.decompress(data, MAX_BYTES + 1)
+            if len(plain) > MAX_BYTES or not stream.eof:
+                raise ValueError(f"it unpacks to more than {MAX_BYTES:,} bytes, or is cut short")
+            return plain, len(stream.unused_data) + _gzip_head(data)
     return data, 0
 
 
@@ -195,7 +203,7 @@ def beside_pickle(data: bytes, stored: Any) -> Iterator[OtherContent]:
 
     The object is written again, and whatever text, bytes or number the second pickle lacks is not needed.
     """
-    plain, behind = _expanded(data)
+    plain, behind = expanded(data)
     yield OtherContent(where="around the packed stream", kind="bytes", n_bytes=behind)
     try:
         again = _written(plain, stored)
@@ -237,13 +245,12 @@ def _pushed(plain: bytes) -> tuple[set[Any], int, int]:
 
         return loaded
 
-    class Recorder(unpickler):
-        dispatch: ClassVar[dict[int, Any]] = {code: recording(load) for code, load in unpickler.dispatch.items()}
-
+    dispatch = {code: recording(load) for code, load in unpickler.dispatch.items()}
+    recorder: Any = type("Recorder", (unpickler,), {"dispatch": dispatch})
     source = io.BytesIO(plain)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        Recorder("", source, True).load()
+        recorder("", source, True).load()
     return pushed, source.tell(), sum(map(padding, arrays.values()))
 
 

@@ -238,7 +238,8 @@ def check_classes(classes: tuple[Scalar, ...] | None, evidence: Sequence[Evidenc
         if len(set(classes)) < len(classes):
             raise InvalidModelError(f"the classes of a {what} must differ, got {list(classes)}.")
     for i, entry in enumerate(evidence):
-        if classes is None and not (entry.counts is entry.label is entry.probabilities is None):
+        of_classes = (entry.counts, entry.label, entry.probabilities)
+        if classes is None and any(part is not None for part in of_classes):
             raise InvalidModelError(
                 f"{what} part {i} has class counts, probabilities or a label, but the model names no classes."
             )

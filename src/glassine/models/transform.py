@@ -310,7 +310,9 @@ def with_sizes(model: DecisionTree | RuleList, sizes: Sequence[int]) -> Decision
     claim = None if model.guarantee is None else replace(model.guarantee, count_scale=None)
 
     def resized(index: int, evidence: Evidence) -> Evidence:
-        return replace(evidence, counts=None, total=size_of.get(index), label=evidence.prediction, error_rate=None)
+        return Evidence(
+            total=size_of.get(index), label=evidence.prediction, value=evidence.value, weighted=evidence.weighted
+        )
 
     if isinstance(model, DecisionTree):
         nodes = tuple(replace(node, evidence=resized(i, node.evidence)) for i, node in enumerate(model.nodes))

@@ -34,6 +34,7 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
     "LARGEST",
+    "LOSS_BOUND",
     "ONE_PERSON",
     "ONE_RECORD",
     "SCHEMA",
@@ -60,6 +61,9 @@ SIGNED = Signed("glassine.signed-certificate/1", "certificate")
 
 CONSTANT = {"trust_model": "central", "release_type": "one release, not interactive"}
 """What is true of every release of this package: a curator holds the records, and publishes one thing once."""
+
+LOSS_BOUND = "largest loss above that of the best model, in records, with probability 0.95"
+"""Name of a public figure of fits whose loss is not errors alone: see ``Certificate.error_bound``."""
 
 ONE_RECORD, ONE_PERSON = "add-or-remove-one", "add-or-remove-one-person"
 """Neighboring relations: one record more or less; all records of one person more or less."""

@@ -205,9 +205,9 @@ class Log:
         for number, row in self.charges():
             epsilon, delta = spent.get(row.dataset, (Fraction(0), Fraction(0)))
             spent[row.dataset] = epsilon + Fraction(row.epsilon), delta + Fraction(row.delta)
-            epsilon, delta = map(decimal_above, spent[row.dataset])
+            total, total_delta = map(decimal_above, spent[row.dataset])
             yield Receipt(
-                ledger=self.identity, charge=number, hash=row.hash.hex(), spent_epsilon=epsilon, spent_delta=delta
+                ledger=self.identity, charge=number, hash=row.hash.hex(), spent_epsilon=total, spent_delta=total_delta
             )
 
     def _damage(self, what: str) -> DamagedLedgerError:

@@ -39,7 +39,7 @@ def _no_bits(size: int) -> bytes:
     raise RuntimeError("nothing is drawn before a fit is paid for.")
 
 
-UNPAID = Randomness(_no_bits)
+UNPAID = Randomness(_no_bits, seeded=False)
 """Stands for the randomness of a release that is not paid for, and gives none."""
 
 

@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from glassine.report import wording
-from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Points, Released
+from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Paragraph, Points, Released
 from glassine.report.section import Page
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def _answer(block: Block) -> Iterator[str]:
                 f"[{check.status}] {check.name}: {check.measured} (limit: {check.limit})", indent=2, hang=4
             )
             yield from _wrap(check.meaning, indent=4, hang=4)
+    elif isinstance(block, Paragraph):
+        yield from _wrap(block.text)
     elif isinstance(block, Columns | Fold):
         for inner in block.blocks if isinstance(block, Fold) else chain(*block.columns):
             yield from _answer(inner)

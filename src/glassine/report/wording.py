@@ -20,6 +20,7 @@ __all__ = [
     "candidates",
     "clean",
     "counting",
+    "interval",
     "listing",
     "marked",
     "none",
@@ -104,6 +105,13 @@ def bits(value: float | None, *, beyond: float | None = None) -> str:
 def marked(title: str, audience: Audience) -> str:
     """Return a heading of a text, marked where what stands below it is for the checker only."""
     return f"{title} (checker only)" if audience == "checker" else title
+
+
+def interval(value: float, low: float, high: float) -> str:
+    """Return an advantage with its interval to three digits: ``0.044 (0.000 to 0.088)``; ``under 0.001`` for none."""
+    # Adding 0 makes a negative zero a plain one.
+    ends = [round(end, 3) + 0.0 for end in (value, low, high)]
+    return "under 0.001" if not any(ends) else f"{ends[0]:.3f} ({ends[1]:.3f} to {ends[2]:.3f})"
 
 
 def amount(value: float) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from glassine.attacks.membership.implied import OutcomeCounts, implied_advantage
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import class_key
 from glassine.data.table import as_table, with_persons
@@ -59,6 +60,7 @@ def scrub(
     counts: Counts = "coarsen",
     base: int = 10,
     smallest_leaf: int = 0,
+    largest_advantage: float | None = None,
     data: Any = None,
     persons: Any = None,
 ) -> ScrubResult:
@@ -85,6 +87,10 @@ def scrub(
     smallest_leaf : int, default=0
         Splits of a tree with a leaf of fewer records are undone, the deepest first. A leaf without any stays, unless
         published counts are rounded or noisy, so that it may hold some. Needs published counts or data.
+    largest_advantage : float, optional
+        Splits of a tree are undone, those of the smallest leaves first, until the membership advantage that its counts
+        imply is at most this, in (0, 1]: see ``Policy.largest_advantage``. With data, whose classes are not known, by
+        its upper bound for leaves of these sizes.
     data : data frame, optional
         The training records. Moved thresholds move records too; with the data, leaves are counted again after it.
     persons : str, or array-like of shape (n,), optional
@@ -114,7 +120,7 @@ def scrub(
             remedy="Read one with Domain.from_json.",
         )
     if persons is not None:
-        if data is None or not smallest_leaf:
+        if data is None or not (smallest_leaf or largest_advantage):
             raise InvalidParameterError(
                 f"{parameter('persons')} says whose records are counted, and none are.",
                 remedy=f"Pass {parameter('data')} and {parameter('smallest_leaf')} with it.",
@@ -126,6 +132,11 @@ def scrub(
     if isinstance(model, AdditiveModel):
         from glassine.scrubbing.additive import scrub_additive
 
+        if largest_advantage is not None:
+            raise InvalidModelError(
+                "the advantage that counts imply is defined for trees; this is an additive model.",
+                remedy=f"Use {parameter('smallest_leaf')}.",
+            )
         done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
         return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
     if counts not in ("keep", "coarsen", "remove"):
@@ -133,7 +144,9 @@ def scrub(
     for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
         if not value >= least:
             raise InvalidModelError(f"{name} must be at least {least}, got {value!r}.")
-    if smallest_leaf and not isinstance(model, DecisionTree):
+    if largest_advantage is not None and not 0 < largest_advantage <= 1:
+        raise InvalidModelError(f"{parameter('largest_advantage')} must lie in (0, 1], got {largest_advantage!r}.")
+    if (smallest_leaf or largest_advantage) and not isinstance(model, DecisionTree):
         raise InvalidModelError(
             "only a tree's leaves can be merged.", remedy="Learn the rule list again with more support."
         )
@@ -151,6 +164,8 @@ def scrub(
             # A person in two leaves is one in both together: what was merged is counted again.
             while len(merged.cells) < len(tree.cells):
                 tree, merged = merged, merge_leaves(merged, _counted_sizes(merged, data), smallest_leaf)
+        if largest_advantage is not None:
+            tree = _merged_to(tree, data, largest_advantage)
         moved: DecisionTree | RuleList = tree
         n_merged = n_before - n_dropped - len(moved.cells)
     else:
@@ -159,13 +174,31 @@ def scrub(
     if n_merged and not moved.counts_are_exact:
         # The counts of a merged leaf carry the noise, or the rounding, of several.
         moved = replace(moved, approximate=True)
-    reads_data = bool(smallest_leaf) and data is not None
+    reads_data = bool(smallest_leaf or largest_advantage) and data is not None
     return ScrubResult(
         model=_claimed(_clean_counts(moved, counts, base), counts, reads_data),
         n_rounded=len(old - new),
         n_dropped=n_dropped,
         n_merged=n_merged,
     )
+
+
+def _merged_to(tree: DecisionTree, data: Any, limit: float) -> DecisionTree:
+    """Return a tree with its smallest leaves merged until its counts imply at most an advantage."""
+    while len(tree.cells) > 1:
+        sizes = _published_sizes(tree) if data is None else _counted_sizes(tree, data)
+        counts = [cell.evidence.counts for cell in tree.cells]
+        exact = data is None and tree.counts_are_exact and None not in counts
+        table = np.array(counts if exact else [[sizes[cell.node]] for cell in tree.cells], dtype=np.float64)
+        known = OutcomeCounts(lower=table, upper=table, n_outcomes=len(tree.classes or ()) or 1)
+        held = [size for size in sizes.values() if size]
+        if not held or implied_advantage(known).upper <= limit:
+            break
+        smaller = merge_leaves(tree, sizes, min(held) + 1)
+        if len(smaller.cells) == len(tree.cells):
+            break
+        tree = smaller
+    return tree
 
 
 def _published_sizes(tree: DecisionTree) -> dict[int, int]:

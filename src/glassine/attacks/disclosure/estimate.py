@@ -330,7 +330,7 @@ class Disclosure:
                     SubgroupDisclosure(
                         attribute=name,
                         value=value,
-                        size=len(np.unique(table.whose[rows])),
+                        size=table.number_of(rows),
                         entropy=table.mean(left, rows),
                         certainty=table.mean(largest, rows),
                         d_overall=None if distances is None else table.mean(distances, rows),

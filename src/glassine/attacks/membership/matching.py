@@ -128,7 +128,8 @@ def pairs_at(values: Floats, threshold: float) -> list[ValuePair]:
     >>> pairs_at(np.array([1.0, 2.0, 3.0, 4.0]), 2.5)
     [(1.0, 4.0), (2.0, 3.0)]
     """
-    below, above = values[values <= threshold], values[values > threshold]
+    split = int(np.searchsorted(values, threshold, side="right"))
+    below, above = values[:split], values[split:]
     if not len(below) or not len(above):
         return []
     found: set[ValuePair] = set()
@@ -136,7 +137,8 @@ def pairs_at(values: Floats, threshold: float) -> list[ValuePair]:
     for own, other, turned in ((below, above, False), (above, below, True)):
         near = np.searchsorted(other, 2 * threshold - own)
         for step in (-1, 0, 1):
-            match = other[np.clip(near + step, 0, len(other) - 1)]
+            # np.clip asks for the limits of the type at every call.
+            match = other[np.minimum(np.maximum(near + step, 0), len(other) - 1)]
             low, high = (match, own) if turned else (own, match)
             hit = placed_between(low, high) == threshold
             found.update(zip(low[hit].tolist(), high[hit].tolist(), strict=True))

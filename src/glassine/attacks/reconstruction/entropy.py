@@ -87,7 +87,9 @@ class ProbabilisticDataset(PossibleRecords):
         bits = bounds.mean(learned)
         dist = dist_g = None
         if self._continuum is None and (size := int(possible.space.total)) > 1:
-            dist_g, dist = (_share(bounds.mean(left)) for left in (1 - learned / math.log2(size), self._left()))
+            counted = np.array(possible.bits_learned)
+            counted[np.isinf(counted)] = 0.0
+            dist_g, dist = (_share(bounds.mean(left)) for left in (1 - counted / math.log2(size), self._left()))
         ranges = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
         return ReconstructionEstimate(
             confidence=bounds.confidence,
@@ -137,6 +139,29 @@ class ProbabilisticDataset(PossibleRecords):
             raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
         return self.entropy(domain_aware=domain_aware) / prior
 
+    def dist_g_by_shares(self, *, domain_aware: bool = False) -> float:
+        """Return Dist_G for an attacker who knows the domain's shares: the share of the entropy that is left.
+
+        The published Dist_G takes all records for equally likely before the model is read. With the product Q of the
+        public shares in their place (the paper's external knowledge), the entropy of a record of region R is
+        ``log2 Q(R) - E[log2 Q(x)]`` over R, and that of an unknown one is the entropy of Q. Both entropies add up over
+        records. Where all shares are uniform, both figures are equal; a model that contradicts the shares can leave
+        more than 1.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`dist_g`.
+        """
+        self._require_finite()
+        self._require_possible(domain_aware)
+        known = self._worlds_of(domain_aware, by_shares=True)
+        if not known.prior_entropy:
+            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+        parts = zip(self.supports, known.regions, strict=True)
+        left = math.fsum(size * known.entropy(region) for size, region in parts if size)
+        return left / (self.n_records * known.prior_entropy)
+
     def dist(self) -> float:
         """Return Dist, the mean share of each cell's entropy that the model leaves (Definition 2).
 
@@ -171,9 +196,10 @@ class ProbabilisticDataset(PossibleRecords):
     def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:
         """Return the bits that a reader learns about each record of each leaf or rule, in order.
 
-        These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty.
+        These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty. Under the
+        domain's shares they are ``-log2 Q(region)``, Q being their product.
         """
-        return self._worlds_of(domain_aware).bits_learned
+        return self._worlds_of(domain_aware, by_shares=True).bits_learned
 
     def bits_per_record(self, *, domain_aware: bool = False) -> float:
         """Return the mean number of bits that a reader learns about a training record.
@@ -226,7 +252,9 @@ class ProbabilisticDataset(PossibleRecords):
                 worlds=int(measure) if finite else None,
                 bits_learned=bits,
             )
-            for cell, measure, bits in zip(self.model.cells, possible.measures, possible.bits_learned, strict=True)
+            for cell, measure, bits in zip(
+                self.model.cells, possible.measures, self.bits_learned(domain_aware=domain_aware), strict=True
+            )
         ]
 
     def by_attribute(self, *, domain_aware: bool = False) -> list[AttributeLeakage]:
@@ -238,7 +266,7 @@ class ProbabilisticDataset(PossibleRecords):
             As for :meth:`bits_per_record`.
         """
         self._require_possible(domain_aware)
-        possible, supports, n = self._worlds_of(domain_aware), self.supports, self.n_records
+        possible, supports, n = self._worlds_of(domain_aware, by_shares=True), self.supports, self.n_records
         mean = dict.fromkeys(self.domain, 0.0)
         largest = dict.fromkeys(self.domain, 0.0)
         for size, region in zip(supports, possible.regions, strict=True):
@@ -285,7 +313,7 @@ class ProbabilisticDataset(PossibleRecords):
                     SubgroupLeakage(
                         attribute=name,
                         value=value,
-                        size=len(np.unique(table.whose[rows])),
+                        size=table.number_of(rows),
                         bits_mean=table.mean(bits, rows),
                         bits_largest=float(bits[rows].max()),
                     )
@@ -354,7 +382,8 @@ class ProbabilisticDataset(PossibleRecords):
             If counts are not published or a region that holds records is empty.
         """
         self._require_possible(domain_aware)
-        return self._worlds_of(domain_aware).draw_cells(self.supports, np.random.default_rng(random_state))
+        known = self._worlds_of(domain_aware, by_shares=True)
+        return known.draw_cells(self.supports, np.random.default_rng(random_state))
 
     def error_to(
         self,
@@ -402,7 +431,7 @@ class ProbabilisticDataset(PossibleRecords):
                 raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         self._require_possible(domain_aware)
-        possible = self._worlds_of(domain_aware)
+        possible = self._worlds_of(domain_aware, by_shares=True)
         size = min(n, max_records)
         draws = []
         for _ in range(n_draws):

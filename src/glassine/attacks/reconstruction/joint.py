@@ -153,6 +153,8 @@ def reconstruct_jointly(
     [('model 1: age > 40; model 2: age <= 41', '1 record', 'ill')]
     """
     check_domain(domain)
+    # Intersections are measured by numbers of records: their bounds are of data sets, each equally likely.
+    domain = Domain({name: domain[name] for name in domain}, groups=domain.groups)
     if not is_whole(smallest_group) or not smallest_group > 0:
         raise InvalidParameterError(f"smallest_group must be a positive whole number, got {smallest_group!r}. Use 5.")
     search = Search(time_limit=SECONDS) if search is None else search

@@ -47,14 +47,15 @@ class PossibleRecords:
             )
         self.noise = noise if noise is not None else _claimed_noise(model)
         self._max_steps = max_steps
-        self._worlds: dict[bool, Worlds] = {}
+        self._worlds: dict[tuple[bool, bool], Worlds] = {}
         self._worlds_of(False)  # an attribute or a value that the domain lacks is an error here
 
-    def _worlds_of(self, domain_aware: bool) -> Worlds:
-        domain_aware = domain_aware and bool(self.domain.groups)
-        if domain_aware not in self._worlds:
-            self._worlds[domain_aware] = Worlds(self.model, self.domain, domain_aware, self._max_steps)
-        return self._worlds[domain_aware]
+    def _worlds_of(self, domain_aware: bool, *, by_shares: bool = False) -> Worlds:
+        """Return the regions by numbers of records, or by the domain's shares: where none are declared, the same."""
+        key = domain_aware and bool(self.domain.groups), by_shares and bool(self.domain.shares)
+        if key not in self._worlds:
+            self._worlds[key] = Worlds(self.model, self.domain, key[0], self._max_steps, by_shares=key[1])
+        return self._worlds[key]
 
     @cached_property
     def supports(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from glassine.auditing.findings.root import (
     SubjectSummary,
 )
 from glassine.auditing.findings.rows import RowsFinding
+from glassine.auditing.findings.sign_off import SignOff
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,
     FormFinding,
@@ -84,6 +85,7 @@ __all__ = [
     "RowsFinding",
     "SeveralSummary",
     "ShapeFinding",
+    "SignOff",
     "Standing",
     "SubgroupFinding",
     "SubjectSummary",

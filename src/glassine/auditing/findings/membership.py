@@ -11,6 +11,10 @@ from glassine.attacks.outcome import ShownCount
 __all__ = ["AttackFinding", "MembershipFinding", "strongest_of"]
 
 
+SIGNIFICANT = 0.05
+"""Corrected p-value below which an advantage is said to be beyond chance."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackFinding:
     """One membership attack; rates are rounded to three digits.
@@ -142,3 +146,22 @@ class MembershipFinding:
     def best(self) -> AttackFinding | None:
         """The strongest attack: the one figure that sentences, pages and verdicts give."""
         return strongest_of(self.attacks)
+
+    @property
+    def corrected_p_value(self) -> float | None:
+        """The smallest p-value of an attack, times their number (Bonferroni), in [0, 1]; None where none was tested."""
+        made = [attack for attack in self.attacks if attack.advantage is not None]
+        tested = [attack.p_value for attack in made if attack.p_value is not None]
+        return min(1.0, len(made) * min(tested)) if tested else None
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether some attack beats guessing, the number of attacks being taken into account.
+
+        An attack without a p-value does if its interval, of the confidence of all, lies above 0.
+        """
+        made = [attack for attack in self.attacks if attack.detected]
+        p_value = self.corrected_p_value
+        if any(attack.p_value is None and (attack.advantage_low or 0.0) > 0 for attack in made):
+            return True
+        return bool(made) and p_value is not None and p_value < SIGNIFICANT

@@ -15,6 +15,7 @@ from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Ou
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.joint import SeveralSummary
+from glassine.auditing.findings.sign_off import SignOff
 from glassine.auditing.findings.surrogates import ReleaseSummary
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, Verdict
 from glassine.auditing.policy import Policy
@@ -153,6 +154,8 @@ class Findings:
         The files that were read; none when the audit was called from Python.
     contents : FileContents or None
         Everything in the file that holds the subject, with sizes; None where no file was audited.
+    sign_off : SignOff
+        What a person states of the release; its fields are empty where nobody did.
     audience : str
         ``checker``, or ``public`` where what is for the checker only was left out: see :meth:`public`.
     holder : Findings or None
@@ -176,6 +179,7 @@ class Findings:
     counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
     contents: FileContents | None = None
+    sign_off: SignOff = field(default_factory=SignOff)
     audience: Audience = "checker"
     holder: Findings | None = field(default=None, metadata=for_checker())
 

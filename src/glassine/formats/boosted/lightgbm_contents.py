@@ -43,12 +43,8 @@ RANGE = re.compile(r"\[([^:\[\]]+):([^:\[\]]+)\]")
 def beside_lightgbm(text: str, domain: Domain | None, tree: int | None) -> Iterator[OtherContent | FittedValues]:
     """Yield what a LightGBM file holds that the tree does not need, and the ranges of its features."""
     head, trees, parameters, categories = sections(text)
-    noted: tuple[Tracked, list[Tracked], Tracked] = (
-        Tracked(head),
-        [Tracked(one) for one in trees],
-        Tracked(parameters),
-    )
-    file = described(*noted, categories, domain)
+    noted = Tracked(head), [Tracked(one) for one in trees], Tracked(parameters)
+    file = described(noted[0], [*noted[1]], noted[2], categories, domain)
     tree_of_file(file, domain, tree)
     yield from _ranges(file.names, head.get("feature_infos", "").split(), domain)
     found: list[OtherContent] = []

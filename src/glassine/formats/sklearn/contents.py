@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain import Binary, Category, Domain
 from glassine.errors import GlassineError
 from glassine.formats.contents import (
     LONGEST_NAME,
@@ -210,7 +210,7 @@ def _points(value: object, names: set[str], room: list[int]) -> bool:
     if isinstance(value, int | np.integer):
         return -1 <= int(value) < 2**40
     if isinstance(value, float | np.floating):  # records are counted in floats where they are weighted
-        return float(value).is_integer() and 0 <= value < 2**40
+        return float(value).is_integer() and 0 <= float(value) < 2**40
     if type(value) is str:
         return value in names
     if type(value) is slice:
@@ -349,9 +349,7 @@ class _Walk:
             return value in attribute.values or str(value) in map(str, attribute.values)
         if isinstance(attribute, Binary):
             return value in (0, 1, "0", "1")
-        if isinstance(attribute, Integer | Real) and isinstance(value, int | float):
-            return value in (attribute.lo, attribute.hi, *attribute.thresholds)
-        return False
+        return value in (attribute.lo, attribute.hi, *attribute.thresholds)
 
     def step(self, step: Any, columns: list[Column] | None, where: str) -> list[Column] | None:
         """Account for a step of a pipeline and those in it; return its columns, None where they are not known."""

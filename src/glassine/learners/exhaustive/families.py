@@ -70,7 +70,7 @@ class ClassLearner(TransparentClassifier):
         if not self._ranks(n_classes):
             return self._members(domain, conditions, Loss.errors(n_classes))
         steps = MOST_STEPS
-        members = self._members(domain, conditions, Loss.widest(n_classes))
+        members = self._members(domain, conditions, Loss.widest(n_classes, steps))
         # Of deep trees the grid is as fine as their weights can be summed.
         while steps > 1 and not members.log_range(part_weight) <= LOG_RANGE:
             steps -= 1

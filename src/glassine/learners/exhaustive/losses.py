@@ -67,12 +67,12 @@ class Loss:
     @property
     def n_values(self) -> int:
         """Number of values that a leaf can have."""
-        return self.costs.shape[0]
+        return len(self.costs)
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.costs.shape[1]
+        return int(self.costs.shape[1])
 
     @property
     def unit(self) -> int:
@@ -214,8 +214,11 @@ def _mean(counts: Floats, drawn: Floats, log_loss_range: float, rates: Floats, e
 
 
 def _rounded(shares: Floats, mode: int) -> tuple[float, ...]:
-    """Return probabilities of six decimals that add up to one, those of the other classes rounded down."""
-    whole = np.floor(shares * 1e6).astype(np.int64)
-    whole = np.maximum(whole, 1)
+    """Return probabilities of six decimals that add up to one, of which that of one class is the largest."""
+    whole = np.maximum(np.floor(shares * 1e6).astype(np.int64), 1)
     whole[mode] = 10**6 - (whole.sum() - whole[mode])
+    # A class as probable as the mode gives one step to it: whoever takes the likeliest class predicts as the model.
+    ties = (whole >= whole[mode]) & (np.arange(len(whole)) != mode)
+    whole[ties] -= 1
+    whole[mode] += int(ties.sum())
     return tuple((whole / 1e6).tolist())

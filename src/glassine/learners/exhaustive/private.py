@@ -26,7 +26,7 @@ from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import evidence_of, noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
 __all__ = ["PrivateRuleListClassifier", "PrivateTreeClassifier"]
@@ -150,14 +150,15 @@ class _Exponential(PrivateLearner, ClassLearner):
             guarantee=claim(budget, paid.caveats),
         )
         public = self._public(intake, conditions, len(members.antecedents))
+        # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
+        # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
+        excess = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
+        errors = math.floor(excess) if rates is None else None
         if rates is not None:
             public["share of errors in the loss"] = float(self.accuracy_share)
-            # The loss is not errors alone: how many errors more than the best the model makes has no public bound.
-            return fitted(intake, model, certify(budget, events, model, paid=paid, public=public, error_bound=None))
-        # A model with t errors more than the best is drawn with a probability below W exp(-epsilon t), where W is the
-        # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
-        errors = (members.log_weight(prior) + math.log(20) + slack) / float(spent)
-        certificate = certify(budget, events, model, paid=paid, public=public, error_bound=math.floor(errors))
+            # Of errors alone nothing follows: a model may make more of them and rank better.
+            public[LOSS_BOUND] = math.ceil(excess)
+        certificate = certify(budget, events, model, paid=paid, public=public, error_bound=errors)
         return fitted(intake, model, certificate)
 
     def _base_rates(self, bitsets: BitSets, budget: Budget, paid: Paid) -> tuple[_Rates, DiscreteLaplaceNoise]:

@@ -9,7 +9,7 @@ See ``private.md`` for the recursion and the bound on rounding.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def backward(
 
 
 @compiled
-def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> float:  # pragma: no cover - compiled
+def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> Any:  # pragma: no cover - compiled
     """Return exp(-epsilon cost)."""
     # Beyond the tables stands their last entry, 0. No lookup needs a branch.
     jump = min(cost >> shift, len(jumps) - 1)
@@ -151,7 +151,7 @@ def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> float:  #
 
 
 @compiled
-def leaf(counts: AnyArray, costs: Costs) -> tuple[int, float]:  # pragma: no cover - compiled
+def leaf(counts: AnyArray, costs: Costs) -> tuple[Any, float]:  # pragma: no cover - compiled
     """Return the least cost of a value, and the sum over values of exp(-epsilon (cost - least cost))."""
     # counts: (c,), whole numbers, so that the cost is exact. It is formed twice rather than kept: no room is allotted.
     values, powers, jumps, shift = costs.values, costs.powers, costs.jumps, costs.shift

@@ -63,10 +63,21 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """An item with its answers."""
+    """An item with its answers.
+
+    Attributes
+    ----------
+    item : Item
+        What is asked.
+    answers : tuple of Answer
+        Figures with their methods, and why there are no others.
+    person : tuple of (str, str)
+        What only a person can state, and what the sign-off of the report states of it; empty where nobody did.
+    """
 
     item: Item
     answers: tuple[Answer, ...]
+    person: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +123,7 @@ class EvidenceDocument:
                     "asked": line.item.asked,
                     "source": line.item.source,
                     "answers": [_plain(answer) for answer in line.answers],
-                    "person": dict.fromkeys(line.item.person, ""),
+                    "person": {name: wording.clean(text) for name, text in line.person},
                 }
                 for line in self.lines
             ],
@@ -124,7 +135,7 @@ class EvidenceDocument:
         for line in self.lines:
             out += [f"## {_title(line.item)}", "", line.item.asked, "", f"*Source: {_source(line.item)}.*", ""]
             out += [f"- {_escaped(_sentence(answer))}" for answer in line.answers]
-            out += [f"- {PERSON}: {name}: {EMPTY}" for name in line.item.person]
+            out += [f"- {PERSON}: {name}: {_escaped(wording.clean(text)) or EMPTY}" for name, text in line.person]
             out.append("")
         return "\n".join(out)
 
@@ -139,7 +150,7 @@ class EvidenceDocument:
         for line in self.lines:
             out += [_title(line.item), wrapped(line.item.asked, "  "), wrapped(f"Source: {_source(line.item)}.", "  ")]
             out += [wrapped(_sentence(answer), "  - ") for answer in line.answers]
-            out += [wrapped(f"{PERSON}: {name}: {EMPTY}", "  - ") for name in line.item.person]
+            out += [wrapped(f"{PERSON}: {name}: {wording.clean(text) or EMPTY}", "  - ") for name, text in line.person]
             out.append("")
         return "\n".join(out)
 
@@ -209,7 +220,7 @@ def evidence(
         title=_table()["lists"][which],
         about=_about(basis),
         audience="public" if findings is None else findings["audience"],
-        lines=tuple(Line(item=item, answers=_answers(item, basis)) for item in items() if item.list == which),
+        lines=tuple(_line(item, basis) for item in items() if item.list == which),
         version=__version__,
     )
 
@@ -241,6 +252,12 @@ def _about(basis: Basis) -> str:
     subject = basis.findings["subject"]
     name = next((file["name"] for file in basis.findings["inputs"] if file["role"] in ("model", "release")), "")
     return f"About {wording.clean(name)}, {subject['kind']}." if name else f"About a {subject['kind']}."
+
+
+def _line(item: Item, basis: Basis) -> Line:
+    signed = {} if basis.findings is None else basis.findings["sign_off"]
+    stated = {name: signed.get(_table()["statements"].get(name, ""), "") for name in item.person}
+    return Line(item=item, answers=_answers(item, basis), person=tuple(stated.items()))
 
 
 def _answers(item: Item, basis: Basis) -> tuple[Answer, ...]:

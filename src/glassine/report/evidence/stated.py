@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from glassine.privacy import accounting
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report import wording
 from glassine.report.evidence.basis import (
     NO_CERTIFICATE,
@@ -17,6 +17,7 @@ from glassine.report.evidence.basis import (
     Missing,
     answer,
     certified,
+    judged,
 )
 
 
@@ -138,6 +139,11 @@ def _ledger(basis: Basis) -> Iterator[Answer]:
 @answer
 def _error_bound(basis: Basis) -> Iterator[Answer]:
     def figure(stated: Certificate) -> Answer:
+        if LOSS_BOUND in stated.public:
+            loss = f"a loss of at most {stated.public[LOSS_BOUND]:,} records above that of the best model of the class"
+            return Figure(
+                f"{loss}, with probability 0.95", "utility of the exponential mechanism; public numbers alone"
+            )
         if stated.error_bound is None:
             return Missing("no bound on the loss in accuracy is proved for this learner")
         return Figure(
@@ -276,6 +282,7 @@ def _schemas(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _format(basis: Basis) -> Iterator[Answer]:
+    yield from judged(basis, "other_content", "fitted_values")
     model = next((f for f in basis.findings["inputs"] if f["role"] == "model"), None) if basis.findings else None
     if model is None:
         yield NO_REPORT if basis.findings is None else Missing("the audit read no file of the model")

@@ -79,7 +79,7 @@ def _model(findings: Findings, name: str, judged: list[Checked]) -> dict[str, An
 
 
 def _properties(findings: Findings) -> list[dict[str, str]]:
-    stated = {"verdict": findings.verdict, "counted": findings.counted}
+    stated: dict[str, str] = {"verdict": findings.verdict, "counted": findings.counted}
     if (guarantee := findings.guarantee) is not None:
         stated |= {
             "differential-privacy:epsilon": f"{guarantee.epsilon:g}",

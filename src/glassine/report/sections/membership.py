@@ -9,7 +9,7 @@ from glassine import __version__
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, Status, Table
+from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Fold, Paragraph, Row, Status, Table
 from glassine.report.charts import draw_roc
 from glassine.report.measured import MeasuredSection
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
@@ -24,11 +24,19 @@ FOUND, NOT_FOUND = "found members", "found none beyond chance"
 def membership_section(finding: MembershipFinding) -> Section:
     """Return what attacks found, each attack, its ROC curve, and what else tells members apart."""
     summary = membership_sentence(finding)
+    attacks, *figure = _attacks(finding)
     return Section(
         id="members",
         title="Who was in the data",
         link="Membership",
-        blocks=(Paragraph(text=summary, tone="lead"), *_attacks(finding), Facts(_facts(finding))),
+        blocks=(
+            Paragraph(text=summary, tone="lead"),
+            *figure,
+            Fold(
+                f"{wording.plural(len(finding.attacks), 'attack')}, each with its figures",
+                (attacks, Facts(_facts(finding))),
+            ),
+        ),
         text=(summary,),
         text_title="What a reader learns",
     )
@@ -123,9 +131,9 @@ def _facts(finding: MembershipFinding) -> tuple[Fact, ...]:
 
 def _headline(finding: MembershipFinding) -> tuple[str, str]:
     made = [attack for attack in finding.attacks if attack.status == "measured"]
-    if any(attack.detected for attack in made) or finding.accused:
+    if finding.beyond_chance or finding.accused:
         return "Members were found", "outside policy"
-    return ("No attack found members", "finding") if made else ("Inconclusive", "inconclusive")
+    return ("No attack found members beyond chance", "finding") if made else ("Inconclusive", "inconclusive")
 
 
 def _strongest(finding: MembershipFinding) -> Fact:
@@ -137,24 +145,32 @@ def _strongest(finding: MembershipFinding) -> Fact:
 
 
 def membership_sentence(finding: MembershipFinding) -> str:
-    """Return what the attacks found in a sentence or two."""
+    """Return what the attacks found: the largest advantage with its interval, of how many, and whether it is chance."""
     made = [attack for attack in finding.attacks if attack.status == "measured"]
-    if not made:
+    best = finding.best
+    if not made or best is None:
         return "No attack that calls each record a member or not could be made."
-    best, detected = finding.best, [attack for attack in made if attack.detected]
-    if best is None or not detected:
-        high = max(attack.advantage_high or 0.0 for attack in made)
-        text = (
-            f"None of the {wording.plural(len(made), 'attack')} made tells members from others beyond chance; "
-            f"the advantage may still be up to {high:.3f}. Another attack may find more."
-        )
+    reached = f"{_points(best.advantage)} ({_points(best.advantage_low)} to {_points(best.advantage_high)})"
+    text = (
+        f"The largest of {wording.plural(len(made), 'advantage')} measured is that of the "
+        f"{wording.clean(best.attack)}: it accuses {reached} percentage points more of the members than of other "
+        f"{wording.units()}."
+    )
+    p_value, shown = finding.corrected_p_value, [attack for attack in made if attack.detected]
+    tested = (
+        "" if p_value is None else f" (p = {p_value:.2g} after correction for {wording.plural(len(made), 'attack')})"
+    )
+    if finding.beyond_chance:
+        text += f" That is beyond chance{tested}."
+        if best not in shown:
+            text += f" What is beyond chance is what the {wording.clean(shown[0].attack)} finds."
     else:
-        text = (
-            f"A reader can tell members from others: the {wording.clean(best.attack)} accuses "
-            f"{_points(best.advantage)} more of the members than of other {wording.units()}."
+        text += f" That is not beyond chance{tested}. Another attack may find more."
+    if finding.vulnerability is not None:
+        cap = max(0.0, 2 * finding.vulnerability - 1)
+        text += (
+            f" No attack on leaf and class alone exceeds {100 * cap:.1f} points here (V = {finding.vulnerability:.3f})."
         )
-        if best not in detected:
-            text += f" That may be chance; what the {wording.clean(detected[0].attack)} finds is not."
     if finding.accused:
         text += f" Thresholds name {_records(finding.accused)} of the training data{_wrongly(finding)}."
     if finding.overlap:
@@ -165,7 +181,7 @@ def membership_sentence(finding: MembershipFinding) -> str:
 
 
 def _points(advantage: float | None) -> str:
-    return f"{100 * (advantage or 0.0):.1f} percentage points"
+    return f"{100 * (advantage or 0.0) + 0.0:.1f}"
 
 
 def _row(attack: AttackFinding) -> Row:
@@ -175,7 +191,7 @@ def _row(attack: AttackFinding) -> Row:
     return Row(
         name=name,
         cells=(
-            f"{attack.advantage:.3f} ({attack.advantage_low:.3f} to {attack.advantage_high:.3f})",
+            wording.interval(attack.advantage or 0.0, attack.advantage_low or 0.0, attack.advantage_high or 0.0),
             f"{attack.balanced_accuracy:.3f} ({attack.baseline} {attack.baseline_accuracy:.3f})",
             "" if attack.tpr_at_percent is None else wording.percent(attack.tpr_at_percent, digits=1),
             Status(FOUND if attack.detected else NOT_FOUND),

@@ -112,12 +112,12 @@ def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
         facts += [
             Fact(
                 "Not public cut points",
-                "not known" if leakage.n_off_grid is None else f"{leakage.n_off_grid or 'none'} {of}",
+                "not known" if leakage.n_off_grid is None else f"{_number(leakage.n_off_grid)} {of}",
                 _off_grid_meaning(leakage),
             ),
             Fact(
                 "Midpoints of two training values",
-                "not known" if leakage.n_midpoints is None else f"{leakage.n_midpoints or 'none'} {of}",
+                "not known" if leakage.n_midpoints is None else f"{_number(leakage.n_midpoints)} {of}",
                 _midpoint_meaning(findings, leakage),
             ),
         ]
@@ -190,7 +190,11 @@ def _values_sentence(leakage: ValueLeakage) -> str:
 
 
 def _are(count: int) -> str:
-    return f"{count or 'none'} {'is' if count == 1 else 'are'}"
+    return f"{_number(count)} {'is' if count == 1 else 'are'}"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else "none"
 
 
 def _names(names: tuple[str, ...] | None) -> str:

@@ -11,7 +11,7 @@ from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.blocks import Block, Figure, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
+from glassine.report.blocks import Block, Figure, Fold, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
 from glassine.report.section import Section
 from glassine.report.tree_chart import children_of, draw_tree, leaves_below
 
@@ -23,7 +23,7 @@ MOST_RULES = 200
 FIRST_LOOK = 10
 MOST_LEAVES = 200
 SHORT_LIST = 50
-DEEPEST = 12
+DEEPEST = 11
 OPEN_LEAVES = 24
 
 
@@ -211,10 +211,14 @@ def outline(tree: Sequence[TreeNode], rows: Sequence[PartRow], order: Sequence[i
 
 
 def model_section(findings: Findings) -> Section:
-    """Return the tree or the rules, leaf by leaf or rule by rule."""
+    """Return the tree or the rules: of many leaves the most revealing first, then the drawing, then every leaf."""
     scale = Scale.of(findings)
     rows, listed = part_rows(findings, scale), not parts_of(findings).nodes
     blocks: list[Block] = []
+    if rows and len(rows) > FIRST_LOOK and not listed:
+        order = ranked(parts_of(findings).parts)
+        first = tuple(rows[number - 1] for number in order[:FIRST_LOOK])
+        blocks += [Heading(f"The {FIRST_LOOK} leaves to look at first"), Parts(first), Heading("The whole tree")]
     if rows:
         levels = tuple((f"level-{level}", words) for level, words in scale.legend)
         blocks.append(Legend((*levels, ("unknown", "not known")), "Colours: bits learned about each record"))
@@ -235,7 +239,7 @@ def model_section(findings: Findings) -> Section:
     blocks += _listed(rows) if listed else _nested(findings, rows)
     return Section(
         id="model",
-        title="The rules, and what each rule tells" if listed else "The tree, and what each leaf tells",
+        title="The rules, and what each rule reveals" if listed else "The tree, and what each leaf reveals",
         link="Rules" if listed else "Tree",
         blocks=tuple(blocks) if rows else (Paragraph(text="The model has no parts to show."),),
     )
@@ -248,18 +252,15 @@ def _listed(rows: Sequence[PartRow]) -> list[Block]:
 
 
 def _nested(findings: Findings, rows: Sequence[PartRow]) -> list[Block]:
-    order = ranked(parts_of(findings).parts)
-    steps, n_omitted = outline(parts_of(findings).nodes, rows, order)
-    if not n_omitted:
+    """Return every leaf in its place; of many leaves folded away, of very many only the most exposed."""
+    steps, n_omitted = outline(parts_of(findings).nodes, rows, ranked(parts_of(findings).parts))
+    if len(rows) <= FIRST_LOOK:
         return [Outline(steps)]
+    if not n_omitted:
+        return [Fold(f"All {len(rows):,} leaves in their places", (Outline(steps),))]
     omitted = (
         "Only the most exposed leaves and those with the most flags are listed; "
         f"{wording.plural(n_omitted, 'more leaf')}: see the JSON findings."
     )
-    return [
-        Paragraph(text=omitted, tone="note"),
-        Heading("Leaves to look at first"),
-        Parts(tuple(rows[number - 1] for number in order[:FIRST_LOOK])),
-        Heading("Where they stand in the tree"),
-        Outline(steps),
-    ]
+    summary = f"{len(rows) - n_omitted:,} of {len(rows):,} leaves in their places"
+    return [Fold(summary, (Paragraph(text=omitted, tone="note"), Outline(steps)))]

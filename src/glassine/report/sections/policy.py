@@ -27,6 +27,7 @@ from glassine.report.blocks import (
 from glassine.report.measured import measured_sections
 from glassine.report.section import Page, Section, clean_inputs, sentence
 from glassine.report.sections.file import file_sections
+from glassine.report.sections.sign_off import sign_off_section
 
 __all__ = [
     "CAVEAT",
@@ -102,9 +103,9 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     figure = {
         "records": wording.people(round(check.limit)),
         "share": f"{100 * check.limit:g}%",
-        "bits": f"{check.limit:g} bits",
+        "bits": f"{check.limit:,g} bits",
         "bytes": f"{check.limit:,.0f} bytes",
-    }.get(unit, f"{check.limit:g}")
+    }.get(unit, f"{check.limit:,g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
 
@@ -122,7 +123,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
     if unit == "bytes" and value:
         return f"{value:,.0f} bytes"
-    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:g}"
+    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:,g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
@@ -171,7 +172,8 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),
         *((Fold(wording.plural(len(more.items), "more step"), (more,)),) if more.items else ()),
     )
-    columns = (*(((Failures(against),),) if against else ()), *((todo,) if steps else ()))
+    todo = (*(todo if steps else ()), *asked_for(findings.requests))
+    columns = (*(((Failures(against),),) if against else ()), *((todo,) if todo else ()))
     return Page(
         kind="privacy audit",
         title=wording.clean(title),
@@ -185,9 +187,9 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
-            *([requests_section(findings.requests)] if findings.requests else []),
             *file_sections(findings),
             measured_section(measures),
+            *sign_off_section(findings),
         ),
         terms=(),
         inputs=clean_inputs(findings.inputs),
@@ -244,16 +246,11 @@ def released(findings: Findings) -> tuple[Released, ...]:
     )
 
 
-def requests_section(requests: Sequence[str]) -> Section:
-    """Return what to ask the publisher for, as sentences to paste into a message."""
+def asked_for(requests: Sequence[str]) -> tuple[Fold, ...]:
+    """Return what to ask the publisher for, as sentences to paste into a message; nothing where nothing is missing."""
     opening = "To decide on the release of this model, please state of its training data:"
-    return Section(
-        id="requests",
-        title="What to ask the publisher for",
-        link="Requests",
-        blocks=(Paragraph(text=opening), Points(items=tuple(map(wording.clean, requests)), style="advice")),
-        text=(opening, *(f"{number}. {wording.clean(text)}" for number, text in enumerate(requests, start=1))),
-    )
+    points = Points(items=tuple(map(wording.clean, requests)), style="advice")
+    return (Fold("What to ask the publisher for", (Paragraph(text=opening), points)),) if requests else ()
 
 
 def _failure(row: CheckRow) -> Failure:

@@ -212,7 +212,7 @@ def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
     for gap in gaps:
         value, meaning = "not measured", sentence(gap.reason or "")
         if gap.advantage is not None and gap.low is not None and gap.high is not None:
-            value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
+            value = wording.interval(gap.advantage, gap.low, gap.high)
             meaning = (
                 f"Share of the {wording.units()} behind the release of whom the closest tree is right, less others'."
             )

@@ -1,0 +1,92 @@
+"""Several model files: each by itself, or with --together as one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from glassine import Domain, Integer
+from tests.cli.running import Run
+
+MODELS = {
+    # Two rules of enough records, of which no class is rare: within the policy of the test.
+    "good.txt": "if [smoker] then [true] ([30 ; 40] examples)\nelse [false] ([50 ; 30] examples)\n",
+    "small.txt": "if [smoker] then [true] ([0 ; 3] examples)\nelse [false] ([50 ; 30] examples)\n",
+    "silent.txt": "if [smoker] then [true]\nelse [false]\n",
+    "junk.json": "hello",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    from glassine import Policy
+
+    for name, text in MODELS.items():
+        (tmp_path / name).write_text(text)
+    lines = ["smallest_leaf = 10"]
+    for line in Policy().to_toml().splitlines():
+        key = line.partition(" = ")[0].strip("# ")
+        if key and key not in ("smallest_leaf", "suppress_below", "accept_guarantee") and " " not in key:
+            lines.append(f"{key} = false")
+    (tmp_path / "policy.toml").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_each_file_has_a_line_and_the_worst_status_counts(folder: Path, run: Run) -> None:
+    def audited(*names: str) -> tuple[int, list[str]]:
+        done = run("audit", *names, "--policy", "policy.toml", cwd=folder)
+        return done.status, done.out.splitlines()
+
+    status, lines = audited("good.txt", "silent.txt", "small.txt", "junk.json")
+    assert status == 2
+    assert lines[0].startswith("For the checker.")
+    assert [line.split()[0] for line in lines[1:]] == ["junk.json", "small.txt", "silent.txt", "good.txt"]
+    assert "BAD INPUT" in lines[1]
+    assert "OUTSIDE POLICY" in lines[2]
+    assert "fail: smallest_leaf" in lines[2]
+    assert "INCONCLUSIVE" in lines[3]
+    assert "unknown: smallest_leaf" in lines[3]
+    assert lines[4].split(maxsplit=1) == ["good.txt", "WITHIN POLICY"]
+    assert audited("good.txt", "silent.txt", "small.txt")[0] == 1
+    assert audited("good.txt", "silent.txt")[0] == 3
+    assert audited("good.txt", "good.txt")[0] == 0
+
+
+def test_json_holds_the_findings_of_each(folder: Path, run: Run) -> None:
+    fixed = ["--policy", "policy.toml", "--audience", "public", "--json"]
+    plain = json.loads(run("audit", "good.txt", "junk.json", *fixed, cwd=folder).out)
+    assert (plain["schema"], plain["status"]) == ("glassine.verdicts/1", 2)
+    good, junk = plain["models"]
+    alone = json.loads(run("audit", "good.txt", *fixed, cwd=folder).out)
+    assert (good["file"], good["status"], good["error"], good["findings"]) == ("good.txt", 0, None, alone)
+    assert junk["findings"] is None
+    assert "junk.json" in junk["error"]
+
+
+def test_one_report_needs_one_model_or_all_together(folder: Path, run: Run) -> None:
+    refused = run("audit", "good.txt", "small.txt", "-o", "report.html", cwd=folder)
+    assert refused.status == 2
+    assert "-o writes one report. Audit one model, or add --together." in refused.err
+    assert not (folder / "report.html").exists()
+    assert run("audit", "good.txt", "--together", cwd=folder).status == 2
+
+
+def test_together_judges_what_the_models_reveal_as_one(folder: Path, run: Run) -> None:
+    Domain({"age": Integer(0, 99)}).to_json(folder / "domain.json")
+    for name, cut, first, second in (("a.txt", 40, "20 ; 10", "30 ; 40"), ("b.txt", 41, "20 ; 11", "30 ; 39")):
+        (folder / name).write_text(
+            f"classes: [no] [yes]\nif [age < {cut}] then [no] ([{first}] examples)\nelse [yes] ([{second}] examples)\n"
+        )
+    command = ["audit", "a.txt", "b.txt", "--together", "--domain", "domain.json"]
+    done = run(*command, "-o", "report.html", cwd=folder)
+    assert done.status == 1, done.err
+    assert "The policy does not allow the release of these models together" in done.out.replace("\n", " ")
+    assert "2 models of the same records" in (folder / "report.html").read_text()
+    plain = json.loads(run(*command, "--json", cwd=folder).out)
+    assert plain["subject"]["models"] == ["a.txt", "b.txt"]
+    assert [file["role"] for file in plain["inputs"]] == ["model 1", "model 2", "domain"]
+    refused = run(*command, "--target", "ill", cwd=folder)
+    assert refused.status == 2
+    assert "Leave --holdout, --target and --person out." in refused.err

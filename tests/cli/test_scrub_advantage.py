@@ -1,0 +1,23 @@
+"""Scrubbing to a limit on the command line, and the accuracy that it costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from glassine import write_model
+from tests.auditing.test_scrubbing_advantage import DOMAIN, grown
+from tests.cli.running import Run
+
+
+def test_a_copy_to_a_limit_says_what_it_costs_in_accuracy(tmp_path: Path, run: Run) -> None:
+    model, frame = grown()
+    write_model(model, tmp_path / "model.json")
+    DOMAIN.to_json(tmp_path / "domain.json")
+    frame.write_csv(tmp_path / "data.csv")
+    files = ("model.json", "--domain", "domain.json", "-o", "copy.json", "--data", "data.csv", "--target", "y")
+    done = run("scrub", *files, "--counts", "remove", "--largest-advantage", "0.07", "--json", cwd=tmp_path)
+    plain = json.loads(done.out)
+    statuses = {check["rule"]: check["status"] for check in plain["after"]["checks"]}
+    assert statuses["largest_advantage"] == "pass", done.err
+    assert 0.6 < plain["accuracy"]["after"] <= plain["accuracy"]["before"] < 1

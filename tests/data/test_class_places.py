@@ -1,0 +1,28 @@
+"""Each record's class is found once for each text, as it is found one by one."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine.data.labels import class_key, class_places
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        (["yes", "no", "yes", "maybe", "TRUE"], ("no", "yes", True)),
+        ([1, 0, 2, 1], ("1", "0")),
+        ([1.0, 0.0, 2.5, float("nan")], (0, 1, "2.5")),
+        ([True, False, "true", 1, 1.0, Decimal("1.0"), None], (0, 1)),
+        ([], ("a",)),
+    ],
+)
+def test_places_are_those_of_each_value_by_itself(values: list[Any], classes: tuple[Any, ...]) -> None:
+    place = {class_key(name): i for i, name in enumerate(classes)}
+    kinds = set(map(type, values))
+    column = np.array(values, dtype=None if kinds in ({int}, {float}) else object)
+    assert class_places(column, classes).tolist() == [place.get(class_key(value), -1) for value in values]

@@ -1,0 +1,160 @@
+"""The hook of pre-commit, the action of GitHub and the example of GitLab: their commands are run."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine import Category, Domain
+from tests.repo.code_blocks import ROOT, glassine_command
+
+KEPT = "if [a] then [true] ([500 ; 400] examples)\nelse [false] ([500 ; 400] examples)"
+BROKEN = "if [a] then [true] ([0 ; 3] examples)\nelse [false] ([500 ; 400] examples)"
+
+
+def read_yaml(path: str) -> Any:
+    return importlib.import_module("yaml").safe_load((ROOT / path).read_text())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a model that keeps the policy, one that breaks it, one that cannot be read, and their domain."""
+    (tmp_path / "models").mkdir()
+    Domain({name: Category((0, 1)) for name in "ab"}).to_json(tmp_path / "domain.json")
+    (tmp_path / "models" / "kept.txt").write_text(KEPT)
+    (tmp_path / "models" / "broken.txt").write_text(BROKEN)
+    (tmp_path / "models" / "unread.txt").write_text("no model")
+    return tmp_path
+
+
+def shell(command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a pipeline does, the installed command and Python first on the path."""
+    path = os.pathsep.join([str(glassine_command().parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONWARNINGS": "error", **variables}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=environment,
+    )
+
+
+# pre-commit.
+
+
+def hook(folder: Path, *files: str, args: list[str] | None = None) -> subprocess.CompletedProcess[str]:
+    (one,) = read_yaml(".pre-commit-hooks.yaml")
+    command = [*shlex.split(one["entry"]), *(one["args"] if args is None else args), *files]
+    return shell(shlex.join(command), folder)
+
+
+def test_the_hook_has_what_pre_commit_requires() -> None:
+    (one,) = read_yaml(".pre-commit-hooks.yaml")
+    assert {"id", "name", "entry", "language"} <= set(one)
+    assert one["args"][-1] == "--"
+
+
+def test_the_hook_audits_every_file_and_fails_with_the_worst(folder: Path) -> None:
+    with_domain = ["--domain", "domain.json", "--"]
+    kept = hook(folder, "models/kept.txt", args=with_domain)
+    assert kept.returncode == 0, kept.stdout + kept.stderr
+    both = hook(folder, "models/broken.txt", "models/kept.txt", args=with_domain)
+    assert both.returncode == 1
+    assert both.stdout.count("Glassine ") >= 2
+    unread = hook(folder, "models/kept.txt", "models/unread.txt", "models/broken.txt", args=with_domain)
+    assert unread.returncode == 2
+    assert "models/unread.txt" in unread.stderr
+    assert hook(folder).returncode == 0
+
+
+def test_arguments_of_the_hook_without_the_dash_are_refused(folder: Path) -> None:
+    done = hook(folder, "models/kept.txt", args=["--domain", "domain.json"])
+    assert done.returncode == 2
+    assert "double dash" in done.stderr
+
+
+# GitHub.
+
+
+def action(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the step of the action that audits, its inputs as GitHub fills them in."""
+    stated = read_yaml("action.yml")
+    given = {
+        name: inputs.get(name.replace("-", "_"), entry.get("default", "")) for name, entry in stated["inputs"].items()
+    }
+    audit = stated["runs"]["steps"][-1]
+    variables = {}
+    for name, value in audit["env"].items():
+        assert value.startswith("${{ inputs."), "nothing else reaches the script"
+        variables[name] = given[value.removeprefix("${{ inputs.").removesuffix(" }}")]
+    assert "${{" not in audit["run"], "an input in the script would be run as code"
+    return shell(audit["run"], folder, GITHUB_STEP_SUMMARY=str(folder / "summary.md"), **variables)
+
+
+def test_the_action_installs_the_package_of_its_repository(folder: Path) -> None:
+    install = read_yaml("action.yml")["runs"]["steps"][0]
+    assert install["env"] == {"GLASSINE_SOURCE": "${{ github.action_path }}"}
+    assert (ROOT / "pyproject.toml").exists(), "the action stands beside the package"
+    # What pip would be asked for is the package: built here without its dependencies it would take a minute.
+    assert install["run"] == 'python -m pip install "$GLASSINE_SOURCE"'
+    assert shell("glassine --version && python -m pip --version || true", folder).stdout.startswith("glassine")
+
+
+def test_the_action_annotates_summarizes_and_fails_with_a_model_outside_policy(folder: Path) -> None:
+    done = action(folder, models="models/kept.txt models/broken.txt", domain="domain.json", sarif="sarif")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "::error file=models/broken.txt,title=" in done.stderr
+    assert "file=models/kept.txt" not in done.stderr
+    summary = (folder / "summary.md").read_text()
+    assert "## models/kept.txt: within policy" in summary
+    assert "## models/broken.txt: outside policy" in summary
+    names = {path.name for path in (folder / "sarif").iterdir()}
+    assert names == {"models_kept.txt.sarif", "models_broken.txt.sarif"}
+
+
+def test_the_action_takes_patterns_and_passes_models_within_policy(folder: Path) -> None:
+    done = action(folder, models="models/k*.txt", domain="domain.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert action(folder, models="models/unread.txt").returncode == 2
+
+
+def test_the_action_tolerates_what_cannot_be_judged_only_if_asked(folder: Path) -> None:
+    (folder / "models" / "open.txt").write_text("if [a <= 30.5] then [true]\nelse [false]")
+    assert action(folder, models="models/open.txt").returncode == 3
+    assert action(folder, models="models/open.txt", tolerate_unknown="true").returncode == 0
+    both = action(folder, models="models/broken.txt models/open.txt", domain="domain.json", tolerate_unknown="true")
+    assert both.returncode in (1, 2)
+
+
+def test_an_input_of_the_action_is_not_run_as_code(folder: Path) -> None:
+    action(folder, models="models/kept.txt", domain='"; touch owned; "', policy="$(touch owned)")
+    assert not (folder / "owned").exists()
+
+
+# GitLab.
+
+
+def test_the_example_of_gitlab_writes_the_report_that_it_names(folder: Path) -> None:
+    job = read_yaml("docs/pipelines/gitlab-ci.yml")["audit"]
+    report = job["artifacts"]["reports"]["junit"]
+    assert job["artifacts"]["when"] == "always"
+    for text, status in ((KEPT, 0), (BROKEN, 1)):
+        (folder / "model.json").write_text(text)
+        (folder / report).unlink(missing_ok=True)
+        done = shell("\n".join(job["script"]), folder)
+        assert done.returncode == status, done.stdout + done.stderr
+        suites = ET.parse(folder / report).getroot()
+        assert (suites.get("failures") != "0") is bool(status)
+    assert job["allow_failure"]["exit_codes"] == 3
+    assert sys.executable.startswith(str(glassine_command().parent))
