@@ -112,3 +112,29 @@ def test_explain_groups_people(run: Run, clinic: Path) -> None:
         done = run(*command, "--target", "ill", "--person", "who", "-k", k, "-o", f"{k}.json", cwd=clinic)
         assert done.status == status, done.err
     assert json.loads((clinic / "12.json").read_text())["provenance"]["counted"] == "people"
+
+
+def test_scrub_compare_and_explain_point_out_the_column_and_its_option(run: Run, clinic: Path) -> None:
+    for name in ("visits", "classes"):
+        pl.read_csv(clinic / f"{name}.csv", infer_schema=False).rename({"who": "patient_id"}).write_csv(
+            clinic / f"{name}.csv"
+        )
+    (clinic / "clinic_box.py").write_text(
+        "import numpy as np\n\n\ndef box(X):\n    return np.where(X[:, 0] > 40, 'yes', 'no')\n"
+    )
+    commands = (
+        ("scrub", "tree.json", "--domain", "domain.json", "--data", "visits.csv", "--smallest-leaf", "10"),
+        (
+            *("compare", "classes.csv", "--target", "ill", "--domain", "with_class.json", "--models", "tree,constant"),
+            *("--splits", "1", "--epsilon", "1"),
+        ),
+        (
+            *("explain", "make", "visits.csv", "--black-box", "clinic_box:box", "--domain", "domain.json"),
+            *("--classes", "no,yes", "--target", "ill", "-k", "12"),
+        ),
+    )
+    for i, command in enumerate(commands):
+        done = run(*command, "-o", f"{i}.json", cwd=clinic)
+        assert "--person patient_id counts people" in done.err, (command[0], done.err)
+        named = run(*command, "--person", "patient_id", "-o", f"{i}_people.json", cwd=clinic)
+        assert "counts people" not in named.err, command[0]

@@ -219,18 +219,19 @@ def vulnerability(
         target = np.concatenate([side.target for side in sides])
         names, labels = _codes(target)
         member = np.arange(len(target)) < len(inside.target)
-        table: _Table | _PeopleTable = _Table.of(labels, parts, member)
-        if inside.persons is not None and outside.persons is not None:
-            table = _PeopleTable.of(labels, parts, member, inside.join(outside).whose)
+        by_person = inside.persons is not None and outside.persons is not None
+        whose = inside.join(outside).whose if by_person else None
+        records = _Counted(labels, parts, member, whose)
+        table = records.table
         if not table.weights.any():
             raise UnsupportedModelError(
                 "no class has both members and non-members.", remedy="Give holdout records of each class."
             )
         result = table.estimate(confidence, n_permutations, rng)
         subgroups = tuple(
-            _subgroup(name, value, rows, (labels, parts, member), confidence, n_permutations, rng)
+            _subgroup(name, value, records.take(rows), confidence, n_permutations, rng)
             for name, value, rows in groups
-            if _Table.of(labels[rows], parts[rows], member[rows]).weights.any()
+            if records.take(rows).table.weights.any()
         )
         return Vulnerability(
             vulnerability=result[0],
@@ -246,22 +247,41 @@ def vulnerability(
     return attempt(work)
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Class, part and membership of each record, and its person where people are counted; each of shape (n,)."""
+
+    labels: npt.NDArray[np.intp]
+    parts: npt.NDArray[np.intp]
+    member: npt.NDArray[np.bool_]
+    whose: npt.NDArray[np.int64] | None
+
+    def take(self, rows: npt.NDArray[np.intp]) -> _Counted:
+        """Return some of the records; a person of whom none is left does not count."""
+        whose = None if self.whose is None else np.unique(self.whose[rows], return_inverse=True)[1].astype(np.int64)
+        return _Counted(self.labels[rows], self.parts[rows], self.member[rows], whose)
+
+    @property
+    def table(self) -> _Table | _PeopleTable:
+        """Records, or people, by class and part."""
+        if self.whose is None:
+            return _Table.of(self.labels, self.parts, self.member)
+        return _PeopleTable.of(self.labels, self.parts, self.member, self.whose)
+
+    def number(self, side: npt.NDArray[np.bool_]) -> int:
+        """Return how many records, or people, there are on a side, shape (n,)."""
+        return int(side.sum()) if self.whose is None else len(np.unique(self.whose[side]))
+
+
 def _subgroup(
-    name: str,
-    value: str,
-    rows: npt.NDArray[np.intp],
-    records: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.bool_]],
-    confidence: float,
-    n_permutations: int,
-    rng: np.random.Generator,
+    name: str, value: str, records: _Counted, confidence: float, n_permutations: int, rng: np.random.Generator
 ) -> SubgroupVulnerability:
-    labels, parts, member = records[0][rows], records[1][rows], records[2][rows]
-    estimate, control, p_value = _Table.of(labels, parts, member).estimate(confidence, n_permutations, rng)
+    estimate, control, p_value = records.table.estimate(confidence, n_permutations, rng)
     return SubgroupVulnerability(
         attribute=name,
         value=value,
-        n_members=int(member.sum()),
-        n_nonmembers=int((~member).sum()),
+        n_members=records.number(records.member),
+        n_nonmembers=records.number(~records.member),
         vulnerability=estimate,
         control=control,
         p_value=p_value,

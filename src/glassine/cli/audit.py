@@ -51,6 +51,7 @@ from glassine.cli.reading import (
     read_policy,
     read_records,
     stated_domain,
+    tell_repeats,
     with_inputs,
     written_values,
 )
@@ -60,7 +61,6 @@ from glassine.cli.writing import (
     check_report,
     print_value,
     say,
-    tell,
     text_of,
     write_report,
 )
@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
     from glassine.data.sample import Sample
-    from glassine.data.table import Table
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateRelease
 
@@ -494,7 +493,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
         )
         check_person(records.person, {records.data: table, records.holdout: others})
         if records.person is None:
-            _tell_repeats(table)
+            tell_repeats(table)
         names = [*(known or ()), *(() if table is None else table.names)]
         sensitive = () if asked.sensitive is None else (asked.sensitive,)
         if settings is None or records.target != asked.sensitive:
@@ -670,6 +669,8 @@ def scrub_command(
         person = audited.person
         table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
         check_person(person, {data: table})
+        if person is None:
+            tell_repeats(table)
         _check_target(target, data, None if table is None else table.names)
         progress("scrubbing")
         # A copy of a private model that is counted in its data would be no longer covered.
@@ -716,18 +717,6 @@ def scrub_command(
             lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
         say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
     raise typer.Exit(second.exit_status)
-
-
-def _tell_repeats(table: Table | None) -> None:
-    """Tell whoever holds the records of columns that look like identifiers and repeat; no output has it."""
-    from glassine.data.inference import repeats
-
-    if table is not None and len(table):
-        for repeat in repeats(table):
-            tell(
-                f"glassine: for the checker only: {repeat} Records are counted here; --person "
-                f"{repeat.column} counts people."
-            )
 
 
 def _check_target(target: str | None, data: Path | None, names: Sequence[str] | None) -> None:

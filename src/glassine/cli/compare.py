@@ -187,7 +187,7 @@ def compare_command(
     file = TrainingFile(path=data, written=written, person=comparison.person)
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
-        training = read_training(file, target, known, public.classes)
+        training = read_training(file, target, known, public.classes, counts=True)
         display.stage("fitting and measuring (the first fits compile, once)")
         compared = compare(
             training.frame,

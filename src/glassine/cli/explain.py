@@ -29,7 +29,7 @@ from glassine.cli.options import (
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import check_person, identifiers, read_domain, read_records
+from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (
@@ -313,8 +313,11 @@ def _from_records(
     # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
     meant: dict[str, Attribute] = {target: Category(names)} if target is not None and (words or private) else {}
     meant |= identifiers(person)
-    records: Any = read_records(data, source.written, domain, attributes=meant, lenient=private).frame.to_native()
+    table = read_records(data, source.written, domain, attributes=meant, lenient=private)
+    records: Any = table.frame.to_native()
     check_person(person, {data: records})
+    if person is None and not private:
+        tell_repeats(table)
     persons, truth = None, None
     if person is not None:
         persons, records = records[person].to_list(), records.drop(person)

@@ -283,3 +283,15 @@ def check_person(person: str | None, tables: Mapping[Path | None, Any]) -> None:
                 f"--person names {person!r}, which is not a column of {path}.",
                 remedy=f"Check its spelling.{listed(person, columns)}",
             )
+
+
+def tell_repeats(table: Table | None) -> None:
+    """Tell whoever holds the records of columns that look like identifiers and repeat; no output has it."""
+    from glassine.data.inference import repeats
+
+    if table is not None and len(table):
+        for repeat in repeats(table):
+            tell(
+                f"glassine: for the checker only: {repeat} Records are counted here; --person "
+                f"{repeat.column} counts people."
+            )

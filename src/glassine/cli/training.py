@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed, nearest
-from glassine.cli.reading import check_person, identifiers, read_records
+from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
@@ -173,12 +173,14 @@ def read_training(
     number: bool = False,
     ranged: bool = False,
     lenient: bool = False,
+    counts: bool = False,
 ) -> Training:
     """Return the records of a file, the columns that the domain does not declare left out.
 
     A target may be a ``number`` instead of a class, ``ranged`` if its range is public. The type of classes follows
     from what is public: whole numbers if all given classes are such, else text. ``lenient`` as for
-    :func:`glassine.data.sources.read_table`.
+    :func:`glassine.data.sources.read_table`. Where the command ``counts`` records or people, it points out columns that
+    look like identifiers and repeat; a private fit does not, since that would follow from the records.
 
     Raises
     ------
@@ -197,6 +199,8 @@ def read_training(
     table = read_records(data, file.written, domain, attributes=meant, lenient=lenient)
     frame: Any = table.frame.to_native()
     check_person(person, {data: table})
+    if person is None and counts:
+        tell_repeats(table)
     if target not in frame.columns:
         raise InvalidDataError(
             f"--target names {target!r}, which is not a column of {data}.",
