@@ -349,8 +349,6 @@ def audit_command(options: AuditOptions) -> None:
         one = "-o" if report.output is not None else "--to" if options.exchange.to is not None else ""
         if one:
             raise InvalidParameterError(f"{one} writes one report.", remedy="Audit one model, or add --together.")
-        if options.exchange.to is not None:
-            raise InvalidParameterError("--to writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
         options.exchange.write({verdict.path: verdict.findings or verdict.error for verdict in verdicts})
         print_value(
