@@ -32,13 +32,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Binary, Category, Domain, Integer, Policy, Real, as_model, audit
-from glassine.attacks.membership.implied import OutcomeCounts, implied_advantage
 from glassine.attacks.membership.intervals import clopper_pearson
 from glassine.attacks.membership.midpoint import midpoint_attack
 from glassine.attacks.outcome import Measured
 from glassine.auditing.inputs import AuditSettings, Statements
 from glassine.domain.grid import public_grid
 from glassine.models import DecisionTree, Evidence
+from glassine.models.implied import OutcomeCounts, implied_advantage
 
 DEPTHS: tuple[int | None, ...] = (4, None)
 LEAVES = (1, 5, 10, 25, 60, 120)

@@ -317,7 +317,7 @@ def test_persons_pay_for_the_base_rates_too() -> None:
     assert isinstance(rates, DiscreteLaplaceNoise)
     assert isinstance(counts, DiscreteLaplaceNoise)
     assert isinstance(selection, Selection)
-    assert (rates.scale, counts.scale) == (pytest.approx(60.0), pytest.approx(3 / 0.095))
+    assert [rates.scale, counts.scale] == pytest.approx([60.0, 3 / 0.095])
     assert learner.certificate_.epsilon == 1.0
     assert selection.share == pytest.approx(0.855)
 

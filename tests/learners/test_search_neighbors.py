@@ -13,7 +13,7 @@ from glassine import Domain, PrivateSearchCV, PrivateTreeClassifier
 from glassine.learners import search as searching
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import RunCount
+from glassine.privacy.selection import RunCount, best_of_runs
 from glassine.verification import Claim, Runs, lower_bound
 
 EPSILON = 1.0
@@ -74,10 +74,8 @@ def test_fits_at_eight_times_the_budget_are_found(monkeypatch: pytest.MonkeyPatc
 def test_a_choice_by_the_records_of_the_fits_at_many_times_the_budget_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    honest = searching.best_of_runs
-
     def steep(*args: Any, epsilon: Fraction, **more: Any) -> Any:
-        return honest(*args, epsilon=40 * epsilon, **more)
+        return best_of_runs(*args, epsilon=40 * epsilon, **more)
 
     monkeypatch.setattr(searching, "best_of_runs", steep)
     monkeypatch.setattr(searching, "split", lambda intake, fraction, randomness: np.zeros(len(intake.labels), bool))

@@ -21,7 +21,8 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.cli.training import read_training
+from glassine.cli.options import RecordsFileOptions
+from glassine.cli.training import TrainingFile, read_training
 from glassine.learners.additive.penalized import _Stage
 from glassine.learners.exhaustive import private as exponential_rule_list
 from glassine.learners.exhaustive import private as exponential_tree
@@ -114,7 +115,7 @@ def guessed_csv(path: Path, target: str) -> tuple[Any, Any]:
 
 def read_csv(path: Path, target: str) -> tuple[Any, Any]:
     """Read a file as the command line does."""
-    return read_training(path, target, LARGE, "0,1").frame, target
+    return read_training(TrainingFile(path, RecordsFileOptions()), target, LARGE, "0,1").frame, target
 
 
 def pairs_in(domain: Domain, classes: tuple[Any, ...], *containers: str) -> list[Pair]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.attacks.values import thresholds_of
 from glassine.auditing.inputs import Statements
 from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.models import DecisionTree, RuleList
+from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
 
 if TYPE_CHECKING:
     from glassine.attacks.labels import Occupants

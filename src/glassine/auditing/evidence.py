@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from glassine.attacks.membership.implied import Bounds, OutcomeCounts
 from glassine.attacks.outcome import Outcome
 from glassine.formats.contents import FileContents
+from glassine.models.implied import Bounds, OutcomeCounts
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding

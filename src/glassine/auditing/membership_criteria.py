@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from glassine.attacks.membership.implied import implied_advantage
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.criterion import (
     COUNTED,
@@ -23,6 +22,7 @@ from glassine.auditing.criterion import (
     unknown,
 )
 from glassine.auditing.evidence import Cells, Evidence, Fact
+from glassine.models.implied import implied_advantage
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding

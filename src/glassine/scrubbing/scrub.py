@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.attacks.membership.implied import OutcomeCounts, implied_advantage
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import class_key
 from glassine.data.table import as_table, with_persons
@@ -20,6 +19,7 @@ from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidParameterError, parameter
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
+from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]

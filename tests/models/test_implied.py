@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from glassine.attacks.membership import implied
-from glassine.attacks.membership.implied import Bounds, OutcomeCounts, implied_advantage, made_certain
+from glassine.models.implied import Bounds, OutcomeCounts, implied_advantage, made_certain
 from tests.oracles.implied import compositions, de_moivre, enumerated, normal
 
 
