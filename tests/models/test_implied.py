@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.attacks.membership import implied
+from glassine.models import implied
 from glassine.models.implied import Bounds, OutcomeCounts, implied_advantage, made_certain
 from tests.oracles.implied import compositions, de_moivre, enumerated, normal
 

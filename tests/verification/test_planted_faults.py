@@ -115,7 +115,7 @@ def guessed_csv(path: Path, target: str) -> tuple[Any, Any]:
 
 def read_csv(path: Path, target: str) -> tuple[Any, Any]:
     """Read a file as the command line does."""
-    return read_training(TrainingFile(path, RecordsFileOptions()), target, LARGE, "0,1").frame, target
+    return read_training(TrainingFile(path=path, written=RecordsFileOptions()), target, LARGE, "0,1").frame, target
 
 
 def pairs_in(domain: Domain, classes: tuple[Any, ...], *containers: str) -> list[Pair]:
