@@ -37,6 +37,8 @@ OPTIONS = [
 ]
 
 DIFFERENT = {
+    "--statements": "what a person signs of an audit, or what the registry requires of a release",
+    "--to": "the form of a model to write, or another tool and the path of what it reads",
     "--output": "each command writes a thing of its own, and says which",
     "--epsilon": "the budget of a fit, a list of budgets to compare, or whether trees are private at all",
     "--delta": "of an additive model, of a mechanism that needs one, or of a charge",
@@ -138,6 +140,7 @@ def test_an_option_of_one_name_has_one_kind_of_value() -> None:
         kinds[name].add(str(param.metavar))
     allowed = {
         "--output": {"FILE", "FOLDER"},
+        "--to": {"FORM", "FORMAT PATH"},
         "--epsilon": {"NUMBER", "A,B"},
         "--splits": {"N", "None"},
         "--max-depth": {"N", "N|auto:N"},
