@@ -48,8 +48,6 @@ DIFFERENT = {
     "--monotone": "an attribute before the fit, a term and its bins after it",
     "--seed": "reproducible attacks lose nothing, a reproducible fit its guarantee",
     "--target": "a black box is no model that predicts the column: it may be left out of the records",
-    "--statements": "of the sign-off of an audit, or of a record of the registry",
-    "--to": "the format of a copy, or the tool that a report is for, and where it goes",
     "--splits": "divisions of the records when models are compared, tests of a tree when one is attacked",
     "--time-limit": "seconds of a solver, or an estimate before a fit",
 }
@@ -140,7 +138,6 @@ def test_an_option_of_one_name_has_one_kind_of_value() -> None:
         kinds[name].add(str(param.metavar))
     allowed = {
         "--output": {"FILE", "FOLDER"},
-        "--to": {"FORM", "FORMAT PATH"},
         "--epsilon": {"NUMBER", "A,B"},
         "--splits": {"N", "None"},
         "--max-depth": {"N", "N|auto:N"},
