@@ -15,7 +15,7 @@ from glassine import AuditSettings, Domain, audit, parse_rules
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
-from glassine.report.blocks import Table
+from glassine.report.blocks import Paragraph, Table
 from glassine.report.measured import measured_sections
 from tests.repo.code_blocks import ROOT, read_blocks
 
@@ -86,7 +86,7 @@ def test_an_attack_is_added_in_three_files_and_is_in_findings_schema_text_and_pa
     assert shown == [["singling_out", {"status": "measured", "n_alone": 1, "n_records": 60}]]
     assert of_additive == "not applicable"
     assert "Records alone in a leaf or rule: <10 of 60. Its condition describes one record." in text
-    assert "How many records are alone in a leaf or rule?" in page
+    assert "Records alone in a leaf or rule" in page
     assert "Records that stand alone" in page
 
 
@@ -95,8 +95,13 @@ def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_no
     listed = [measurement for measurement in TREE_MEASUREMENTS if measurement.listed]
     assert [asked.title for asked in findings.measured.questions] == [measurement.title for measurement in listed]
     page = audit_page(findings)
-    (table,) = [block for block in page.section("measured").blocks if isinstance(block, Table)]
-    assert [(row.name, row.meaning) for row in table.rows] == [(one.title, one.question) for one in listed]
+    section = page.section("measured")
+    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    missing = [one for one in listed if one.name != "labels"]
+    asked_for = " This audit was not asked for it."
+    assert [(row.name, row.meaning) for row in table.rows] == [(one.title, one.question + asked_for) for one in missing]
+    (labels,) = (one.short or one.title.lower() for one in listed if one.name == "labels")
+    assert f"Measured: {labels}." in [block.text for block in section.blocks if isinstance(block, Paragraph)]
     assert pickle.loads(pickle.dumps(findings)).measured.questions == findings.measured.questions
 
 

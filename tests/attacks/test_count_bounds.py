@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateTreeClassifier, reconstruct
+from glassine import Category, Domain, Integer, Policy, PrivateTreeClassifier, reconstruct
 from glassine.attacks import CountNoise
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
@@ -163,7 +163,7 @@ def test_the_bounds_cover_the_counts_of_private_fits_as_often_as_they_say(epsilo
     covered, narrow = 0, 0
     for seed in range(200):
         fitted = PrivateTreeClassifier(
-            epsilon=epsilon, domain=DOMAIN, classes=(0, 1), max_depth=2, random_state=seed
+            epsilon=epsilon, domain=DOMAIN, classes=(0, 1), max_depth=2, accuracy_share=1, random_state=seed
         ).fit(data, y)
         model = fitted.model_
         sizes = np.bincount(model.apply(columns(data)), minlength=len(model.cells)).tolist()
@@ -270,7 +270,8 @@ def test_merging_leaves_with_noisy_counts_leaves_no_stated_noise() -> None:
 
 
 def test_a_report_says_where_figures_follow_from_rounded_counts() -> None:
-    findings = audit(tree((20, 0), (300, 10), (10, 50), approximate=True), domain=DOMAIN)
+    policy = Policy(purest_leaf=0.9)
+    findings = audit(tree((20, 0), (300, 10), (10, 50), approximate=True), domain=DOMAIN, policy=policy)
     (purest,) = (check for check in findings.checks if check.rule == "purest_leaf")
     assert purest.meaning.endswith("The published counts are rounded, so these shares are not exact.")
     text = render_text(findings)

@@ -37,6 +37,8 @@ OPTIONS = [
 ]
 
 DIFFERENT = {
+    "--statements": "what a person signs of an audit, or what the registry requires of a release",
+    "--to": "the form of a model to write, or another tool and the path of what it reads",
     "--output": "each command writes a thing of its own, and says which",
     "--epsilon": "the budget of a fit, a list of budgets to compare, or whether trees are private at all",
     "--delta": "of an additive model, of a mechanism that needs one, or of a charge",
@@ -140,6 +142,7 @@ def test_an_option_of_one_name_has_one_kind_of_value() -> None:
         "--splits": {"N", "None"},
         "--max-depth": {"N", "N|auto:N"},
         "--monotone": {"NAME:DIRECTION", "TERM[:FIRST..LAST]:DIRECTION"},
+        "--to": {"FORMAT PATH", "FORM"},
     }
     assert {name: found for name, found in kinds.items() if len(found) > 1} == allowed
 
@@ -261,7 +264,7 @@ def test_the_help_of_a_fit_fits_a_screen_and_has_its_own_options_alone(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     said = run(*path.split(), "--help", cwd=tmp_path).out
-    assert 24 <= said.count("\n") <= 41
+    assert 24 <= said.count("\n") <= 42
     own = {"tree": "--split-weight", "rule-list": "--rule-weight", "greedy-rule-list": "--mechanism"}
     own["additive"] = "--interactions"
     assert [name for name, option in own.items() if option in said] == [path.removeprefix("fit ")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -189,4 +190,8 @@ def test_audit_and_as_model_take_our_fitted_estimators_and_the_model_predicts_as
         assert isinstance(model, DecisionTree | RuleList)
         assert model.apply(frame).tolist() == fitted.apply(frame).tolist()
     audited, plain = audit(fitted, domain=DOMAIN), audit(model, domain=DOMAIN)
-    assert audited.to_dict() == plain.to_dict()
+    # An estimator may hold more than its model, which leaves with it where it is saved as it is.
+    beside = [note for note in audited.notes if note.startswith("The estimator holds ")]
+    assert len(beside) <= 1
+    notes = tuple(note for note in audited.notes if note not in beside)
+    assert replace(audited, notes=notes).to_dict() == plain.to_dict()

@@ -235,7 +235,7 @@ GrownDepthOption: TypeAlias = Annotated[
 ]
 LedgerOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset; see glassine ledger."),
+    typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset."),
 ]
 DatasetOption: TypeAlias = Annotated[
     str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
@@ -248,7 +248,7 @@ RecordsPerPersonOption: TypeAlias = Annotated[
     typer.Option(
         "--records-per-person",
         metavar="M",
-        help="The unit is one person, with at most M records each.",
+        help="The unit is one person, with at most M records.",
         show_default="one record",
     ),
 ]
