@@ -42,7 +42,6 @@ COVERED = {
     "which cannot hold the values of its attribute": "in a type that can hold its values",
     ", not numbers, Booleans or text": "in a type that can hold its values",
     "the lazy frame gave another number of records": "a lazy frame gives the same records each time",
-    "fell into the training part": "falls into the training part",
 }
 """Refusals that depend on the records, and what the certificate assumes instead."""
 
