@@ -314,11 +314,13 @@ def _without(domain: Domain | None, order: Order) -> Domain | None:
 
 
 def _smaller(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> str:
-    """Return what makes a fit that is too large small enough, where the domain is known."""
+    """Return what makes a fit that is too large small enough, where the domain and the time of a fit are known."""
     from glassine.cli.sizes import smaller
 
     others, known = _public(order, domain, classes)
-    return "" if others is None or order.grid is not None else smaller(learner, others, known, options)
+    if others is None or order.grid is not None or not hasattr(learner, "seconds_needed"):
+        return ""
+    return smaller(learner, others, known, options)
 
 
 def _estimator(
