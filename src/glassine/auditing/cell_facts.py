@@ -150,5 +150,6 @@ def flag_by_midpoints(model: DecisionTree | RuleList, table: Table, random_state
     if not isinstance(model, DecisionTree) or not kept:
         return NotApplicable("the midpoint attack is made on trees.")
     tested = table.restrict(kept)
-    records = Records(tested.frame.to_native(), np.zeros(len(tested)), tested.persons)
+    # The table itself, which has converted its columns already.
+    records = Records(tested, np.zeros(len(tested)), tested.persons)
     return midpoint_attack(model, records, random_state=random_state)
