@@ -34,7 +34,7 @@ nitpick_ignore_regex = [
     # The inside of an estimate, which attributes expose and no page describes.
     (r"py:class", r"glassine\.attacks\.disclosure\.(people|leaves|constraints)\..*"),
     # The blocks of a report's page, and the columns of an estimator: values that only their own room makes.
-    (r"py:class", r"glassine\.(report\.section|formats\.sklearn\.encodings)\..*"),
+    (r"py:class", r"glassine\.(report\.(section|blocks)|formats\.sklearn\.encodings)\..*"),
     (r"py:class", r"glassine\.(microaggregation\.(metric|taxonomy|reading)|surrogates\.distances)\..*"),
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
@@ -44,6 +44,7 @@ nitpick_ignore = [
     ("py:class", "glassine.auditing.criterion.N"),
     ("py:class", "glassine.microaggregation.mdav.Mixed"),
     ("py:class", "glassine.models.records.Records"),
+    ("py:class", "glassine.attacks.membership.outputs.Records"),
     ("py:obj", "glassine.auditing.evidence.T"),
     ("py:class", "glassine.domain.groups.Group"),
 ]

@@ -108,7 +108,7 @@ def audit(
     >>> rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     >>> findings = audit(rules, domain=Domain.binary(["a", "b"]))
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "fail"]
-    ('outside policy', ['largest_advantage', 'certain_by_membership'])
+    ('outside policy', ['certain_by_membership'])
     """
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()

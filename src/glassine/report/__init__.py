@@ -63,7 +63,7 @@ def render_html(result: Reportable | Page, *, title: str | None = None) -> str:
     --------
     >>> from glassine import audit, parse_rules
     >>> findings = audit(parse_rules("if [smoker] then [true] ([3 ; 41] examples)\nelse [false] ([52 ; 9] examples)"))
-    >>> "Outside policy" in render_html(findings)
+    >>> "Within policy" in render_html(findings)
     True
     """
     return as_html(_page(result, title))
