@@ -106,21 +106,21 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     by_guarantee=covered(", however small the leaf"),
     remedies={
         "tree": lambda limit: remedy(
-            f"Merge leaves with fewer than {limit} records: {{step}}. Or retrain with `min_samples_leaf={limit}`.",
+            f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or retrain with `min_samples_leaf={limit}`.",
             "scrub",
             smallest_leaf=limit,
         ),
         "rule list": remedy("Retrain with a larger minimum support, or remove the rules that capture few records."),
         "additive model": lambda limit: remedy(
-            f"Merge bins with fewer than {limit} records and remove their sizes: {{step}}.",
+            f"Merge bins with fewer than {limit} {{units}} and remove their sizes: {{step}}.",
             "scrub",
             smallest_leaf=limit,
         ),
         "release": lambda limit: remedy(
-            f"Explain again with leaves of at least {limit} records: {{step}}.", "explain", min_samples_leaf=limit
+            f"Explain again with leaves of at least {limit} {{units}}: {{step}}.", "explain", min_samples_leaf=limit
         ),
         "release as published": lambda limit: remedy(
-            f"Explain again in the restricted form, with leaves of at least {limit} records: {{step}}.",
+            f"Explain again in the restricted form, with leaves of at least {limit} {{units}}: {{step}}.",
             "explain",
             form="restricted",
             min_samples_leaf=limit,
@@ -167,7 +167,7 @@ SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
     judge=_judge_sizes,
     remedies={
         "release": lambda limit: remedy(
-            f"Explain again with groups of at least {limit} records: {{step}}.", "explain", k=limit
+            f"Explain again with groups of at least {limit} {{units}}: {{step}}.", "explain", k=limit
         )
     },
     inputs={"release": GROUPED},

@@ -217,6 +217,8 @@ PYTHON = {"explain": "SurrogateExplainer"}
 def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool | float | str | None) -> Remedy:
     """Return a remedy; ``{step}`` in its text becomes the step as a user of the library takes it.
 
+    ``{units}`` becomes records, or people where persons are stated, once it is known which are counted.
+
     Examples
     --------
     >>> remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10).text

@@ -162,12 +162,12 @@ def _overlap(attacks: MembershipAttacks) -> str:
 def _midpoints(
     attacks: MembershipAttacks, suppression: Suppression
 ) -> tuple[ShownCount | None, ShownCount | None, str]:
-    """Return how many records thresholds name, how many of these wrongly, and that in words."""
+    """Return how many records, or people, thresholds name, how many of these wrongly, and that in words."""
     outcome = attacks.midpoint
     if not isinstance(outcome, Measured):
         return None, None, outcome.reason
     result = outcome.value
-    n, wrongly = len(result.accused), None
+    n, wrongly = result.n_named, None
     if result.precision is not None:
         wrongly = suppression.count(round(n * (1 - result.precision.value)))
     text = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.criterion import Check, PartFacts, Remedies, Remedy, joined, remedy
@@ -59,11 +60,11 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
     """
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
-    out = [helpful for check in failing if (helpful := _remedy(policy, evidence.kind, check)) is not None]
+    out = [helpful for check in failing if (helpful := _remedy(policy, evidence, check)) is not None]
     guarantee = _about_guarantee(policy, evidence, failing, open_)
     out += guarantee
     for check in open_:
-        helpful = _remedy(policy, evidence.kind, check)
+        helpful = _remedy(policy, evidence, check)
         if helpful is None or (evidence.has_domain and "domain" in helpful.parameters):
             continue
         if not guarantee or not {"data", "holdout"} & set(helpful.parameters):
@@ -75,15 +76,16 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
     return tuple({entry.text: entry for entry in out}.values())
 
 
-def _remedy(policy: Policy, kind: Kind, check: Check) -> Remedy | None:
+def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
     """Return what helps with a check that failed, or what to give for one that is unknown."""
     criterion = policy.criterion(check.rule)
     if criterion is None:
         return None
     listed: Remedies = criterion.remedies if check.status == "fail" else criterion.inputs
-    general: Kind = "release" if kind == "release as published" else kind
-    entry = listed.get(kind, listed.get(general))
-    return entry(check.limit) if callable(entry) else entry
+    general: Kind = "release" if evidence.kind == "release as published" else evidence.kind
+    entry = listed.get(evidence.kind, listed.get(general))
+    helpful = entry(check.limit) if callable(entry) else entry
+    return None if helpful is None else replace(helpful, text=helpful.text.replace("{units}", evidence.counted))
 
 
 def _about_guarantee(

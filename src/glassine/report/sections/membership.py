@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from glassine import __version__
-from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Fold, Paragraph, Row, Status, Table
@@ -172,7 +171,7 @@ def membership_sentence(finding: MembershipFinding) -> str:
             f" No attack on leaf and class alone exceeds {100 * cap:.1f} points here (V = {finding.vulnerability:.3f})."
         )
     if finding.accused:
-        text += f" Thresholds name {_records(finding.accused)} of the training data{_wrongly(finding)}."
+        text += f" Thresholds name {wording.people(finding.accused)} of the training data{_wrongly(finding)}."
     if finding.overlap:
         text += " But the holdout seems to hold members, which hides what can be told."
     if finding.shifted:
@@ -208,11 +207,11 @@ def _holdout(finding: MembershipFinding) -> Fact:
 
 
 def _sizes(finding: MembershipFinding) -> str:
-    return f"{_records(finding.n_members)} in the data, {_records(finding.n_nonmembers)} in the holdout."
+    return f"{wording.people(finding.n_members)} in the data, {wording.people(finding.n_nonmembers)} in the holdout."
 
 
 def _midpoints(finding: MembershipFinding) -> Fact:
-    value = "not known" if finding.accused is None else f"{_records(finding.accused)} accused{_wrongly(finding)}"
+    value = "not known" if finding.accused is None else f"{wording.people(finding.accused)} accused{_wrongly(finding)}"
     return Fact("Named by a threshold's midpoint", value, wording.clean(finding.midpoints))
 
 
@@ -233,10 +232,6 @@ def _vulnerability(finding: MembershipFinding) -> Fact:
         f"chance alone gives so many records. {finding.confidence:.0%} interval "
         f"{finding.vulnerability_low:.3f} to {finding.vulnerability_high:.3f}.",
     )
-
-
-def _records(count: ShownCount) -> str:
-    return wording.plural(count, "record") if isinstance(count, int) else f"{count} records"
 
 
 SECTIONS = (
