@@ -305,8 +305,8 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
 def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
     """Return what is to be trained, from the options of a tree or a list."""
     options = {name: value for group in groups for name, value in _parameters(group).items()}
-    columns = options.pop("columns")
-    private, exclude = not options.pop("not_private"), tuple(columns.exclude or ())
+    columns: ColumnOptions | None = options.pop("columns", None)
+    private, exclude = not options.pop("not_private"), () if columns is None else tuple(columns.exclude or ())
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
     return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
 
