@@ -86,7 +86,7 @@ def test_members_as_their_own_holdout_are_not_safe(folder: Path, run: Run) -> No
     done = run(*COMMAND, *ONE_LIMIT, "--max-advantage", "0.3", "--json", cwd=folder)
     assert done.status == 3, done.err
     (check,) = attacked(done)["checks"]
-    assert (check["rule"], check["limit"], check["status"]) == ("largest_advantage", 0.3, "unknown")
+    assert (check["rule"], check["limit"], check["status"]) == ("largest_attack_advantage", 0.3, "unknown")
     assert "overlaps with the training data" in check["meaning"]
 
 
