@@ -238,7 +238,8 @@ def reports(folder: Path, run: Run) -> Path:
 
 def test_the_command_writes_markdown_json_and_text(reports: Path, run: Run) -> None:
     for ending in ("md", "json", "txt"):
-        done = run("evidence", "report.json", "certificate.json", "--for", "nist", "-o", f"out.{ending}", cwd=reports)
+        source = "report.json" if ending == "txt" else "certificate.json"
+        done = run("evidence", source, "--for", "nist", "-o", f"out.{ending}", cwd=reports)
         assert (done.status, done.err) == (0, "")
     assert (reports / "out.md").read_text().startswith("# NIST SP 800-226")
     assert json.loads((reports / "out.json").read_text())["schema"] == "glassine.evidence/1"
@@ -261,3 +262,17 @@ def test_files_that_cannot_be_used_are_refused(arguments: tuple[str, ...], words
     done = run("evidence", *arguments, "--for", "tre", cwd=reports)
     assert (done.status, done.out) == (2, "")
     assert words in done.err
+
+
+def test_the_certificate_of_another_model_or_file_is_refused(private: tuple[dict[str, Any], Certificate]) -> None:
+    findings, certificate = private
+    named = {**findings, "inputs": [{"role": "model", "name": "m.json", "sha256": "a" * 64}]}
+    assert evidence("nist", findings=named, certificate=replace(certificate, file="a" * 64)).lines
+    with pytest.raises(InvalidParameterError, match="different models or files"):
+        evidence("nist", findings=named, certificate=replace(certificate, file="b" * 64))
+    stronger = {**named, "guarantee": {**findings["guarantee"], "epsilon": 0.1}}
+    with pytest.raises(InvalidParameterError, match="different models or files"):
+        evidence("nist", findings=stronger, certificate=certificate)
+    unclaimed = audit(parse_rules(RULES)).to_dict()
+    with pytest.raises(InvalidParameterError, match="different models or files"):
+        evidence("nist", findings=unclaimed, certificate=certificate)

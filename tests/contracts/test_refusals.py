@@ -46,6 +46,8 @@ COVERED = {
 """Refusals that depend on the records, and what the certificate assumes instead."""
 
 NAMES_AND_SHAPES = (
+    "must be a list, an array, a series or the name of a column",
+    "must have shape (n,), got",
     "names must hold at least one attribute",
     "data lack the column",
     "data lack the target column",

@@ -86,6 +86,15 @@ def test_a_file_that_cannot_be_audited_is_an_error_in_junit(folder: Path) -> Non
     assert suites.get("errors") == suites[1].get("errors") == "1"
 
 
+def test_one_file_that_cannot_be_audited_leaves_no_report_of_an_earlier_run(folder: Path) -> None:
+    for kind in ("junit", "github"):
+        assert hook(folder, "models/kept.txt", args=["--domain", "domain.json", "--ci", kind]).returncode == 0
+        done = hook(folder, "models/unread.txt", args=["--domain", "domain.json", "--ci", kind])
+        assert done.returncode == 2
+    assert "::error file=models/unread.txt,title=Not audited::" in done.stderr
+    assert ElementTree.parse(folder / "glassine.xml").getroot().get("errors") == "1"
+
+
 # GitHub.
 
 

@@ -357,7 +357,12 @@ def audit_command(options: AuditOptions) -> None:
         raise typer.Exit(worst_status(verdicts))
     if options.together and not several:
         raise InvalidParameterError("--together needs several models.", remedy="Name them, or leave it out.")
-    findings = _together(options) if several else _findings_on(options.models[0], options)
+    try:
+        findings = _together(options) if several else _findings_on(options.models[0], options)
+    except GlassineError as error:
+        # A pipeline shall not read the report of an earlier run.
+        options.exchange.write({options.models[0]: str(error)})
+        raise
     if report.output is not None:
         title = "" if several else options.models[0].name
         write_report(findings, report.output, title=title or None)

@@ -96,7 +96,7 @@ def _show_on_github(public: Mapping[str, Findings | str]) -> None:
 
     for path, found in public.items():
         # GitHub reads both streams; standard output stays what was asked for.
-        if not isinstance(found, str) and (lines := as_annotations(found, path)):
+        if lines := as_annotations(found, path):
             tell(lines.rstrip("\n"))
         if not isinstance(found, str) and os.environ.get(SUMMARY):
             # Each step of a job adds to the same file.

@@ -38,7 +38,6 @@ from glassine.formats.registry import (
     Content,
     Format,
     PublishedModel,
-    first_line,
     formats,
     recognized,
     writer,
@@ -487,7 +486,8 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
     """Return the error that says what an object or a text is, and what is supported."""
     if kind == "text":
         return UnsupportedModelError(
-            f"the file starts with {first_line(str(content).lstrip())[:60]!r}, which is no model.",
+            # Its first line is not quoted: it may be a record.
+            "the file is a text that starts as no model does.",
             remedy=f"Give {_listed()}.",
         )
     what = f"the class {content.__name__}, not an instance of it" if isinstance(content, type) else ""

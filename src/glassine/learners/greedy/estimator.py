@@ -160,12 +160,12 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
         self._store(locals())
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        unit = RECORD if persons is None else persons.unit
         # Parameters that contradict each other are refused before the records are read.
-        self._budget(with_literals=False, unit=unit)
+        self._budget(with_literals=False, unit=RECORD if persons is None else persons.unit)
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
         pools = self._conditions(intake.domain)
-        plan = self._budget(with_literals=bool(pools.quantiled), unit=unit)
+        # A search hands over records that know their persons.
+        plan = self._budget(with_literals=bool(pools.quantiled), unit=intake.unit)
         caveats = intake.caveats
         if plan.published:
             caveats = (*caveats, AS_PUBLISHED, *defects(plan, default_delta=self.delta is None))

@@ -195,7 +195,8 @@ def evidence(
     Raises
     ------
     InvalidParameterError
-        If the list is unknown, there is neither report nor certificate, or the findings are of another schema.
+        If the list is unknown, there is neither report nor certificate, the findings are of another schema, or the
+        certificate is of another model or file than they are.
 
     Examples
     --------
@@ -213,6 +214,8 @@ def evidence(
         raise InvalidParameterError("evidence needs the findings of an audit, a certificate, or both.")
     if findings is not None:
         _check(findings)
+    if findings is not None and certificate is not None:
+        _check_same(findings, certificate)
     basis = Basis(findings=findings, certificate=certificate)
     return EvidenceDocument(
         list=which,
@@ -222,6 +225,18 @@ def evidence(
         lines=tuple(_line(item, basis) for item in items() if item.list == which),
         version=__version__,
     )
+
+
+def _check_same(findings: Mapping[str, Any], certificate: Certificate) -> None:
+    """Raise if a certificate is not that of the audited model, as far as both state what they are of."""
+    claim = findings["guarantee"]
+    files = {file["sha256"] for file in findings["inputs"] if file["role"] in ("model", "release")} - {None}
+    same = claim is not None and (claim["epsilon"], claim["delta"]) == (certificate.epsilon, certificate.delta)
+    if not same or (certificate.file is not None and files and certificate.file not in files):
+        raise InvalidParameterError(
+            "the report and the certificate are of different models or files.",
+            remedy="Audit the file that the certificate was written with.",
+        )
 
 
 def _check(findings: Mapping[str, Any]) -> None:

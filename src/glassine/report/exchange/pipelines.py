@@ -53,8 +53,13 @@ def as_summary(findings: Findings, path: str) -> str:
     return "\n".join([*out, f"Glassine {findings.version}.{tied}", ""])
 
 
-def as_annotations(findings: Findings, path: str) -> str:
-    """Return workflow commands of GitHub: an error for each broken rule, a warning for each that is not known."""
+def as_annotations(findings: Findings | str, path: str) -> str:
+    """Return workflow commands of GitHub: an error for each broken rule, a warning for each that is not known.
+
+    A file that could not be audited, of which there is the reason alone, is an error.
+    """
+    if isinstance(findings, str):
+        return f"::error file={_property(path)},title=Not audited::{_data(findings)}\n"
     lines = [
         f"::{LEVELS[one.status]} file={_property(path)},title={_property(one.label)}::{_data(one.sentence)}"
         for one in checked(findings)
