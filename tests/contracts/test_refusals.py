@@ -47,7 +47,7 @@ COVERED = {
 
 NAMES_AND_SHAPES = (
     "must be a list, an array, a series or the name of a column",
-    "must have shape (n,), got",
+    "must have shape (n,), got values",
     "names must hold at least one attribute",
     "data lack the column",
     "data lack the target column",
