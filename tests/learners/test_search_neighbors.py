@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 
 from glassine import Domain, PrivateSearchCV, PrivateTreeClassifier
 from glassine.learners import search as searching
+from glassine.learners.intake import HeldIntake
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import RunCount, best_of_runs
+from glassine.privacy.selection import best_of_runs
 from glassine.verification import Claim, Runs, lower_bound
 
 EPSILON = 1.0
@@ -59,13 +61,14 @@ def test_no_draw_of_a_whole_search_contradicts_its_epsilon(n: int) -> None:
         assert not found.violated, str(found)
 
 
-def _whole(self: RunCount, epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
-    return 8 * float(epsilon), float(delta)
-
-
 @pytest.mark.slow
-def test_fits_at_eight_times_the_budget_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunCount, "for_each_run", _whole)
+def test_records_that_count_eight_times_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = HeldIntake.take
+
+    def repeated(self: HeldIntake, rows: np.ndarray[Any, Any]) -> HeldIntake:
+        return replace(honest(self, rows), multiplicities=np.full(int(rows.sum()), 8))
+
+    monkeypatch.setattr(HeldIntake, "take", repeated)
     found = loss_of(*neighbors(1), 1000)
     assert found.violated, str(found)
 
