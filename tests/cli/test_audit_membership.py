@@ -16,6 +16,8 @@ from tests.cli.running import Done, Run
 
 RECORDS = ("--data", "members.csv", "--holdout", "others.csv", "--target", "y")
 COMMAND = ("audit", "tree.json", "--only", "membership", *RECORDS)
+ONE_LIMIT = ("--policy", "policy.toml")
+"""A policy without the default limit on what attacks surely reach, so that the limit of the option is judged alone."""
 
 
 def attacked(done: Done) -> dict[str, Any]:
@@ -33,12 +35,14 @@ def folder(tmp_path: Path) -> Path:
     members.write_csv(tmp_path / "members.csv")
     others.write_csv(tmp_path / "others.csv")
     DOMAIN.to_json(tmp_path / "domain.json")
+    (tmp_path / "policy.toml").write_text("largest_measured_advantage = false\n")
     return tmp_path
 
 
 def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
     done = run(*COMMAND, "-o", "attack.html", cwd=folder)
-    assert done.status == 0, done.err
+    assert done.status == 1, done.err
+    assert "[fail] Membership inference: 0.42 (limit: at most 0.1)" in done.out
     assert "[found members] Gap attack" in done.out
     assert "Report: attack.html" in done.out
     page = (folder / "attack.html").read_text()
@@ -79,10 +83,10 @@ def test_shadow_models_are_of_the_models_size(folder: Path, run: Run) -> None:
 
 def test_members_as_their_own_holdout_are_not_safe(folder: Path, run: Run) -> None:
     frames()[0].write_csv(folder / "others.csv")
-    done = run(*COMMAND, "--max-advantage", "0.3", "--json", cwd=folder)
+    done = run(*COMMAND, *ONE_LIMIT, "--max-advantage", "0.3", "--json", cwd=folder)
     assert done.status == 3, done.err
     (check,) = attacked(done)["checks"]
-    assert (check["rule"], check["limit"], check["status"]) == ("largest_advantage", 0.3, "unknown")
+    assert (check["rule"], check["limit"], check["status"]) == ("largest_attack_advantage", 0.3, "unknown")
     assert "overlaps with the training data" in check["meaning"]
 
 
@@ -99,7 +103,7 @@ def test_a_forest_is_attacked_as_a_whole(folder: Path, run: Run) -> None:
 
 @pytest.mark.parametrize(("limit", "status"), [("0.05", 1), ("0.99", 0), ("0.4", 3)])
 def test_a_limit_makes_the_exit_status(folder: Path, run: Run, limit: str, status: int) -> None:
-    done = run(*COMMAND, "--max-advantage", limit, cwd=folder)
+    done = run(*COMMAND, *ONE_LIMIT, "--max-advantage", limit, cwd=folder)
     assert done.status == status, done.err
     assert f"(limit: at most {limit})" in " ".join(done.out.split())
 

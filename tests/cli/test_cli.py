@@ -84,7 +84,7 @@ def test_an_auditor_with_the_file_alone_gets_a_yes_or_a_list_to_ask_for(folder: 
     )
     open_ = run("audit", "ages.txt", cwd=folder)
     assert open_.status == 3
-    assert "What to ask the publisher for" in open_.out
+    assert "please state of its training data:" in open_.out
     assert "1. The public cut points, or public shares of values, of age." in open_.out
     (folder / "cuts.json").write_text(
         json.dumps(
@@ -96,7 +96,7 @@ def test_an_auditor_with_the_file_alone_gets_a_yes_or_a_list_to_ask_for(folder: 
     )
     yes = run("audit", "ages.txt", "--domain", "cuts.json", "--one-record-per-person", cwd=folder)
     assert yes.status == 0, yes.out
-    assert "What to ask" not in yes.out
+    assert "please state" not in yes.out
     assert run("audit", "tree.json", cwd=folder).status == 1
 
 

@@ -276,7 +276,21 @@ def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
     assert plain["training"]["baseline_log_loss"] == pytest.approx(log_loss(ill, [ill.mean()] * len(ill)))
     assert plain["charge"] is None
     assert plain["certificate"]["holds"] is False
-    assert plain["verdict"] == "outside policy"
+    assert plain["verdict"] == "within policy"
+    (folder / "policy.toml").write_text(f"smallest_leaf = {len(people()) + 1}\n")
+    judged = run(
+        *arguments[:-1],
+        "j.json",
+        "--max-depth",
+        "1",
+        "--policy",
+        "policy.toml",
+        "--report",
+        "j.html",
+        "--json",
+        cwd=folder,
+    )
+    assert json.loads(judged.out)["verdict"] == "outside policy"
     text = run(*arguments[:-1], "n.json", "--penalty", "0.01", cwd=folder)
     assert "not private" in text.out
     assert "No guarantee" in text.out

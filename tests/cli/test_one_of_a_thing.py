@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     Domain({"age": Integer(18, 60, thresholds=(30, 50))}).to_json(tmp_path / "domain.json")
     frame = pl.DataFrame({"age": [20] * 21 + [40] * 30 + [55] * 39 + [61], "ill": (["no"] * 30 + ["yes"] * 61)})
     frame.write_csv(tmp_path / "people.csv")
-    (tmp_path / "policy.toml").write_text("smallest_leaf = 25\npurest_leaf = 0.96\n")
+    (tmp_path / "policy.toml").write_text("smallest_leaf = 25\npurest_leaf = 0.96\nthresholds_off_grid = 0\n")
     return tmp_path
 
 

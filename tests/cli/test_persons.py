@@ -173,6 +173,6 @@ def test_an_audit_tells_the_holder_of_repeats_and_publishes_nothing_of_them(visi
         frame.with_columns(patient=pl.Series(names)).write_csv(visits / "visits.csv")
         printed.append(run("audit", "m.json", "--domain", "domain.json", "--data", "visits.csv", cwd=visits))
     repeated, unique = printed
-    assert "for the holder of the data alone: patient: 40 different values in 300 records" in repeated.err
+    assert "for the checker only: patient: 40 different values in 300 records" in repeated.err
     assert "records share one" not in unique.err
     assert "different values" not in repeated.out

@@ -36,6 +36,9 @@ HOLDERS = {"rebuild", "compare"}
 NO_MODEL = {"domain infer", "domain check"}
 """They read records, but no model beside them."""
 
+TIES = {"certificate tie", "certificate verify"}
+"""They hash the file of records under the holder's key, and tell of it whether it is the same."""
+
 DOMAIN = Domain(attributes())
 BARE = Domain({name: attribute for name, attribute in attributes().items() if name != "ill"})
 NAMES = ("people.csv", "clinic-of-2024.csv", "one.csv")
@@ -59,7 +62,7 @@ def takes_records(command: Any) -> bool:
 
 def test_every_command_that_takes_records_is_decided_on() -> None:
     found = {name for name, command in commands(typer.main.get_command(entry.app)) if takes_records(command)}
-    assert found == PUBLIC | HOLDERS | NO_MODEL
+    assert found == PUBLIC | HOLDERS | NO_MODEL | TIES
 
 
 @pytest.fixture
@@ -104,7 +107,7 @@ def clean(release: SurrogateRelease) -> SurrogateRelease:
     assert release.certificate is not None
     return replace(
         release,
-        certificate=replace(release.certificate, caveats=()),
+        certificate=replace(release.certificate, caveats=(), randomness="not stated"),
         trees=tuple(
             replace(tree, guarantee=None if tree.guarantee is None else replace(tree.guarantee, caveats=()))
             for tree in release.trees
@@ -349,6 +352,31 @@ def test_rebuilding_a_private_model_takes_nothing_from_the_data(house: Path, run
 
     for more in ([], ["--no-rows"], ["--count-from-data"]):
         assert len({told("--data", name, *more) for name in NAMES[:2]}) == 1, more
+
+
+def test_a_tie_tells_of_records_whether_they_are_the_same(house: Path, run: Run) -> None:
+    records = people()
+    learner = PrivateTreeClassifier(2, 0.5, domain=BARE, classes=("no", "yes"), random_state=0)
+    learner.fit(records.select("age", "smoker"), records["ill"].to_numpy())
+    write_model(learner.model_, house / "tree.json")
+    write_text(json.dumps(learner.certificate_.to_dict()), house / "own.json")
+    key = ("--tie-key", "key.txt")
+    told = []
+    for name in NAMES:
+        done = run("certificate", "tie", "tree.json", name, "-o", "tie.json", *key, "--overwrite", cwd=house)
+        assert (done.status, "for the holder of the data only" in done.err) == (0, True), done.err
+        tie = json.loads((house / "tie.json").read_text())
+        told.append((done.out, {field: len(str(value)) for field, value in tie.items()}))
+        assert name not in str(tie)
+    assert told[0] == told[1] == told[2]
+    verify = ("certificate", "verify", "tree.json", "own.json", "--tie", "tie.json", *key)
+    wrong = [run(*verify, "--data", name, cwd=house) for name in NAMES[:2]]
+    assert wrong[0] == wrong[1]
+    assert wrong[0].status == 1
+    right = run(*verify, "--data", NAMES[2], cwd=house)
+    assert [line for line in right.out.splitlines() if line not in wrong[0].out] == [
+        "[holds] records: The model is tied to these records."
+    ]
 
 
 def test_the_models_of_the_house_are_private_and_hold(house: Path) -> None:

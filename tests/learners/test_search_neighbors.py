@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from glassine import Domain, PrivateSearchCV, PrivateTreeClassifier
+from glassine.errors import InvalidCertificateError
 from glassine.learners import search as searching
 from glassine.learners.intake import HeldIntake
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import best_of_runs
+from glassine.privacy.selection import RunCount, best_of_runs
 from glassine.verification import Claim, Runs, lower_bound
 
 EPSILON = 1.0
@@ -71,6 +72,16 @@ def test_records_that_count_eight_times_are_found(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(HeldIntake, "take", repeated)
     found = loss_of(*neighbors(1), 1000)
     assert found.violated, str(found)
+
+
+def _whole(self: RunCount, epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
+    return 8 * float(epsilon), float(delta)
+
+
+def test_fits_at_eight_times_the_budget_get_no_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RunCount, "for_each_run", _whole)
+    with pytest.raises(InvalidCertificateError, match="must claim what its events spend"):
+        loss_of(*neighbors(1), 40)
 
 
 @pytest.mark.slow

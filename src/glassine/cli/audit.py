@@ -653,7 +653,8 @@ def scrub_command(
     known = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
-    before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
+    whole = load_whole(model_file, known, reading.trust_pickle, reading.tree)
+    before = whole.model
     private = relied_on(describe_guarantee(before, limits))
     merging = bool(smallest_leaf or copy.largest_advantage)
     if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
@@ -688,13 +689,14 @@ def scrub_command(
             cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
         beside: dict[str, Any] = {"domain": known, "persons": person, "policy": limits}
         beside["settings"] = AuditSettings(progress=progress)
-        first = audit(before, table, target, **beside)
-        second = audit(result.model, table, target, **beside)
+        # The files are judged, as by an audit of them: the copy is what is handed out.
+        first = audit(whole, table, target, **beside)
+        write_model(result.model, output)
+        second = audit(load_whole(output, known, trust_pickle=False), table, target, **beside)
     if private and cost is not None and second.holder is not None:
         accurate = RecordNote(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, accurate)))
         cost = None
-    write_model(result.model, output)
     files = {"domain": domain_file, "policy": policy_file}
     first = with_inputs(first, {"model": model_file, **files}, {"data": data})
     second = with_inputs(second, {"model": read_once(output), **files}, {"data": data})

@@ -12,7 +12,7 @@ import typer
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.interrupts import uninterrupted
-from glassine.cli.naming import in_commands, listed, nearest
+from glassine.cli.naming import listed, nearest
 from glassine.cli.options import (
     AudienceOption,
     AuditOption,
@@ -29,7 +29,7 @@ from glassine.cli.options import (
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats
+from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats, with_inputs
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (
@@ -40,6 +40,7 @@ from glassine.cli.writing import (
     write_report,
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
+from glassine.files import read_once
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
@@ -206,7 +207,7 @@ def make_command(
             explainer.release().to_json(output)
             charge.settled = True
         progress("auditing the release")
-        verdict = None if report is None else _report(explainer, truth, report, files.audience)
+        verdict = None if report is None else _report(explainer, truth, files)
     plain = {
         "file": str(output),
         "n_groups": explainer.release().n_groups,
@@ -220,18 +221,18 @@ def make_command(
     print_value(plain if files.as_json else text, files.as_json)
 
 
-def _report(explainer: SurrogateExplainer, truth: Any, path: Path, audience: str) -> str:
+def _report(explainer: SurrogateExplainer, truth: Any, files: FileOptions) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
 
     private = explainer.epsilon is not None
     found = audit(explainer.release()) if private else audit(explainer, target=truth)
-    if private and audience == "checker":
+    if private and files.audience == "checker":
         # The policy need not accept the guarantee: all that the records add is for the checker.
         whole = audit(explainer, target=truth)
         found = replace(found, holder=whole.holder or whole)
-    found = in_commands(found)
-    write_report(found.public() if audience == "public" else found, path, title=TITLE)
+    found = with_inputs(found, {"release": read_once(files.output)}, {})
+    write_report(found.public() if files.audience == "public" else found, files.report or Path(), title=TITLE)
     return found.verdict
 
 

@@ -307,7 +307,8 @@ def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
     options = {name: value for group in groups for name, value in _parameters(group).items()}
     # Greedy lists leave no column out: they always have a domain, or take it from all columns.
     columns: ColumnOptions | None = options.pop("columns", None)
-    private, exclude = not options.pop("not_private"), tuple((columns and columns.exclude) or ())
+    exclude = () if columns is None else tuple(columns.exclude or ())
+    private = not options.pop("not_private")
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
     return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
 

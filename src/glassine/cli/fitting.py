@@ -479,12 +479,16 @@ def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping
     """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
     from glassine.auditing.api import audit
     from glassine.auditing.policy import Policy
+    from glassine.formats import load_file
 
     # Whoever learnt the model need not doubt its guarantee.
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
-        findings = audit(estimator.model_, domain=estimator.domain_, data=data, policy=limits)
-        inputs = input_files(model=read_once(order.shared.files.output), **files)
+        written = read_once(order.shared.files.output)
+        # The file is judged, with all that it holds.
+        model = load_file(written, estimator.domain_)
+        findings = audit(model, domain=estimator.domain_, data=data, policy=limits)
+        inputs = input_files(model=written, **files)
         write_report(
             replace(in_commands(findings), inputs=inputs),
             order.shared.files.report or Path(),

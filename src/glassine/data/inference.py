@@ -398,5 +398,6 @@ def repeats(frame: Any) -> Iterator[Repeats]:
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
         texts = many and all(isinstance(value, str) for value in counts)
-        if most > 1 and len(counts) > 1 and (named or texts):
+        # Two values answer a question, such as whether somebody is a member: they identify nobody.
+        if most > 1 and len(counts) > 2 and (named or texts):
             yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most)

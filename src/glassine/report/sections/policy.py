@@ -186,7 +186,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
-            policy_section(checks, policy, kind, claim=claim, source=findings.policy_source),
+            policy_section(checks, policy, kind, claim=claim, source=findings.policy_source, answered=True),
             *file_sections(findings),
             measured_section(measures),
             *sign_off_section(findings),
@@ -199,8 +199,13 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     )
 
 
-def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "", source: str = "") -> Section:
-    """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
+def policy_section(
+    checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "", source: str = "", answered: bool = False
+) -> Section:
+    """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims.
+
+    Texts leave out the checks that failed or are open where the page's answer lists them above (`answered`).
+    """
     before = tuple(text for text in (f"Policy {source}" if source else "", claim) if text)
     rows = [worded(check, policy, kind) for check in checks]
     table = Table(
@@ -211,9 +216,12 @@ def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim:
             for row in rows
         ),
     )
-    # Texts list what stands against a release above.
-    others = [row for row in rows if row.status not in ("fail", "unknown")]
-    text = tuple(f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})" for row in others)
+    others = [row for row in rows if not (answered and row.status in ("fail", "unknown"))]
+    text = tuple(
+        f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})"
+        + (f". {row.meaning}" if row.status in ("fail", "unknown") else "")
+        for row in others
+    )
     nothing = "The policy has no check for this model."
     return Section(
         id="policy",
