@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from glassine import Domain, PrivateSearchCV, PrivateTreeClassifier
 from glassine.errors import InvalidCertificateError
 from glassine.learners import search as searching
+from glassine.learners.intake import HeldIntake
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
 from glassine.privacy.selection import RunCount, best_of_runs
@@ -58,6 +60,18 @@ def test_no_draw_of_a_whole_search_contradicts_its_epsilon(n: int) -> None:
     for pair in (neighbors(n), neighbors(n)[::-1]):
         found = loss_of(*pair, 1000)
         assert not found.violated, str(found)
+
+
+@pytest.mark.slow
+def test_records_that_count_eight_times_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = HeldIntake.take
+
+    def repeated(self: HeldIntake, rows: np.ndarray[Any, Any]) -> HeldIntake:
+        return replace(honest(self, rows), multiplicities=np.full(int(rows.sum()), 8))
+
+    monkeypatch.setattr(HeldIntake, "take", repeated)
+    found = loss_of(*neighbors(1), 1000)
+    assert found.violated, str(found)
 
 
 def _whole(self: RunCount, epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
