@@ -159,6 +159,8 @@ def test_the_first_tab_stop_skips_to_the_report(show: Any) -> None:
 
 def test_the_buttons_unfold_and_fold_everything(show: Any) -> None:
     page = show(large_findings())
+    # All leaves stand in a fold of their own, behind the ten to look at first.
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = d.querySelector('.outline') !== null })")
     page.get_by_role("button", name="Unfold all").click()
     assert page.locator(".outline details:not([open])").count() == 0
     page.get_by_role("button", name="Fold all", exact=True).click()
@@ -183,7 +185,7 @@ def test_it_prints_to_one_pdf(show: Any, made: Any) -> None:
     pdf = show(made, scheme="dark").pdf(prefer_css_page_size=True)
     pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
     assert pdf.startswith(b"%PDF")
-    assert 2 <= pages <= 20
+    assert 2 <= pages <= 30
     assert re.search(rb"/MediaBox\s*\[0 0 59[45]", pdf)
     assert 20_000 < len(pdf) < 3_000_000
 
