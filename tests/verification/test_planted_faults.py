@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from glassine import (
     Category,
@@ -27,6 +27,7 @@ from glassine.learners.additive.penalized import _Stage
 from glassine.learners.exhaustive import private as exponential_rule_list
 from glassine.learners.exhaustive import private as exponential_tree
 from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.verification import Claim, Runs
 from glassine.verification.containers import declared_values
@@ -241,9 +242,9 @@ def halve_the_noise_of_leaves(patch: pytest.MonkeyPatch) -> None:
     for module in (exponential_tree, exponential_rule_list):
         honest = module.noisy_histogram
 
-        def half(counts: Any, epsilon: Any, total: Any, randomness: Any, h: Any = honest) -> Any:
-            _, event = h(counts, epsilon, total, randomness)
-            return h(counts, 2 * epsilon, 2 * total, randomness)[0], event
+        def half(counts: Any, epsilon: Any, total: Any, randomness: Any, *name: Any, h: Any = honest) -> Any:
+            _, event = h(counts, epsilon, total, randomness, *name)
+            return h(counts, 2 * epsilon, 2 * total, randomness, *name)[0], event
 
         patch.setattr(module, "noisy_histogram", half)
 
@@ -271,11 +272,11 @@ def quarter_in_the_rounds(patch: pytest.MonkeyPatch) -> None:
 
 
 def tree() -> Any:
-    return PrivateTreeClassifier(2, epsilon=1.0, **PUBLIC)
+    return PrivateTreeClassifier(2, epsilon=1.0, accuracy_share=1, **PUBLIC)
 
 
 def rule_list() -> Any:
-    return PrivateRuleListClassifier(2, epsilon=1.0, **PUBLIC)
+    return PrivateRuleListClassifier(2, epsilon=1.0, accuracy_share=1, **PUBLIC)
 
 
 def additive() -> Any:
@@ -322,9 +323,11 @@ def test_half_the_noise_of_leaves_is_found_at_the_default_share(name: str, monke
     honest = search(make(), plain, Claim(epsilon=1.0), preliminary=4, runs=Runs(200))
     assert not honest.bound.violated
     plant(monkeypatch)
-    assert make().fit(X, X[:, 0]).certificate_.epsilon == 1.0
+    certificate = make().fit(X, X[:, 0]).certificate_
+    assert certificate.epsilon == 1.0
+    (noise,) = [event for event in certificate.events if isinstance(event, DiscreteLaplaceNoise)]
+    assert noise.scale == pytest.approx(20)
     found = search(make(), plain, Claim(epsilon=1.0), preliminary=4, runs=Runs(400))
     assert found.bound.violated, str(found.bound)
     assert found.runs < 60
     assert found.bound.value > 0.07
-    assert clone(make()).leaf_counts_share == 0.05
