@@ -158,8 +158,8 @@ def test_what_is_refused(folder: Path, run: Run, arguments: list[str], told: str
     done = run(*arguments, cwd=folder)
     assert done.status == 2
     assert told in done.err
-    told = [line for line in done.err.splitlines() if not line.startswith("glassine: for the checker only")]
-    assert len(told) == 1
+    lines = [line for line in done.err.splitlines() if not line.startswith("glassine: for the checker only")]
+    assert len(lines) == 1
     assert not (folder / "x.json").exists()
 
 
