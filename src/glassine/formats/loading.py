@@ -204,7 +204,7 @@ def load_file(
     Parameters
     ----------
     path, domain, trust_pickle, tree
-        As for :func:`load_model`. A pickle that is trusted runs twice more, as it is compared with one written anew.
+        As for :func:`load_model`. A pickle that is trusted runs once more, as it is compared with one written anew.
 
     Returns
     -------

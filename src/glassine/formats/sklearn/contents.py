@@ -217,8 +217,9 @@ def _points(value: object, names: set[str], room: list[int]) -> bool:
         return all(_points(part, names, room) for part in (value.start, value.stop, value.step))
     if type(value) is np.ndarray:
         return all(_points(part, names, room) for part in value.tolist())
-    if type(value) in (list, tuple):
-        return all(_points(part, names, room) for part in value)  # type: ignore[attr-defined]
+    # Not of a subclass, which may hold more than its parts.
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return all(_points(part, names, room) for part in value)
     if type(value) is dict:
         return all(_points(part, names, room) for pair in value.items() for part in pair)
     return False
@@ -494,7 +495,7 @@ def _probed(obj: Any, read: Callable[[Any], object]) -> tuple[dict[str, Any], se
     asked: set[str] = set()
     held = {name: tracked(value) for name, value in vars(obj).items()}
 
-    class Probe(type(obj)):  # type: ignore[misc]
+    class Probe(type(obj)):  # type: ignore[misc]  # the class is known when it runs
         def __getattribute__(self, name: str) -> Any:
             if name in held:
                 asked.add(name)
