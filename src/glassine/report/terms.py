@@ -128,8 +128,5 @@ vulnerability | Vulnerability, V | How often the leaf that a record falls into r
 compare like with like.
 """
 
-TERMS = {
-    key: Term(name, meaning)
-    for key, name, meaning in (line.split(" | ") for line in _TEXT.strip().splitlines())
-}
+TERMS = {key: Term(name, meaning) for key, name, meaning in (line.split(" | ") for line in _TEXT.strip().splitlines())}
 """The terms, by the names that reports call them by."""
