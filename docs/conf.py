@@ -7,7 +7,7 @@ from typing import Any
 
 from glassine import __version__
 
-sys.path.append(str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1]))
 
 project = "Glassine"
 author = "The Glassine authors"
@@ -59,7 +59,7 @@ nitpick_ignore = [
 
 def setup(app: Any) -> None:
     """Fill in what pages take from the code."""
-    generated = importlib.import_module("generated")
+    generated = importlib.import_module("docs.generated")
 
     def fill(app: Any, name: str, source: list[str]) -> None:
         source[0] = generated.filled(source[0])

@@ -1,6 +1,7 @@
 """Parts of pages that are made from the code when the documentation is built.
 
-A page asks for a part by a line ``<!-- generated: NAME -->``; :data:`PARTS` has the names.
+A page asks for a part by a line ``<!-- generated: NAME -->``; :data:`PARTS` has the names, and ``notebook NAME`` is a
+notebook.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import typer
 
+from docs import notebook_pages
 from glassine.auditing.schema import schema
 from glassine.cli.entry import app
 from glassine.formats import formats
@@ -24,7 +26,12 @@ MARK = re.compile(r"^<!-- generated: (.*?) -->$", flags=re.MULTILINE)
 
 def filled(text: str) -> str:
     """Return a page with its generated parts."""
-    return MARK.sub(lambda mark: PARTS[mark[1]](), text)
+    return MARK.sub(lambda mark: _part(mark[1]), text)
+
+
+def _part(name: str) -> str:
+    kind, _, notebook = name.partition(" ")
+    return notebook_pages.page(notebook) if kind == "notebook" else PARTS[name]()
 
 
 def table() -> str:
