@@ -36,7 +36,7 @@ def test_no_mechanism_is_accused(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_no_private_learner_is_accused(name: str) -> None:
-    _, bound = LEARNERS[name].verify(1000, confidence=CONFIDENCE)
+    _, bound = LEARNERS[name].verify(500, confidence=CONFIDENCE)
     assert not bound.violated, str(bound)
 
 
