@@ -68,10 +68,10 @@ D0, D1 = (X, Y), (np.zeros((5, 1), dtype=int), np.append(Y, 1))
 HONEST = leaf_counts.noisy_histogram
 
 
-def half_noise(counts: Any, epsilon: Any, total: Any, randomness: Any) -> Any:
+def half_noise(counts: Any, epsilon: Any, total: Any, *more: Any) -> Any:
     """Return counts with noise for twice their share, and the event of the honest noise."""
-    _, event = HONEST(counts, epsilon, total, randomness)
-    return HONEST(counts, 2 * epsilon, 2 * total, randomness)[0], event
+    _, event = HONEST(counts, epsilon, total, *more)
+    return HONEST(counts, 2 * epsilon, 2 * total, *more)[0], event
 
 
 @pytest.mark.slow
