@@ -36,7 +36,7 @@ def test_no_mechanism_is_accused(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_no_private_learner_is_accused(name: str) -> None:
-    _, bound = LEARNERS[name].verify(1000, confidence=CONFIDENCE)
+    _, bound = LEARNERS[name].verify(500, confidence=CONFIDENCE)
     assert not bound.violated, str(bound)
 
 
@@ -68,10 +68,10 @@ D0, D1 = (X, Y), (np.zeros((5, 1), dtype=int), np.append(Y, 1))
 HONEST = leaf_counts.noisy_histogram
 
 
-def half_noise(counts: Any, epsilon: Any, total: Any, randomness: Any) -> Any:
+def half_noise(counts: Any, epsilon: Any, total: Any, *more: Any) -> Any:
     """Return counts with noise for twice their share, and the event of the honest noise."""
-    _, event = HONEST(counts, epsilon, total, randomness)
-    return HONEST(counts, 2 * epsilon, 2 * total, randomness)[0], event
+    _, event = HONEST(counts, epsilon, total, *more)
+    return HONEST(counts, 2 * epsilon, 2 * total, *more)[0], event
 
 
 @pytest.mark.slow
