@@ -38,13 +38,14 @@ def scientific(value: str) -> str:
     return f"{float(value):.2g}" if value else ""
 
 
-def judged_table(results: Path, where: str, claim: str, reason: str) -> str:
-    """Return the statements of ``claims.csv`` with their verdicts, under three named columns and two fixed ones."""
+def claims(results: Path) -> str:
+    """Return the statements of ``claims.csv`` with verdicts, cases, differences and remarks."""
     rows = [
-        [row["where"], row["claim"], f"**{row['verdict']}**", row["here"], row["reason"]]
+        [row["where"], row["claim"], f"**{row['verdict']}**", row["better / tied / worse"], row["difference"],
+         ". ".join(part for part in (row["seen"], row["remark"]) if part)]
         for row in read(results / "claims.csv")
-    ]
-    return markdown([where, claim, "verdict", "here", reason], rows)
+    ]  # fmt: skip
+    return markdown(["where", "statement", "verdict", "better / tied / worse", "difference", "seen"], rows)
 
 
 def fill(text: str, tables: Tables, results: Path) -> str:
@@ -57,4 +58,4 @@ def fill(text: str, tables: Tables, results: Path) -> str:
     return text
 
 
-__all__ = ["Tables", "digits", "fill", "judged_table", "markdown", "percent", "scientific", "whole"]
+__all__ = ["Tables", "claims", "digits", "fill", "markdown", "percent", "scientific", "whole"]
