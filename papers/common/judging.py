@@ -56,7 +56,7 @@ class Comparison:
     against : int
         Cases against it that chance does not explain among as many cases.
     mean, low, high : float
-        Mean difference and its 95 % interval over splits; without splits all three are the mean.
+        Mean difference and its 95 % interval over splits; without splits the least and the largest case, ties as zero.
     splits : int
         Independent splits, 1 where one data set was measured once.
     """
@@ -98,12 +98,16 @@ def clustered(name: str, splits: Mapping[str, Sequence[float]], tie: float = TIN
     worse = sum(value < -tie for value in values)
     better = sum(value > tie for value in values)
     means = [fmean(group) for group in groups]
-    half = 0.0
+    mean = fmean(means)
     if len(means) > 1:
         half = float(student.ppf((1 + LEVEL) / 2, len(means) - 1)) * stdev(means) / math.sqrt(len(means))
+        low, high = mean - half, mean + half
+    else:
+        cases = [value if abs(value) > tie else 0.0 for value in values]
+        low, high = min(cases), max(cases)
     return Comparison(
         name=name, better=better, tied=len(values) - better - worse, worse=worse, against=worse,
-        mean=fmean(means), low=fmean(means) - half, high=fmean(means) + half, splits=len(means),
+        mean=mean, low=low, high=high, splits=len(means),
     )  # fmt: skip
 
 
@@ -168,6 +172,11 @@ def cases_of(comparisons: Sequence[Comparison]) -> str:
     return " / ".join(f"{sum(getattr(each, name) for each in comparisons):,}" for name in ("better", "tied", "worse"))
 
 
+def supported(comparisons: Sequence[Comparison]) -> str:
+    """Return how many comparisons have their whole interval on the side of the statement."""
+    return f"{sum(each.low > 0 for each in comparisons)} of {len(comparisons)}" if comparisons else ""
+
+
 def interval_of(comparisons: Sequence[Comparison]) -> str:
     """Return the mean differences, and the ends of their intervals over splits."""
     if not comparisons:
@@ -188,6 +197,7 @@ def write_judged(
     evidence: list[dict[str, object]] = []
     for statement in read(statements):
         judged = named[statement["judge"]](found)
+        bands = judged.rule in (FIGURE, DERIVED)
         claims.append({
             "where": statement["where"],
             "claim": statement["claim"],
@@ -195,7 +205,8 @@ def write_judged(
             "rule": judged.rule,
             "verdict": verdict(judged.rule, judged.comparisons),
             "better / tied / worse": cases_of(judged.comparisons),
-            "difference": interval_of(judged.comparisons),
+            "comparisons for it": "" if bands else supported(judged.comparisons),
+            "difference": "" if bands else interval_of(judged.comparisons),
             "seen": judged.seen,
             "remark": statement["remark"],
         })  # fmt: skip
@@ -225,5 +236,5 @@ def compared(results: Path, judge: str) -> tuple[Comparison, ...]:
 __all__ = [
     "AT_LEAST", "CONFIRMED", "DERIVED", "EVERY", "FIGURE", "INCOMPARABLE", "LEVEL", "MEAN", "NONE", "REFUTED", "TINY",
     "UNSUPPORTED", "VERDICTS", "Comparison", "Judgement", "cases_of", "clustered", "compared", "estimated", "exact",
-    "interval_of", "verdict", "within", "write_judged",
+    "interval_of", "supported", "verdict", "within", "write_judged",
 ]  # fmt: skip

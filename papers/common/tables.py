@@ -41,11 +41,12 @@ def scientific(value: str) -> str:
 def claims(results: Path) -> str:
     """Return the statements of ``claims.csv`` with verdicts, cases, differences and remarks."""
     rows = [
-        [row["where"], row["claim"], f"**{row['verdict']}**", row["better / tied / worse"], row["difference"],
+        [row["where"], row["claim"], f"**{row['verdict']}**", row["better / tied / worse"], row["comparisons for it"],
+         row["difference"],
          ". ".join(part for part in (row["seen"], row["remark"]) if part)]
         for row in read(results / "claims.csv")
     ]  # fmt: skip
-    return markdown(["where", "statement", "verdict", "better / tied / worse", "difference", "seen"], rows)
+    return markdown(["where", "statement", "verdict", "better / tied / worse", "comparisons for it", "difference", "seen"], rows)
 
 
 def fill(text: str, tables: Tables, results: Path) -> str:
