@@ -106,9 +106,16 @@ def clustered(name: str, splits: Mapping[str, Sequence[float]], tie: float = TIN
         cases = [value if abs(value) > tie else 0.0 for value in values]
         low, high = min(cases), max(cases)
     return Comparison(
-        name=name, better=better, tied=len(values) - better - worse, worse=worse, against=worse,
-        mean=mean, low=low, high=high, splits=len(means),
-    )  # fmt: skip
+        name=name,
+        better=better,
+        tied=len(values) - better - worse,
+        worse=worse,
+        against=worse,
+        mean=mean,
+        low=low,
+        high=high,
+        splits=len(means),
+    )
 
 
 def exact(name: str, values: Sequence[float], tie: float = TINY) -> Comparison:
@@ -128,10 +135,16 @@ def estimated(name: str, cases: Sequence[tuple[float, float]], splits: int) -> C
     worse = sum(value < -each * error for value, error in cases)
     mean, half = fmean(value for value, _ in cases), each * fmean(error for _, error in cases)
     return Comparison(
-        name=name, better=better, tied=len(cases) - better - worse, worse=worse,
+        name=name,
+        better=better,
+        tied=len(cases) - better - worse,
+        worse=worse,
         against=sum(value < -all_cases * error for value, error in cases),
-        mean=mean, low=mean - half, high=mean + half, splits=splits,
-    )  # fmt: skip
+        mean=mean,
+        low=mean - half,
+        high=mean + half,
+        splits=splits,
+    )
 
 
 def within(name: str, figures: Sequence[tuple[float, float, float]]) -> Comparison:
@@ -198,18 +211,20 @@ def write_judged(
     for statement in read(statements):
         judged = named[statement["judge"]](found)
         bands = judged.rule in (FIGURE, DERIVED)
-        claims.append({
-            "where": statement["where"],
-            "claim": statement["claim"],
-            "judge": statement["judge"],
-            "rule": judged.rule,
-            "verdict": verdict(judged.rule, judged.comparisons),
-            "better / tied / worse": cases_of(judged.comparisons),
-            "comparisons for it": "" if bands else supported(judged.comparisons),
-            "difference": "" if bands else interval_of(judged.comparisons),
-            "seen": judged.seen,
-            "remark": statement["remark"],
-        })  # fmt: skip
+        claims.append(
+            {
+                "where": statement["where"],
+                "claim": statement["claim"],
+                "judge": statement["judge"],
+                "rule": judged.rule,
+                "verdict": verdict(judged.rule, judged.comparisons),
+                "better / tied / worse": cases_of(judged.comparisons),
+                "comparisons for it": "" if bands else supported(judged.comparisons),
+                "difference": "" if bands else interval_of(judged.comparisons),
+                "seen": judged.seen,
+                "remark": statement["remark"],
+            }
+        )
         evidence += [
             {"judge": statement["judge"], "rule": judged.rule}
             | {name: getattr(each, name) for name in Comparison.__slots__}
@@ -234,7 +249,29 @@ def compared(results: Path, judge: str) -> tuple[Comparison, ...]:
 
 
 __all__ = [
-    "AT_LEAST", "CONFIRMED", "DERIVED", "EVERY", "FIGURE", "INCOMPARABLE", "LEVEL", "MEAN", "NONE", "REFUTED", "TINY",
-    "UNSUPPORTED", "VERDICTS", "Comparison", "Judgement", "cases_of", "clustered", "compared", "estimated", "exact",
-    "interval_of", "supported", "verdict", "within", "write_judged",
-]  # fmt: skip
+    "AT_LEAST",
+    "CONFIRMED",
+    "DERIVED",
+    "EVERY",
+    "FIGURE",
+    "INCOMPARABLE",
+    "LEVEL",
+    "MEAN",
+    "NONE",
+    "REFUTED",
+    "TINY",
+    "UNSUPPORTED",
+    "VERDICTS",
+    "Comparison",
+    "Judgement",
+    "cases_of",
+    "clustered",
+    "compared",
+    "estimated",
+    "exact",
+    "interval_of",
+    "supported",
+    "verdict",
+    "within",
+    "write_judged",
+]

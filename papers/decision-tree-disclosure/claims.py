@@ -78,8 +78,10 @@ def constraints(found: Evidence) -> Judgement:
     figures, parts = [], []
     for criterion in ("gini", "entropy"):
         row = one(found.readers, **{"tree": criterion, "leaves": COUNTS, "internal nodes": "yes"})
-        printed = {name: one(read(FOLDER / "published.csv"), quantity=f"{name} constraints", case=criterion)["value"]
-                   for name in ("rate", "label", "internal")}  # fmt: skip
+        printed = {
+            name: one(read(FOLDER / "published.csv"), quantity=f"{name} constraints", case=criterion)["value"]
+            for name in ("rate", "label", "internal")
+        }
         figures += [(float(row[name]), float(printed[name])) for name in printed]
         parts.append(", ".join(f"{int(row[name]):,}" for name in printed))
     seen = f"{'; '.join(parts)}. {len(found.counts)} prunings, five counts each, were searched"
@@ -94,8 +96,11 @@ def error_rates(found: Evidence) -> Judgement:
 
 def _by_size(found: Evidence, figure: Callable[[str], float]) -> tuple[Comparison, ...]:
     """Compare information gain less Gini, at the paper's leaves and at equal leaves."""
-    trees = [("leaves as printed, 514 and 2,939", ("gini", "entropy")), ("514 leaves each", SAME_SIZE[0]),
-             ("some 2,950 leaves each", SAME_SIZE[1])]  # fmt: skip
+    trees = [
+        ("leaves as printed, 514 and 2,939", ("gini", "entropy")),
+        ("514 leaves each", SAME_SIZE[0]),
+        ("some 2,950 leaves each", SAME_SIZE[1]),
+    ]
     return tuple(exact(name, [figure(entropy) - figure(gini)], NAT) for name, (gini, entropy) in trees)
 
 
@@ -125,9 +130,12 @@ def other_factors(found: Evidence) -> Judgement:
     """Judge whether the size of the tree makes the difference between the measures."""
     apart = abs(found.d("gini", ERRORS, "no") - found.d("entropy", ERRORS, "no"))
     left = [abs(found.d(a, ERRORS, "no") - found.d(b, ERRORS, "no")) for a, b in SAME_SIZE]
-    seen = f"of {apart:.3f} at the printed leaves, {' and '.join(f'{each:.3f}' for each in left)} remain at equal leaves"
-    return Judgement(rule=MEAN, seen=seen,
-                     comparisons=(exact("what equal leaves remove", [apart - each for each in left], NAT),))  # fmt: skip
+    seen = (
+        f"of {apart:.3f} at the printed leaves, {' and '.join(f'{each:.3f}' for each in left)} remain at equal leaves"
+    )
+    return Judgement(
+        rule=MEAN, seen=seen, comparisons=(exact("what equal leaves remove", [apart - each for each in left], NAT),)
+    )
 
 
 def introduction(found: Evidence) -> Judgement:
@@ -154,14 +162,20 @@ def obvious(found: Evidence) -> Judgement:
     counts = [abs(found.fall(a, COUNTS)) - abs(found.fall(b, COUNTS)) for a, b in (small, large)]
     seen = f"change of D_overall: Gini {-found.fall('gini', ERRORS):+.3f}, information gain "
     seen += f"{-found.fall('entropy-small', ERRORS):+.3f} with error rates; below 0.0002 with class counts"
-    return Judgement(rule=MEAN, seen=seen, comparisons=(exact("error rates, 514 leaves", errors, NAT),
-                                                        exact("class counts, equal leaves", counts, NAT)))  # fmt: skip
+    return Judgement(
+        rule=MEAN,
+        seen=seen,
+        comparisons=(exact("error rates, 514 leaves", errors, NAT), exact("class counts, equal leaves", counts, NAT)),
+    )
 
 
 def top_ten(found: Evidence) -> Judgement:
     """Judge the ten largest individual gains against the ten largest losses."""
     comparisons, seen = [], []
-    for tree, leaves, name in (("entropy-small", ERRORS, "error rates, 514 leaves"), ("entropy", COUNTS, "class counts")):
+    for tree, leaves, name in (
+        ("entropy-small", ERRORS, "error rates, 514 leaves"),
+        ("entropy", COUNTS, "class counts"),
+    ):
         rows = [one(found.changes, tree=tree, leaves=leaves, rank=str(rank)) for rank in range(1, 11)]
         gains, losses = [float(row["change"]) for row in rows], [float(row["opposite"]) for row in rows]
         comparisons.append(exact(name, [gain + loss for gain, loss in zip(gains, losses, strict=True)]))
@@ -173,7 +187,9 @@ def decreases(found: Evidence) -> Judgement:
     """Say that the mean of the K largest of any numbers falls."""
     rows = select(found.changes, tree="entropy", leaves=COUNTS)
     last = rows[-1]
-    return Judgement(rule=NONE, seen=f"{float(rows[0]['mean']):.2f} at K = 1, {float(last['mean']):.4f} at {int(last['rank']):,}")
+    return Judgement(
+        rule=NONE, seen=f"{float(rows[0]['mean']):.2f} at K = 1, {float(last['mean']):.4f} at {int(last['rank']):,}"
+    )
 
 
 def two_levels(found: Evidence) -> Judgement:
@@ -181,16 +197,22 @@ def two_levels(found: Evidence) -> Judgement:
     fall = found.fall("gini", ERRORS)
     worst = [found.d("gini", ERRORS, internal, "largest d_individual") for internal in ("no", "yes")]
     seen = f"D_overall {-fall:+.3f}, largest D_individual {worst[1] - worst[0]:+.1f}"
-    return Judgement(rule=DERIVED, seen=seen,
-                     comparisons=(exact("fall of the mean, rise of the worst", [fall, worst[1] - worst[0]], NAT),))  # fmt: skip
+    return Judgement(
+        rule=DERIVED,
+        seen=seen,
+        comparisons=(exact("fall of the mean, rise of the worst", [fall, worst[1] - worst[0]], NAT),),
+    )
 
 
 def slower(found: Evidence) -> Judgement:
     """Judge whether information gain takes longer and more memory at equal leaves."""
     times = [found.d(b, COUNTS, "yes", "seconds") - found.d(a, COUNTS, "yes", "seconds") for a, b in SAME_SIZE]
     sizes = [found.d(b, COUNTS, "yes", "peak MB") - found.d(a, COUNTS, "yes", "peak MB") for a, b in SAME_SIZE]
-    return Judgement(rule=MEAN, seen="information gain less Gini at equal leaves, one run each",
-                     comparisons=(exact("seconds", times, SECONDS), exact("MB", sizes, MEGABYTES)))  # fmt: skip
+    return Judgement(
+        rule=MEAN,
+        seen="information gain less Gini at equal leaves, one run each",
+        comparisons=(exact("seconds", times, SECONDS), exact("MB", sizes, MEGABYTES)),
+    )
 
 
 def _times(found: Evidence, internal: str, leaves: str) -> Judgement:
@@ -212,9 +234,23 @@ def without_internal(found: Evidence) -> Judgement:
 
 
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
-    setting, constraints, error_rates, more_severe, subset, measure, other_factors, introduction, example, obvious,
-    top_ten, decreases, two_levels, slower, with_or_without_rates, without_internal,
-)  # fmt: skip
+    setting,
+    constraints,
+    error_rates,
+    more_severe,
+    subset,
+    measure,
+    other_factors,
+    introduction,
+    example,
+    obvious,
+    top_ten,
+    decreases,
+    two_levels,
+    slower,
+    with_or_without_rates,
+    without_internal,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -57,17 +57,19 @@ def evidence(results: Path) -> Evidence:
     for number, name in MEASURES.items():
         printed[name] = {
             (row["dataset"], row["epsilon"], row["method"]): (
-                float(row[f"{name}_mean"]), float(row[f"{name}_sd"]) / math.sqrt(PRINTED_SPLITS)
+                float(row[f"{name}_mean"]),
+                float(row[f"{name}_sd"]) / math.sqrt(PRINTED_SPLITS),
             )
             for row in read(HERE / f"published_table_{number}.csv")
-        }  # fmt: skip
+        }
         here[name] = {
             (row["dataset"], row["epsilon"], row["method"]): (
-                float(row["mean"]), float(row["sd"]) / math.sqrt(int(row["splits"]))
+                float(row["mean"]),
+                float(row["sd"]) / math.sqrt(int(row["splits"])),
             )
             for row in read(results / f"table_{number}.csv")
             if row["measure"] == name
-        }  # fmt: skip
+        }
     return Evidence(printed=printed, here=here)
 
 
@@ -114,7 +116,10 @@ def _outperform(found: Evidence, method: str) -> Judgement:
         cases = []
         for data in _data(table):
             for epsilon in BUDGETS:
-                peers = [gain(name, table[data, epsilon, method], table[data, epsilon, peer]) for peer in (BOOST, LINEAR[name])]
+                peers = [
+                    gain(name, table[data, epsilon, method], table[data, epsilon, peer])
+                    for peer in (BOOST, LINEAR[name])
+                ]
                 cases.append(min(peers))
         comparisons.append(estimated(f"printed {name.upper()}: gain over the better peer", cases, PRINTED_SPLITS))
     return Judgement(rule=EVERY, seen="DPBoost and linear models were not rerun", comparisons=tuple(comparisons))
@@ -137,16 +142,20 @@ def averages(found: Evidence) -> Judgement:
         (fmean(table[data, "4", method][0] for data in _data(table)), value)
         for method, value in ((BOOST, 0.62), (LINEAR["auroc"], 0.56), (GDP, 0.88))
     ]
-    return Judgement(rule=DERIVED, seen=", ".join(f"{here:.3f}" for here, _ in figures),
-                     comparisons=(within("three averages", [(here, v - 0.005, v + 0.005) for here, v in figures]),))  # fmt: skip
+    return Judgement(
+        rule=DERIVED,
+        seen=", ".join(f"{here:.3f}" for here, _ in figures),
+        comparisons=(within("three averages", [(here, v - 0.005, v + 0.005) for here, v in figures]),),
+    )
 
 
 def without_privacy(found: Evidence) -> Judgement:
     """Judge whether LightGBM beats EBMs in over half of the printed settings without privacy."""
     better = [
         gain(name, table[data, NON_PRIVATE, BOOST], table[data, NON_PRIVATE, GDP])[0] > 0
-        for name, table in found.printed.items() for data in _data(table)
-    ]  # fmt: skip
+        for name, table in found.printed.items()
+        for data in _data(table)
+    ]
     band = within("data sets", [(sum(better), len(better) / 2 + 0.5, len(better))])
     return Judgement(rule=DERIVED, seen=f"{sum(better)} of {len(better)} printed", comparisons=(band,))
 
@@ -155,27 +164,37 @@ def _noticeable(tables: Mapping[str, Mapping[Key, Figure]], gdp: str, classic: s
     """Compare, at epsilon 2, 4 and 8: a setting whose difference is within chance is one for the statement."""
     settings = {
         data: [
-            1.0 if abs((pair := gain(name, table[data, epsilon, gdp], table[data, epsilon, classic]))[0]) <= 1.96 * pair[1]
+            1.0
+            if abs((pair := gain(name, table[data, epsilon, gdp], table[data, epsilon, classic]))[0]) <= 1.96 * pair[1]
             else -1.0
             for epsilon in ("2", "4", "8")
         ]
-        for name, table in tables.items() for data in _data(table)
-    }  # fmt: skip
+        for name, table in tables.items()
+        for data in _data(table)
+    }
     return clustered(f"{gdp} and {classic} within chance", settings)
 
 
 def beyond_one(found: Evidence) -> Judgement:
     """Judge whether classic and GDP typically differ noticeably at epsilon of at most 1 only."""
-    comparisons = (_noticeable(found.printed, GDP, CLASSIC), _noticeable(found.here, "boosting gdp", "boosting classic"))
-    return Judgement(rule=MEAN, seen="settings within chance at epsilon 2, 4, 8, less those beyond; data sets as splits",
-                     comparisons=comparisons)  # fmt: skip
+    comparisons = (
+        _noticeable(found.printed, GDP, CLASSIC),
+        _noticeable(found.here, "boosting gdp", "boosting classic"),
+    )
+    return Judgement(
+        rule=MEAN,
+        seen="settings within chance at epsilon 2, 4, 8, less those beyond; data sets as splits",
+        comparisons=comparisons,
+    )
 
 
 def tighter(found: Evidence) -> Judgement:
     """Judge whether the GDP form is at least as good as the classic one everywhere."""
     comparisons = []
-    for source, tables, one, other in (("printed", found.printed, GDP, CLASSIC),
-                                       ("here", found.here, "boosting gdp", "boosting classic")):  # fmt: skip
+    for source, tables, one, other in (
+        ("printed", found.printed, GDP, CLASSIC),
+        ("here", found.here, "boosting gdp", "boosting classic"),
+    ):
         for name, table in tables.items():
             cases = [gain(name, table[data, e, one], table[data, e, other]) for data in _data(table) for e in BUDGETS]
             comparisons.append(estimated(f"{source}, {name.upper()}", cases, PRINTED_SPLITS))
@@ -216,7 +235,9 @@ def _over(found: Evidence, ours: str, other: str | None) -> Judgement:
     comparisons = []
     for name, table in found.here.items():
         rival = found.printed[name] if other is None else table
-        cases = [gain(name, table[data, e, ours], rival[data, e, other or GDP]) for data in _data(table) for e in BUDGETS]
+        cases = [
+            gain(name, table[data, e, ours], rival[data, e, other or GDP]) for data in _data(table) for e in BUDGETS
+        ]
         comparisons.append(estimated(name.upper(), cases, PRINTED_SPLITS))
     return Judgement(rule=EVERY, seen="AUROC, logarithm of RMSE", comparisons=tuple(comparisons))
 
@@ -242,9 +263,21 @@ def not_rerun(found: Evidence) -> Judgement:
 
 
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
-    loss_gdp, loss_classic, outperform_gdp, outperform_classic, averages, without_privacy, beyond_one, tighter,
-    reproduced_gdp, reproduced_classic, by_construction, not_rerun, penalized, penalized_peer,
-)  # fmt: skip
+    loss_gdp,
+    loss_classic,
+    outperform_gdp,
+    outperform_classic,
+    averages,
+    without_privacy,
+    beyond_one,
+    tighter,
+    reproduced_gdp,
+    reproduced_classic,
+    by_construction,
+    not_rerun,
+    penalized,
+    penalized_peer,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

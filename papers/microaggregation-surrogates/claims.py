@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from figures import numbers, of, sizes
 from settings import PUBLISHED_SEED
@@ -109,8 +110,11 @@ def alike(found: Evidence) -> Judgement:
     """Judge whether groups hold less of the spread than is between them: less than half of the sum of squares."""
     loss = numbers(found.partitions, "information loss")
     shares = [0.5 - value for value in loss]
-    return Judgement(rule=EVERY, seen=f"share of the spread within groups: {_span(loss)} by k",
-                     comparisons=(exact("one half, less the share within groups", shares),))  # fmt: skip
+    return Judgement(
+        rule=EVERY,
+        seen=f"share of the spread within groups: {_span(loss)} by k",
+        comparisons=(exact("one half, less the share within groups", shares),),
+    )
 
 
 def stable(found: Evidence) -> Judgement:
@@ -132,8 +136,11 @@ def guiding(found: Evidence) -> Judgement:
 def algorithm_2(found: Evidence) -> Judgement:
     """Judge whether Algorithm 2 as printed gives every record a group."""
     lost = [-int(row["lost as printed"]) for row in found.partitions]
-    return Judgement(rule=DERIVED, seen=f"up to {-min(lost):,} of 20,100 records lost, by k",
-                     comparisons=(exact("records without a group", lost),))  # fmt: skip
+    return Judgement(
+        rule=DERIVED,
+        seen=f"up to {-min(lost):,} of 20,100 records lost, by k",
+        comparisons=(exact("records without a group", lost),),
+    )
 
 
 def representative(found: Evidence) -> Judgement:
@@ -148,7 +155,9 @@ def more_privacy(found: Evidence) -> Judgement:
         clustered(f"{name}, smallest k less largest", found.ends(column))
         for column, name in (("gap", "advantage of the gap attack"), ("identified", "identified by midpoints"))
     ]
-    return Judgement(rule=MEAN, seen="leaks at the smallest k less those at the largest", comparisons=tuple(comparisons))
+    return Judgement(
+        rule=MEAN, seen="leaks at the smallest k less those at the largest", comparisons=tuple(comparisons)
+    )
 
 
 def representative_of_more(found: Evidence) -> Judgement:
@@ -167,17 +176,22 @@ def simpler(found: Evidence) -> Judgement:
 def black_box(found: Evidence) -> Judgement:
     """Judge the accuracy of the network, printed with two decimals of a per cent."""
     here = found.get("black box")[0]
-    return Judgement(rule=FIGURE, seen=f"{100 * here:.2f} %",
-                     comparisons=(within("accuracy", [(here, 0.94215, 0.94225)]),))  # fmt: skip
+    return Judgement(
+        rule=FIGURE, seen=f"{100 * here:.2f} %", comparisons=(within("accuracy", [(here, 0.94215, 0.94225)]),)
+    )
 
 
 def global_tree(found: Evidence) -> Judgement:
     """Judge accuracy and size of the global tree: the printed pair lies in the range of ten ways to break ties."""
     rows = select(found.globally, labels="true")
     accuracy, nodes = numbers(rows, "accuracy"), numbers(rows, "nodes")
-    comparison = within("printed figures in the range of ten seeds", [
-        (0.8837, min(accuracy) - 0.00005, max(accuracy) + 0.00005), (2935, min(nodes), max(nodes)),
-    ])  # fmt: skip
+    comparison = within(
+        "printed figures in the range of ten seeds",
+        [
+            (0.8837, min(accuracy) - 0.00005, max(accuracy) + 0.00005),
+            (2935, min(nodes), max(nodes)),
+        ],
+    )
     seen = f"{_percent(accuracy, 2)} and {min(nodes):,.0f} to {max(nodes):,.0f} nodes over ten seeds"
     return Judgement(rule=FIGURE, seen=seen, comparisons=(comparison,))
 
@@ -197,11 +211,18 @@ def as_global(found: Evidence) -> Judgement:
 def single_class(found: Evidence) -> Judgement:
     """Judge whether the gain over the global tree is larger near groups of one class than elsewhere, at k = 20."""
     gains = found.by_data(
-        lambda row: float(row["local near one class"]) - float(row["global near one class"])
-        - (float(row["local elsewhere"]) - float(row["global elsewhere"])), most=0.1
-    )  # fmt: skip
-    return Judgement(rule=MEAN, seen="gain over the global tree near one-class groups, less the gain elsewhere",
-                     comparisons=(clustered("k = 20", gains),))  # fmt: skip
+        lambda row: (
+            float(row["local near one class"])
+            - float(row["global near one class"])
+            - (float(row["local elsewhere"]) - float(row["global elsewhere"]))
+        ),
+        most=0.1,
+    )
+    return Judgement(
+        rule=MEAN,
+        seen="gain over the global tree near one-class groups, less the gain elsewhere",
+        comparisons=(clustered("k = 20", gains),),
+    )
 
 
 def _below(found: Evidence, name: str, points: float) -> Judgement:
@@ -223,83 +244,112 @@ def below_guided(found: Evidence) -> Judgement:
 def guided_above(found: Evidence) -> Judgement:
     """Judge whether Protocol 2 is clearly more accurate than both."""
     comparisons = [
-        clustered(f"guided less {name}, less {CLEAR:g}", found.by_data(
-            lambda row, other=other: float(row["accuracy guided"]) - float(row[other]) - CLEAR))
+        clustered(
+            f"guided less {name}, less {CLEAR:g}",
+            found.by_data(lambda row, other=other: float(row["accuracy guided"]) - float(row[other]) - CLEAR),
+        )
         for other, name in (("accuracy", "unguided"), ("global tree", "global tree"))
-    ]  # fmt: skip
-    return Judgement(rule=EVERY, seen=f"beyond the {100 * CLEAR:.0f} points that the paper calls clear",
-                     comparisons=tuple(comparisons))  # fmt: skip
+    ]
+    return Judgement(
+        rule=EVERY,
+        seen=f"beyond the {100 * CLEAR:.0f} points that the paper calls clear",
+        comparisons=tuple(comparisons),
+    )
 
 
 def by_k(found: Evidence) -> Judgement:
     """Judge whether accuracy varies with k by no more than rounds to the same whole per cent."""
     accuracy = found.get("accuracy")
     span = max(accuracy) - min(accuracy)
-    return Judgement(rule=FIGURE, seen=f"{_span(accuracy)} by k",
-                     comparisons=(within("largest less smallest", [(span, 0.0, 2 * HALF)]),))  # fmt: skip
+    return Judgement(
+        rule=FIGURE,
+        seen=f"{_span(accuracy)} by k",
+        comparisons=(within("largest less smallest", [(span, 0.0, 2 * HALF)]),),
+    )
 
 
 def smallest_best(found: Evidence) -> Judgement:
     """Judge whether the smallest k is the most accurate."""
     columns = found.by_data(lambda row: float(row["accuracy"]))
     leads = {seed: [column[0] - other for other in column[1:]] for seed, column in columns.items()}
-    return Judgement(rule=MEAN, seen="accuracy at k = 20 less that at larger k",
-                     comparisons=(clustered("five data sets", leads),))  # fmt: skip
+    return Judgement(
+        rule=MEAN, seen="accuracy at k = 20 less that at larger k", comparisons=(clustered("five data sets", leads),)
+    )
 
 
 def data_sets(found: Evidence) -> Judgement:
     """Judge whether accuracy varies as little with k on the further data sets."""
     columns = found.by_data(lambda row: float(row["accuracy"]))
     spans = [max(column) - min(column) for seed, column in columns.items() if int(seed) != PUBLISHED_SEED]
-    return Judgement(rule=FIGURE, seen=f"largest less smallest {_percent(spans)} on {len(spans)} data sets",
-                     comparisons=(within("largest less smallest", [(span, 0.0, 2 * HALF) for span in spans]),))  # fmt: skip
+    return Judgement(
+        rule=FIGURE,
+        seen=f"largest less smallest {_percent(spans)} on {len(spans)} data sets",
+        comparisons=(within("largest less smallest", [(span, 0.0, 2 * HALF) for span in spans]),),
+    )
 
 
 def outperform(found: Evidence) -> Judgement:
     """Judge the five points over the global tree at k = 20 to 200, of which 4.5 would round to them."""
     over = found.by_data(lambda row: float(row["accuracy"]) - float(row["global tree"]) - (0.05 - HALF), most=1)
     gaps = [value + 0.05 - HALF for values in over.values() for value in values]
-    return Judgement(rule=MEAN, seen=f"differs by {_percent(gaps)}",
-                     comparisons=(clustered("gain, less 4.5 points", over),))  # fmt: skip
+    return Judgement(
+        rule=MEAN, seen=f"differs by {_percent(gaps)}", comparisons=(clustered("gain, less 4.5 points", over),)
+    )
 
 
 def trivial(found: Evidence) -> Judgement:
     """Judge whether most of the gain at k = 20 comes from held-out records near groups of one class."""
+
     def lead(row: Row) -> float:
         near = float(row["near one class"])
         inside = near * (float(row["local near one class"]) - float(row["global near one class"]))
         return inside - (1 - near) * (float(row["local elsewhere"]) - float(row["global elsewhere"]))
 
-    return Judgement(rule=MEAN, seen="gain near one-class groups less gain elsewhere, k = 20",
-                     comparisons=(clustered("weighted by records", found.by_data(lead, most=0.1)),))  # fmt: skip
+    return Judgement(
+        rule=MEAN,
+        seen="gain near one-class groups less gain elsewhere, k = 20",
+        comparisons=(clustered("weighted by records", found.by_data(lead, most=0.1)),),
+    )
 
 
 def zero_nodes(found: Evidence) -> Judgement:
     """Judge whether trees without a split occur at k = 20, in every data set."""
     shares = found.by_data(lambda row: float(row["one leaf"]), most=0.1)
-    return Judgement(rule=EVERY, seen=f"{_percent([v for each in shares.values() for v in each], 0)} of the trees",
-                     comparisons=(clustered("share of trees without a split, k = 20", shares),))  # fmt: skip
+    return Judgement(
+        rule=EVERY,
+        seen=f"{_percent([v for each in shares.values() for v in each], 0)} of the trees",
+        comparisons=(clustered("share of trees without a split, k = 20", shares),),
+    )
 
 
 def fidelity(found: Evidence) -> Judgement:
     """Judge the 90 % of Protocol 1 at every k."""
     values = found.get("fidelity")
-    return Judgement(rule=FIGURE, seen=_percent(values),
-                     comparisons=(within("by k", [(value, 0.9 - HALF, 0.9 + HALF) for value in values]),))  # fmt: skip
+    return Judgement(
+        rule=FIGURE,
+        seen=_percent(values),
+        comparisons=(within("by k", [(value, 0.9 - HALF, 0.9 + HALF) for value in values]),),
+    )
 
 
 def fidelity_guided(found: Evidence) -> Judgement:
     """Judge the 97 % that Protocol 2 reaches."""
     best = max(found.get("fidelity guided"))
-    return Judgement(rule=FIGURE, seen=f"up to {100 * best:.1f} %",
-                     comparisons=(within("largest", [(best, 0.97 - HALF, 0.97 + HALF)]),))  # fmt: skip
+    return Judgement(
+        rule=FIGURE,
+        seen=f"up to {100 * best:.1f} %",
+        comparisons=(within("largest", [(best, 0.97 - HALF, 0.97 + HALF)]),),
+    )
 
 
 def demonstrates(found: Evidence) -> Judgement:
     """Judge the guided fidelity against that of three random groups: what closeness adds."""
     gain = found.by_data(_less("fidelity guided", "fidelity null"))
-    return Judgement(rule=MEAN, seen="fidelity beyond that of three random groups",
-                     comparisons=(clustered("guided less random", gain),))  # fmt: skip
+    return Judgement(
+        rule=MEAN,
+        seen="fidelity beyond that of three random groups",
+        comparisons=(clustered("guided less random", gain),),
+    )
 
 
 def below_100(found: Evidence) -> Judgement:
@@ -329,15 +379,19 @@ def smallest_k(found: Evidence) -> Judgement:
 
 
 def labels(found: Evidence) -> Judgement:
-    """Judge whether true labels give surrogates as faithful as the black box's: they do, if no difference is against."""
+    """Judge whether true labels give surrogates as faithful as the black box's labels do."""
     name = "paper, black-box labels"
     rows = {form: found.by_data(lambda row: float(row["fidelity"]), form) for form in ("paper", name)}
     gaps = {
         seed: [a - b for a, b in zip(rows["paper"][seed], rows[name][seed], strict=True)]
-        for seed in rows["paper"] if seed in rows[name] and len(rows[name][seed]) == len(rows["paper"][seed])
-    }  # fmt: skip
-    return Judgement(rule=MEAN, seen="fidelity, true labels less the black box's",
-                     comparisons=(clustered("trees on true labels", gaps),))  # fmt: skip
+        for seed in rows["paper"]
+        if seed in rows[name] and len(rows[name][seed]) == len(rows["paper"][seed])
+    }
+    return Judgement(
+        rule=MEAN,
+        seen="fidelity, true labels less the black box's",
+        comparisons=(clustered("trees on true labels", gaps),),
+    )
 
 
 def distances(found: Evidence) -> Judgement:
@@ -348,17 +402,46 @@ def distances(found: Evidence) -> Judgement:
         base = fidelity_of["Euclidean, standardized"]
         others = [fidelity_of[way] - base for way in ("Euclidean, not scaled", "Gower")]
         semantic = [fidelity_of["categories, taxonomy"] - fidelity_of["categories, Gower"]]
-        comparisons += [exact(f"{form}: numbers, other distances less Euclidean", others),
-                        exact(f"{form}: categories, taxonomy less Gower", semantic)]  # fmt: skip
+        comparisons += [
+            exact(f"{form}: numbers, other distances less Euclidean", others),
+            exact(f"{form}: categories, taxonomy less Gower", semantic),
+        ]
     return Judgement(rule=MEAN, seen="fidelity at k = 100", comparisons=tuple(comparisons))
 
 
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
-    related, example_tree, alike, stable, guiding, algorithm_2, representative, more_privacy, representative_of_more,
-    simpler, black_box, global_tree, single_class, below_unguided, below_guided, as_global, guided_above, by_k,
-    smallest_best, data_sets, outperform, trivial, zero_nodes, fidelity, fidelity_guided, demonstrates, below_100,
-    best_size, smallest_k, labels, distances,
-)  # fmt: skip
+    related,
+    example_tree,
+    alike,
+    stable,
+    guiding,
+    algorithm_2,
+    representative,
+    more_privacy,
+    representative_of_more,
+    simpler,
+    black_box,
+    global_tree,
+    single_class,
+    below_unguided,
+    below_guided,
+    as_global,
+    guided_above,
+    by_k,
+    smallest_best,
+    data_sets,
+    outperform,
+    trivial,
+    zero_nodes,
+    fidelity,
+    fidelity_guided,
+    demonstrates,
+    below_100,
+    best_size,
+    smallest_k,
+    labels,
+    distances,
+)
 
 
 def evidence(results: Path) -> Evidence:

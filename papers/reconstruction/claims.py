@@ -1,7 +1,7 @@
 """Each statement of the paper judged by the results, on both data sets: ``claims.csv`` and ``evidence.csv``.
 
-``statements.csv`` names the judge of each statement. Figures of a model are exact; the interval is over the five splits,
-within which levels of size, accuracy or depth share the records.
+``statements.csv`` names the judge of each statement. Figures of a model are exact; the interval is over the five
+splits, within which levels of size, accuracy or depth share the records.
 """
 
 from __future__ import annotations
@@ -86,11 +86,14 @@ class Evidence:
                 for support in SUPPORTS
                 for gap in gaps_of(
                     [found.get((data, one, seed, support), []) for one in (greedy, optimal)],
-                    starts.get((data, seed)), what, by, "dist_g",
+                    starts.get((data, seed)),
+                    what,
+                    by,
+                    "dist_g",
                 )
             ]
             for seed in SEEDS
-        }  # fmt: skip
+        }
 
     def parameters(self, data: str, one: str, other: str, name: str) -> Splits:
         """Return one learner's figure less another's at equal parameters, by split."""
@@ -102,9 +105,17 @@ def _turned(splits: Mapping[str, Sequence[float]], sign: int) -> Splits:
     return {seed: [sign * value for value in values] for seed, values in splits.items()}
 
 
-SHORT = {TREE: "optimal, least telling", TELLING_TREE: "optimal, most telling", DL85: "DL8.5, published rows",
-         PYDL85: "DL8.5, run here", LIST: "optimal, least telling", TELLING: "optimal, most telling",
-         GREEDY: "GreedyRL", PURER: "GreedyRL, purer part", CART: "CART"}  # fmt: skip
+SHORT = {
+    TREE: "optimal, least telling",
+    TELLING_TREE: "optimal, most telling",
+    DL85: "DL8.5, published rows",
+    PYDL85: "DL8.5, run here",
+    LIST: "optimal, least telling",
+    TELLING: "optimal, most telling",
+    GREEDY: "GreedyRL",
+    PURER: "GreedyRL, purer part",
+    CART: "CART",
+}
 
 Pair = tuple[str, str, str]
 TREES: tuple[Pair, ...] = tuple(
@@ -135,7 +146,9 @@ def certified(found: Evidence) -> Judgement:
     }
     worst = -min(min(values) for values in beyond.values())
     seen = f"of 5,771 records the worst published tree has {worst} errors more than the best"
-    return Judgement(rule=AT_LEAST, seen=seen, comparisons=(clustered("published COMPAS trees, searched again", beyond),))
+    return Judgement(
+        rule=AT_LEAST, seen=seen, comparisons=(clustered("published COMPAS trees, searched again", beyond),)
+    )
 
 
 def coefficient(found: Evidence) -> Judgement:
@@ -217,10 +230,13 @@ def uneven(found: Evidence) -> Judgement:
         known = _largest(found, "adult", learner)
         high = {seed: [1 - min(counts) / WIDTH["adult"] - 0.95] for seed, counts in known.items()}
         low = {seed: [0.60 - (1 - max(counts) / WIDTH["adult"])] for seed, counts in known.items()}
-        comparisons += [clustered(f"{SHORT[learner]}: least exposed above 0.95", high),
-                        clustered(f"{SHORT[learner]}: most exposed below 0.60", low)]  # fmt: skip
-    return Judgement(rule=EVERY, seen="distance of the curve's ends from the printed bounds",
-                     comparisons=tuple(comparisons))  # fmt: skip
+        comparisons += [
+            clustered(f"{SHORT[learner]}: least exposed above 0.95", high),
+            clustered(f"{SHORT[learner]}: most exposed below 0.60", low),
+        ]
+    return Judgement(
+        rule=EVERY, seen="distance of the curve's ends from the printed bounds", comparisons=tuple(comparisons)
+    )
 
 
 def everywhere(found: Evidence) -> Judgement:
@@ -257,8 +273,9 @@ def lists_curve(found: Evidence) -> Judgement:
             if seed in other
         }
         comparisons.append(clustered(_named(data, greedy, optimal), shares))
-    return Judgement(rule=MEAN, seen="share of the proportions with less entropy left, less one half",
-                     comparisons=tuple(comparisons))  # fmt: skip
+    return Judgement(
+        rule=MEAN, seen="share of the proportions with less entropy left, less one half", comparisons=tuple(comparisons)
+    )
 
 
 def averages(found: Evidence) -> Judgement:
@@ -290,14 +307,20 @@ def grows(found: Evidence) -> Judgement:
                 }
                 deeper[seed] = [
                     grid[s, b] - grid[s, a]
-                    for s in SUPPORTS for a, b in pairwise(DEPTHS) if (s, a) in grid and (s, b) in grid
-                ]  # fmt: skip
+                    for s in SUPPORTS
+                    for a, b in pairwise(DEPTHS)
+                    if (s, a) in grid and (s, b) in grid
+                ]
                 wider[seed] = [
                     grid[a, d] - grid[b, d]
-                    for d in DEPTHS for a, b in pairwise(SUPPORTS) if (a, d) in grid and (b, d) in grid
-                ]  # fmt: skip
-            comparisons += [clustered(f"{NAMES[data]}: {SHORT[learner]}, one level deeper", deeper),
-                            clustered(f"{NAMES[data]}: {SHORT[learner]}, next lower support", wider)]  # fmt: skip
+                    for d in DEPTHS
+                    for a, b in pairwise(SUPPORTS)
+                    if (a, d) in grid and (b, d) in grid
+                ]
+            comparisons += [
+                clustered(f"{NAMES[data]}: {SHORT[learner]}, one level deeper", deeper),
+                clustered(f"{NAMES[data]}: {SHORT[learner]}, next lower support", wider),
+            ]
     return Judgement(rule=MEAN, seen="splits or rules more, a step", comparisons=tuple(comparisons))
 
 
@@ -359,10 +382,13 @@ def lists_against_trees(found: Evidence) -> Judgement:
             for seed in SEEDS:
                 for support in SUPPORTS:
                     by_size = [
-                        {int(found.models[key]["size"]): float(found.models[key]["dist_g"])
-                         for depth in DEPTHS if (key := (data, one, seed, support, depth)) in found.models}
+                        {
+                            int(found.models[key]["size"]): float(found.models[key]["dist_g"])
+                            for depth in DEPTHS
+                            if (key := (data, one, seed, support, depth)) in found.models
+                        }
                         for one in (trees, lists)
-                    ]  # fmt: skip
+                    ]
                     both = [size for size in by_size[0] if size > 1 and size in by_size[1]]
                     gaps.setdefault(seed, []).extend(by_size[0][size] - by_size[1][size] for size in both)
             comparisons.append(clustered(f"{NAMES[data]}: lists, {SHORT[lists]}; trees, {SHORT[trees]}", gaps))
@@ -370,10 +396,28 @@ def lists_against_trees(found: Evidence) -> Judgement:
 
 
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
-    certified, coefficient, size_trees, size_lists, accuracy_trees, accuracy_lists, more_accurate, compact, sixty,
-    uneven, everywhere, lists_curve, averages, nodes, grows, gap_smaller, adult_parameters, compas_parameters, stops,
-    lists_parameters, lists_against_trees,
-)  # fmt: skip
+    certified,
+    coefficient,
+    size_trees,
+    size_lists,
+    accuracy_trees,
+    accuracy_lists,
+    more_accurate,
+    compact,
+    sixty,
+    uneven,
+    everywhere,
+    lists_curve,
+    averages,
+    nodes,
+    grows,
+    gap_smaller,
+    adult_parameters,
+    compas_parameters,
+    stops,
+    lists_parameters,
+    lists_against_trees,
+)
 
 
 def evidence(results: Path) -> Evidence:

@@ -154,7 +154,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         say(f"{name}: {len(found)} rows")
 
 
-__all__ = ["NUMBERS", "PAIRS", "comparisons", "gaps_of", "indexed", "levels", "main", "points", "roots", "solved", "told"]
+__all__ = [
+    "NUMBERS",
+    "PAIRS",
+    "comparisons",
+    "gaps_of",
+    "indexed",
+    "levels",
+    "main",
+    "points",
+    "roots",
+    "solved",
+    "told",
+]
 
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -1,7 +1,8 @@
-"""Each statement of the paper, and those about our own two lines, judged by the results: ``claims.csv``, ``evidence.csv``.
+"""Each statement of the paper, and those about our own two lines, judged: ``claims.csv`` and ``evidence.csv``.
 
 ``statements.csv`` names the judge of each statement. Figures are means over 100 splits with their standard errors. Two
-methods' errors are added as if independent, although they share the splits, which widens the intervals.
+methods' errors are added as if independent, although they share the splits, which widens the intervals. The best of
+several other methods is the best as measured, which chance favors: against the statement.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def _order(
     for setting, name in NAMES.items():
         cases = []
         for epsilon in grid:
-            best = max((_value(found.accuracies, setting, other, epsilon) for other in others), key=lambda each: each[0])
+            best = max(
+                (_value(found.accuracies, setting, other, epsilon) for other in others), key=lambda each: each[0]
+            )
             cases.append(_less(_value(found.accuracies, setting, first, epsilon), best, margin))
         comparisons.append(estimated(f"{name}: {first}", cases, SPLITS))
     return tuple(comparisons)
@@ -85,10 +88,12 @@ def noisy_gini(found: Evidence) -> Judgement:
     comparisons = []
     for setting in ("compas", "german", "adult"):
         cases = [
-            _less(_value(found.counts, setting, "gl-Laplace", epsilon, "train"),
-                  _value(found.counts, setting, "noisy counts", epsilon, "train"))
+            _less(
+                _value(found.counts, setting, "gl-Laplace", epsilon, "train"),
+                _value(found.counts, setting, "noisy counts", epsilon, "train"),
+            )
             for epsilon in ("0.1", "0.316", "1", "3.16", "10")
-        ]  # fmt: skip
+        ]
         comparisons.append(estimated(NAMES[setting], cases, SPLITS))
     return Judgement(rule=MEAN, seen="training accuracy, impurities less counts", comparisons=tuple(comparisons))
 
@@ -98,9 +103,13 @@ def converge(found: Evidence) -> Judgement:
     comparisons = []
     for setting in ("compas", "german", "adult"):
         aim = _value(found.counts, setting, "GreedyRL", "", "train")[0]
-        cases = [(LARGE - abs(_value(found.counts, setting, method, "10000", "train")[0] - aim),
-                  _value(found.counts, setting, method, "10000", "train")[1])
-                 for method in ("gl-Laplace", "noisy counts")]  # fmt: skip
+        cases = [
+            (
+                LARGE - abs(_value(found.counts, setting, method, "10000", "train")[0] - aim),
+                _value(found.counts, setting, method, "10000", "train")[1],
+            )
+            for method in ("gl-Laplace", "noisy counts")
+        ]
         comparisons.append(estimated(NAMES[setting], cases, SPLITS))
     return Judgement(rule=EVERY, seen="half a point less the distance", comparisons=tuple(comparisons))
 
@@ -113,20 +122,29 @@ def smooth_match(found: Evidence) -> Judgement:
 
 def consistently(found: Evidence) -> Judgement:
     """Judge whether sm-Laplace beats all other forms at every epsilon from 0.1."""
-    return Judgement(rule=EVERY, seen="accuracy less that of the best other form",
-                     comparisons=_order(found, "sm-Laplace", ("sm-Cauchy", *GLOBAL), HIGH))  # fmt: skip
+    return Judgement(
+        rule=EVERY,
+        seen="accuracy less that of the best other form",
+        comparisons=_order(found, "sm-Laplace", ("sm-Cauchy", *GLOBAL), HIGH),
+    )
 
 
 def largely(found: Evidence) -> Judgement:
     """Judge whether it does so by what the paper calls significant."""
-    return Judgement(rule=MEAN, seen="the same, beyond 0.5 points",
-                     comparisons=_order(found, "sm-Laplace", ("sm-Cauchy", *GLOBAL), HIGH, LARGE))  # fmt: skip
+    return Judgement(
+        rule=MEAN,
+        seen="the same, beyond 0.5 points",
+        comparisons=_order(found, "sm-Laplace", ("sm-Cauchy", *GLOBAL), HIGH, LARGE),
+    )
 
 
 def cauchy(found: Evidence) -> Judgement:
     """Judge whether sm-Cauchy beats the other pure forms at every epsilon from 0.1."""
-    return Judgement(rule=EVERY, seen="accuracy less that of the best other pure form",
-                     comparisons=_order(found, "sm-Cauchy", ("gl-Laplace", "gl-Exponential"), HIGH))  # fmt: skip
+    return Judgement(
+        rule=EVERY,
+        seen="accuracy less that of the best other pure form",
+        comparisons=_order(found, "sm-Cauchy", ("gl-Laplace", "gl-Exponential"), HIGH),
+    )
 
 
 def slower(found: Evidence) -> Judgement:
@@ -139,7 +157,9 @@ def half_a_point(found: Evidence) -> Judgement:
     """Judge the loss of sm-Laplace at epsilon 1 on Adult, on both readings of the rules."""
     comparisons = []
     for setting in ("adult", "adult-pairs"):
-        gap = _less(_value(found.accuracies, setting, "sm-Laplace", "1"), _value(found.accuracies, setting, "GreedyRL", ""))
+        gap = _less(
+            _value(found.accuracies, setting, "sm-Laplace", "1"), _value(found.accuracies, setting, "GreedyRL", "")
+        )
         comparisons.append(estimated(NAMES[setting], [(LARGE + gap[0], gap[1])], SPLITS))
     return Judgement(rule=EVERY, seen="0.5 points less the loss", comparisons=tuple(comparisons))
 
@@ -148,21 +168,32 @@ def standard_errors(found: Evidence) -> Judgement:
     """Judge whether sm-Laplace's standard errors are equal to or below gl-Laplace's from epsilon 1 on."""
     by = {(row["setting"], row["method"], row["epsilon"]): float(row["standard error"]) for row in found.errors}
     comparisons = [
-        estimated(NAMES[setting], [
-            (-math.log(by[setting, "sm-Laplace", epsilon] / by[setting, "gl-Laplace", epsilon]), LOG_ERROR)
-            for epsilon in ("1", "10", "100")
-        ], SPLITS)
+        estimated(
+            NAMES[setting],
+            [
+                (-math.log(by[setting, "sm-Laplace", epsilon] / by[setting, "gl-Laplace", epsilon]), LOG_ERROR)
+                for epsilon in ("1", "10", "100")
+            ],
+            SPLITS,
+        )
         for setting in ("german", "compas", "adult")
-    ]  # fmt: skip
-    return Judgement(rule=AT_LEAST, seen="logarithm of gl-Laplace's error over sm-Laplace's", comparisons=tuple(comparisons))
+    ]
+    return Judgement(
+        rule=AT_LEAST, seen="logarithm of gl-Laplace's error over sm-Laplace's", comparisons=tuple(comparisons)
+    )
 
 
 def table_1(found: Evidence) -> Judgement:
     """Judge the 45 printed standard errors: a ratio within chance of one, over all 45."""
     band = 3.26 * LOG_ERROR
-    ratios = [math.log(float(row["standard error"]) / float(row["published"])) for row in found.errors if row["published"]]
-    return Judgement(rule=FIGURE, seen=f"ratios to the printed ones {math.exp(min(ratios)):.2f} to {math.exp(max(ratios)):.2f}",
-                     comparisons=(within("45 errors", [(ratio, -band, band) for ratio in ratios]),))  # fmt: skip
+    ratios = [
+        math.log(float(row["standard error"]) / float(row["published"])) for row in found.errors if row["published"]
+    ]
+    return Judgement(
+        rule=FIGURE,
+        seen=f"ratios to the printed ones {math.exp(min(ratios)):.2f} to {math.exp(max(ratios)):.2f}",
+        comparisons=(within("45 errors", [(ratio, -band, band) for ratio in ratios]),),
+    )
 
 
 def accuracies(found: Evidence) -> Judgement:
@@ -184,17 +215,28 @@ def text_accuracies(found: Evidence) -> Judgement:
     figures = []
     for method, epsilon, printed in (("GreedyRL", "", 0.791), ("sm-Laplace", "1", 0.787)):
         here, error = _value(found.accuracies, "adult-pairs", method, epsilon)
-        figures.append((here, printed - NORMAL * math.hypot(error, error) - LARGE / 10, printed + NORMAL * math.hypot(error, error) + LARGE / 10))
-    return Judgement(rule=FIGURE, seen=" and ".join(f"{here:.3f}" for here, _, _ in figures),
-                     comparisons=(within("two accuracies", figures),))  # fmt: skip
+        figures.append(
+            (
+                here,
+                printed - NORMAL * math.hypot(error, error) - LARGE / 10,
+                printed + NORMAL * math.hypot(error, error) + LARGE / 10,
+            )
+        )
+    return Judgement(
+        rule=FIGURE,
+        seen=" and ".join(f"{here:.3f}" for here, _, _ in figures),
+        comparisons=(within("two accuracies", figures),),
+    )
 
 
 def vulnerable(found: Evidence) -> Judgement:
     """Judge whether the model without privacy is more vulnerable than sm-Laplace, on every data set."""
     comparisons = []
     for setting, name in NAMES.items():
-        gap = _less(_value(found.vulnerability, setting, "GreedyRL", "", "vulnerability"),
-                    _value(found.vulnerability, setting, "sm-Laplace", "10", "vulnerability"))  # fmt: skip
+        gap = _less(
+            _value(found.vulnerability, setting, "GreedyRL", "", "vulnerability"),
+            _value(found.vulnerability, setting, "sm-Laplace", "10", "vulnerability"),
+        )
         comparisons.append(estimated(name, [gap], SPLITS))
     return Judgement(rule=EVERY, seen="vulnerability, GreedyRL less sm-Laplace", comparisons=tuple(comparisons))
 
@@ -204,7 +246,9 @@ def chance(found: Evidence) -> Judgement:
     comparisons = []
     for setting, name in NAMES.items():
         rows = [row for row in found.vulnerability if row["setting"] == setting and row["method"] not in OURS]
-        cases = [(float(row["vulnerability"]) - float(row["control"]), float(row["vulnerability_error"])) for row in rows]
+        cases = [
+            (float(row["vulnerability"]) - float(row["control"]), float(row["vulnerability_error"])) for row in rows
+        ]
         comparisons.append(estimated(name, cases, SPLITS))
     return Judgement(rule=MEAN, seen="vulnerability less its control", comparisons=tuple(comparisons))
 
@@ -213,8 +257,13 @@ def preserved(found: Evidence) -> Judgement:
     """Judge whether sm-Laplace keeps more of the important attributes than gl-Laplace."""
     comparisons = []
     for setting in ("adult", "adult-pairs"):
-        cases = [_less(_value(found.importance, setting, "sm-Laplace", epsilon, "value"),
-                       _value(found.importance, setting, "gl-Laplace", epsilon, "value")) for epsilon in ("1", "10")]  # fmt: skip
+        cases = [
+            _less(
+                _value(found.importance, setting, "sm-Laplace", epsilon, "value"),
+                _value(found.importance, setting, "gl-Laplace", epsilon, "value"),
+            )
+            for epsilon in ("1", "10")
+        ]
         comparisons.append(estimated(NAMES[setting], cases, SPLITS))
     return Judgement(rule=EVERY, seen="I_7, ties at random, sm-Laplace less gl-Laplace", comparisons=tuple(comparisons))
 
@@ -223,8 +272,13 @@ def increasing(found: Evidence) -> Judgement:
     """Judge whether I_7 rises with epsilon, for both methods; the paper's own gl-Laplace falls from 0.316 to 0.308."""
     comparisons = []
     for method in ("sm-Laplace", "gl-Laplace"):
-        cases = [_less(_value(found.importance, setting, method, "10", "value"),
-                       _value(found.importance, setting, method, "1", "value")) for setting in ("adult", "adult-pairs")]  # fmt: skip
+        cases = [
+            _less(
+                _value(found.importance, setting, method, "10", "value"),
+                _value(found.importance, setting, method, "1", "value"),
+            )
+            for setting in ("adult", "adult-pairs")
+        ]
         comparisons.append(estimated(method, cases, SPLITS))
     return Judgement(rule=MEAN, seen="I_7 at epsilon 10 less at 1", comparisons=tuple(comparisons))
 
@@ -236,34 +290,49 @@ def table_3(found: Evidence) -> Judgement:
         here, error = _value(found.importance, setting, method, epsilon, "value")
         band = NORMAL * math.hypot(error, 0.04 if method == "gl-Laplace" else 0.03)
         figures.append((here, float(printed) - band, float(printed) + band))
-    return Judgement(rule=FIGURE, seen=", ".join(f"{here:.3f}" for here, _, _ in figures),
-                     comparisons=(within("four figures", figures),))  # fmt: skip
+    return Judgement(
+        rule=FIGURE,
+        seen=", ".join(f"{here:.3f}" for here, _, _ in figures),
+        comparisons=(within("four figures", figures),),
+    )
 
 
 def theorem(found: Evidence) -> Judgement:
     """Judge whether the closed form of Theorem IV.1 is the maximum over k, at every size of Figure 1."""
     gaps = [(float(row["smooth"]), float(row["brute_force"])) for row in found.noise]
     figures = [(smooth, brute * (1 - 1e-5), brute * (1 + 1e-5)) for smooth, brute in gaps]
-    return Judgement(rule=DERIVED, seen=f"{len(figures)} sizes", comparisons=(within("sizes of the remainder", figures),))
+    return Judgement(
+        rule=DERIVED, seen=f"{len(figures)} sizes", comparisons=(within("sizes of the remainder", figures),)
+    )
 
 
 def less_noise(found: Evidence) -> Judgement:
     """Judge whether smooth sensitivity needs less noise than global sensitivity at the sizes of Figure 1."""
     first = min(int(row["remaining"]) for row in found.noise if float(row["smooth"]) < float(row["global"]))
     gaps = [math.log(float(row["global"]) / float(row["smooth"])) for row in found.noise]
-    return Judgement(rule=MEAN, seen=f"from {first} records on; logarithm of the ratio", comparisons=(exact("scale of the noise", gaps),))
+    return Judgement(
+        rule=MEAN,
+        seen=f"from {first} records on; logarithm of the ratio",
+        comparisons=(exact("scale of the noise", gaps),),
+    )
 
 
 def counted_gini(found: Evidence) -> Judgement:
     """Judge our counted-gini, strict, against the best published form, at every epsilon."""
-    return Judgement(rule=AT_LEAST, seen="accuracy less that of the best published form",
-                     comparisons=_order(found, OURS[0], (*SMOOTH, *GLOBAL), ALL))  # fmt: skip
+    return Judgement(
+        rule=AT_LEAST,
+        seen="accuracy less that of the best published form",
+        comparisons=_order(found, OURS[0], (*SMOOTH, *GLOBAL), ALL),
+    )
 
 
 def exponential(found: Evidence) -> Judgement:
     """Judge our exponential rule list against counted-gini, strict, at every epsilon."""
-    return Judgement(rule=AT_LEAST, seen="accuracy less that of counted-gini, strict",
-                     comparisons=_order(found, OURS[1], OURS[:1], ALL))  # fmt: skip
+    return Judgement(
+        rule=AT_LEAST,
+        seen="accuracy less that of counted-gini, strict",
+        comparisons=_order(found, OURS[1], OURS[:1], ALL),
+    )
 
 
 def not_measured(found: Evidence) -> Judgement:
@@ -272,10 +341,29 @@ def not_measured(found: Evidence) -> Judgement:
 
 
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
-    theorem, less_noise, noisy_gini, converge, smooth_match, consistently, largely, cauchy, slower, half_a_point,
-    standard_errors, table_1, accuracies, text_accuracies, vulnerable, chance, preserved, increasing, table_3,
-    not_measured, counted_gini, exponential,
-)  # fmt: skip
+    theorem,
+    less_noise,
+    noisy_gini,
+    converge,
+    smooth_match,
+    consistently,
+    largely,
+    cauchy,
+    slower,
+    half_a_point,
+    standard_errors,
+    table_1,
+    accuracies,
+    text_accuracies,
+    vulnerable,
+    chance,
+    preserved,
+    increasing,
+    table_3,
+    not_measured,
+    counted_gini,
+    exponential,
+)
 
 
 def evidence(results: Path) -> Evidence:
