@@ -136,7 +136,7 @@ class TreeClass(ModelClass[Tree]):
         cells: Sequence[Evidence],
         *,
         domain: Domain,
-        classes: tuple[Scalar, ...],
+        classes: tuple[Scalar, ...] | None,
         source: str,
         guarantee: Guarantee | None = None,
     ) -> DecisionTree:
@@ -298,7 +298,7 @@ def tree_model(
     cells: Sequence[Evidence],
     *,
     domain: Domain,
-    classes: tuple[Scalar, ...],
+    classes: tuple[Scalar, ...] | None,
     source: str,
     guarantee: Guarantee | None = None,
 ) -> DecisionTree:
