@@ -132,10 +132,6 @@ class NumberOptions(Group):
         str | None,
         typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict."),
     ] = None
-    infer_range: Annotated[
-        bool,
-        typer.Option("--infer-range", help="Take it from the data: the guarantee does not hold."),
-    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +257,10 @@ class AdditiveOptions(NumberOptions):
             show_default="0",
         ),
     ] = None
+    infer_range: Annotated[
+        bool,
+        typer.Option("--infer-range", help="Take it from the data: the guarantee does not hold."),
+    ] = False
     memory_limit: MemoryOption = None
 
 
@@ -313,19 +313,10 @@ def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
     columns: ColumnOptions | None = options.pop("columns", None)
     exclude = () if columns is None else tuple(columns.exclude or ())
     private = not options.pop("not_private")
-    infer_range = options.pop("infer_range", False)
     if "target_range" in options:
         options["target_range"] = _range_of(options["target_range"])
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
-    return Order(
-        model=model,
-        private=private,
-        shared=shared,
-        options=options,
-        grid=grid,
-        infer_range=infer_range,
-        exclude=exclude,
-    )
+    return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
 
 
 def _parameters(group: Any) -> dict[str, Any]:

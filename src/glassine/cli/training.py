@@ -121,7 +121,7 @@ def predicts_number(
             raise InvalidParameterError(
                 f"what the target {target!r} may be must be public.{nearest(target, domain or ())} Check its spelling; "
                 "declare it in the domain; or give --classes a,b for classes, or --target-range LO,HI for a number. "
-                "With --infer-classes or --infer-range the guarantee does not hold."
+                "With --infer-classes, or --infer-range of an additive model, the guarantee does not hold."
             )
         number = ranged
     else:
