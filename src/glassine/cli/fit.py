@@ -222,7 +222,7 @@ class AdditiveOptions(Group):
     heading: ClassVar[str] = "The model"
 
     algorithm: Annotated[
-        Literal["penalized", "boosting", "marginals"] | None,
+        Literal["penalized", "boosting"] | None,
         typer.Option("--algorithm", help="How scores are trained.", show_default="penalized"),
     ] = None
     accounting: Annotated[
