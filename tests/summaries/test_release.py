@@ -14,7 +14,6 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.targets import read_classes
 from glassine.privacy import accounting
-from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.summaries import release

@@ -318,6 +318,11 @@ def _parameters(group: Any) -> dict[str, Any]:
 
 
 def _fit(order: Order) -> None:
+    if order.shared.summary is not None:
+        from glassine.cli.summarize import fit_from_summary
+
+        fit_from_summary(order, order.shared.summary)
+        return
     names = {name: f"--{name.replace('_', '-')}" for name in order.given}
     names |= {"random_state": "--seed", "grid": "--search", "domain": "--domain", "classes": "--classes"}
     as_json = order.shared.files.as_json

@@ -117,7 +117,7 @@ def _probabilities(codes: Ints, intercept: Array, flat: Array) -> Array:
 
 
 def _fitted(codes: Ints, classes: Array, size: int, start: Array, penalty: float) -> tuple[Array, Array]:
-    """Return intercept, shape (outputs,), and scores of all bins, shape (bins, outputs), of most penalized likelihood."""
+    """Return intercept, shape (outputs,), and scores, shape (bins, outputs), of most penalized likelihood."""
     outputs = len(start)
     wanted = classes[:, 1:] if outputs == 1 else classes
     totals = classes.sum(axis=1, keepdims=True)

@@ -75,7 +75,7 @@ def _pair_counts(noisy: Array, left: Array, right: Array, totals: Array, noise: 
 
 
 def _class_rates(noisy: Array, counts: Array, smooth: Array, deviation: float) -> Array:
-    """Return the class rates of each cell: noisy ones, shrunk to those without an interaction by what noise explains."""
+    """Return the class rates of each cell: noisy ones, shrunk to those without an interaction."""
     expected = smooth / np.maximum(smooth.sum(axis=2, keepdims=True), 1e-12)
     sizes = np.maximum(counts, 1e-9)[..., None]
     believed = np.maximum(sizes, 2 * deviation)

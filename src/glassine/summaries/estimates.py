@@ -135,8 +135,8 @@ def estimate(
     n_records = float(tree.totals.sum())
     if not n_records * mu >= LEAST_STRENGTH:
         raise InvalidParameterError(
-            f"the noise is too strong for an estimate: about {n_records:.0f} records at a mu of {mu:.3g} make less than "
-            f"{LEAST_STRENGTH:g}.",
+            f"the noise is too strong for an estimate: about {n_records:.0f} records at a mu of {mu:.3g} make less "
+            f"than {LEAST_STRENGTH:g}.",
             remedy="Measure the model on records of your own.",
         )
     own = _measured(tree, released, domain, model)
