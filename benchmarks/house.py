@@ -101,6 +101,16 @@ def functions(text: str) -> Iterator[tuple[ast.FunctionDef, bool]]:
             yield node, node.name == "__init__"
 
 
+def structure(imported: Mapping[str, set[str]]) -> dict[str, int]:
+    """Return the figures of rooms and of the arrows between them."""
+    between = {(room(a), room(b)) for a, targets in imported.items() for b in targets if room(a) != room(b)}
+    return {
+        "rooms": len({room(name) for name in imported}),
+        "arrows between rooms": len(between),
+        "files in import circles": len(circles(imported)),
+    }
+
+
 def stops(prose: str) -> Counter[str]:
     """Return how often each stop word is in a text."""
     flat = " ".join(prose.casefold().split())
@@ -138,7 +148,6 @@ def figures(package: Path) -> dict[str, object]:
     """Return the figures by name."""
     modules = sources(package)
     imported = arrows(modules)
-    between = {(room(a), room(b)) for a, targets in imported.items() for b in targets if room(a) != room(b)}
     importers = Counter(target for targets in imported.values() for target in targets)
     names = Counter(path.name for path, _ in modules.values() if path.name != "__init__.py")
     comments = code = untyped = words = 0
@@ -158,9 +167,7 @@ def figures(package: Path) -> dict[str, object]:
         )
     lines = {name: text.count("\n") for name, (_, text) in modules.items()}
     return {
-        "rooms": len({room(name) for name in modules}),
-        "arrows between rooms": len(between),
-        "files in import circles": len(circles(imported)),
+        **structure(imported),
         "files": len(modules),
         "lines": sum(lines.values()),
         f"files of more than {MOST_LINES} lines": sum(n > MOST_LINES for n in lines.values()),

@@ -18,7 +18,7 @@ from tests.learners.same_everywhere import N, same_audits, same_counts, same_rea
 pytestmark = pytest.mark.slow
 
 PARTS = 3
-SOME = ("private tree", "additive model from marginals")
+SOME = ("private tree", "private summary")
 WAYS = ("private tree", "private pairs", "greedy rule list", "additive model with pairs", "additive model by boosting")
 """One learner for each way of counting; every learner is fitted on every engine within one process."""
 
