@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 __all__ = ["executed", "page"]
 
-FOLDER = Path(__file__).parent / "notebooks"
+FOLDER = Path(__file__).resolve().parent / "notebooks"
 
 
 def executed(cells: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -30,15 +31,10 @@ def executed(cells: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 
 
 def page(name: str) -> str:
-    """Return a notebook as Markdown, run in an empty folder."""
-    cells = json.loads((FOLDER / f"{name}.ipynb").read_text())["cells"]
-    here = Path.cwd()
+    """Return a notebook as Markdown, run in a process and a folder of its own: fits of others are not counted."""
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            return "\n\n".join(_cell(cell, value) for cell, value in executed(cells)) + "\n"
-        finally:
-            os.chdir(here)
+        done = subprocess.run([sys.executable, __file__, name], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 def _cell(cell: dict[str, Any], value: Any) -> str:
@@ -51,3 +47,8 @@ def _cell(cell: dict[str, Any], value: Any) -> str:
     if hasattr(value, "_repr_html_"):
         return f"{code}\n\n````{{raw}} html\n{value._repr_html_()}\n````"
     return f"{code}\n\n```text\n{value!r}\n```"
+
+
+if __name__ == "__main__":
+    notebook = json.loads((FOLDER / f"{sys.argv[1]}.ipynb").read_text())
+    sys.stdout.write("\n\n".join(_cell(cell, value) for cell, value in executed(notebook["cells"])) + "\n")
