@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
-import sys
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,15 @@ def executed(cells: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 
 def page(name: str) -> str:
     """Return a notebook as Markdown, run in a process and a folder of its own: fits of others are not counted."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_page, name).result()
+
+
+def _page(name: str) -> str:
+    notebook = json.loads((FOLDER / f"{name}.ipynb").read_text())
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([sys.executable, __file__, name], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout
+        os.chdir(folder)
+        return "\n\n".join(_cell(cell, value) for cell, value in executed(notebook["cells"])) + "\n"
 
 
 def _cell(cell: dict[str, Any], value: Any) -> str:
@@ -47,8 +54,3 @@ def _cell(cell: dict[str, Any], value: Any) -> str:
     if hasattr(value, "_repr_html_"):
         return f"{code}\n\n````{{raw}} html\n{value._repr_html_()}\n````"
     return f"{code}\n\n```text\n{value!r}\n```"
-
-
-if __name__ == "__main__":
-    notebook = json.loads((FOLDER / f"{sys.argv[1]}.ipynb").read_text())
-    sys.stdout.write("\n\n".join(_cell(cell, value) for cell, value in executed(notebook["cells"])) + "\n")
