@@ -125,6 +125,7 @@ def test_boxes_are_in_order() -> None:
         assert values[0] >= 1
 
 
+@pytest.mark.slow
 def test_a_verdict_follows_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     claims: Any = module("claims", monkeypatch)
     found = claims.evidence(RESULTS)
