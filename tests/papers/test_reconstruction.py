@@ -21,11 +21,9 @@ from tests.conftest import ROOT
 
 FOLDER = ROOT / "papers" / "reconstruction"
 RESULTS = FOLDER / "results"
-PAGE = ROOT / "docs" / "papers" / "reconstruction.md"
-IMAGES = ROOT / "docs" / "images" / "papers" / "reconstruction"
 MODULES = (
     "settings", "study", "drawing", "searching", "tree_search", "fits", "grid", "comparing", "published_lists",
-    "subgroups", "several_models", "peers", "figures", "claims", "page", "run_all", "public_data", "environments",
+    "subgroups", "several_models", "peers", "figures", "claims", "run_all", "public_data", "environments",
 )  # fmt: skip
 
 KEYS = ("data", "seed", "support", "depth")
