@@ -243,8 +243,14 @@ def compared(results: Path, judge: str) -> tuple[Comparison, ...]:
     return tuple(
         Comparison(
             name=row["name"],
-            **{name: int(row[name]) for name in ("better", "tied", "worse", "against", "splits")},
-            **{name: float(row[name]) for name in ("mean", "low", "high")},
+            better=int(row["better"]),
+            tied=int(row["tied"]),
+            worse=int(row["worse"]),
+            against=int(row["against"]),
+            mean=float(row["mean"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            splits=int(row["splits"]),
         )
         for row in read(results / "evidence.csv")
         if row["judge"] == judge
