@@ -230,7 +230,7 @@ class AdditiveOptions(NumberOptions):
     """What an additive model is."""
 
     algorithm: Annotated[
-        Literal["penalized", "boosting", "marginals"] | None,
+        Literal["penalized", "boosting"] | None,
         typer.Option("--algorithm", help="How scores are trained.", show_default="penalized"),
     ] = None
     accounting: Annotated[
@@ -324,6 +324,11 @@ def _parameters(group: Any) -> dict[str, Any]:
 
 
 def _fit(order: Order) -> None:
+    if order.shared.summary is not None:
+        from glassine.cli.summarize import fit_from_summary
+
+        fit_from_summary(order, order.shared.summary)
+        return
     names = {name: f"--{name.replace('_', '-')}" for name in order.given}
     names |= {"random_state": "--seed", "grid": "--search", "domain": "--domain", "classes": "--classes"}
     as_json = order.shared.files.as_json

@@ -27,10 +27,9 @@ from glassine.cli.options import (
     PersonColumnOption,
     PolicyOption,
     PublicOptions,
-    RecordsArgument,
     RecordsFileOptions,
     RecordsPerPersonOption,
-    RequiredTargetOption,
+    TargetOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
@@ -65,7 +64,9 @@ __all__ = [
     "FitOptions",
     "Order",
     "Outcome",
+    "report_on",
     "run",
+    "write_fitted",
 ]
 
 OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
@@ -140,12 +141,29 @@ class FileOptions(Group):
 class FitOptions(Group):
     """What all fits have in common."""
 
-    data: RecordsArgument
-    target: RequiredTargetOption
+    path: Annotated[Path | None, typer.Argument(metavar="[RECORDS]", help="The records, CSV or Parquet.")] = None
+    column: TargetOption = None
+    summary: Annotated[
+        Path | None, typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize.")
+    ] = None
     public: PublicOptions
     budget: BudgetOptions
     files: FileOptions
     written: RecordsFileOptions
+
+    @property
+    def data(self) -> Path:
+        """The records."""
+        if self.path is None:
+            raise InvalidParameterError("RECORDS is missing.", remedy="Name the file of the records, or --summary.")
+        return self.path
+
+    @property
+    def target(self) -> str:
+        """The column to predict."""
+        if self.column is None:
+            raise InvalidParameterError("--target is missing.", remedy="Name the column to predict.")
+        return self.column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,11 +312,11 @@ def run(order: Order, display: Display) -> Outcome:
         estimator = estimator if order.grid is None else estimator.best_estimator_
         with uninterrupted():
             charge.settled = True
-            _write(estimator, shared.files)
+            write_fitted(estimator, shared.files)
         verdict = None
         if shared.files.report is not None:
             display.stage("auditing the model")
-            verdict = _report(order, estimator, None if order.private else training.frame, policy, files)
+            verdict = report_on(order, estimator, None if order.private else training.frame, policy, files)
     return Outcome(
         order=order,
         estimator=estimator,
@@ -447,7 +465,7 @@ def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:
     return given
 
 
-def _write(estimator: Any, files: FileOptions) -> None:
+def write_fitted(estimator: Any, files: FileOptions) -> None:
     """Write model and certificate; should that fail, print them, so that what was paid for is not lost."""
     from glassine.formats import write_model
     from glassine.formats.json import to_dict
@@ -469,7 +487,7 @@ def _write(estimator: Any, files: FileOptions) -> None:
         raise
 
 
-def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
+def report_on(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
     """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
     from glassine.auditing.api import audit
     from glassine.auditing.policy import Policy

@@ -229,7 +229,7 @@ def certify(
 
 def certificate_of(
     events: Sequence[Event],
-    model: DecisionTree | RuleList | AdditiveModel,
+    model: DecisionTree | RuleList | AdditiveModel | str,
     *,
     epsilon: Fraction,
     delta: Fraction | float = 0.0,
@@ -241,6 +241,7 @@ def certificate_of(
 ) -> Certificate:
     """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events.
 
+    What was released may be given by its SHA-256, if it is no model.
     The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
     """
     of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
@@ -256,6 +257,6 @@ def certificate_of(
         randomness=paid.origin,
         arithmetic=EXACT_DRAWS,
         error_bound=error_bound,
-        model=fingerprint(model),
+        model=model if isinstance(model, str) else fingerprint(model),
         receipt=paid.receipt,
     )

@@ -159,9 +159,6 @@ def _sequence_parts(output: Sequence[Any], place: str) -> Iterator[tuple[str, fl
 
 def _learner_parts(learner: Any, place: str) -> Iterator[tuple[str, float]]:
     yield from _parts(learner.model_, place)
-    marginals = getattr(learner, "marginals_", None)
-    if marginals is not None:
-        yield from _parts({f"{a} & {b}": table for (a, b), table in marginals.tables.items()}, f"{place} tables")
     for label in getattr(learner, "classes_", ()):
         yield f"{place} class {label!s}", 1.0
     certificate = getattr(learner, "certificate_", None)
