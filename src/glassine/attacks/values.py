@@ -281,8 +281,9 @@ def leak_values(
     cells = enumerate(zip(model.cells, held, strict=True))
     lone = {i for i, (cell, size) in cells if size == 1 and cell.evidence.value is not None}
     dominance = None
-    if model.classes is None and data is not None and target in data and data[target].dtype.kind in "iuf":
-        dominance, alone = _contributions(model, data, data[target].astype(float), whose)
+    targets = None if data is None or target is None or model.classes is not None else data.get(target)
+    if data is not None and targets is not None and targets.dtype.kind in "iuf":
+        dominance, alone = _contributions(model, data, targets.astype(float), whose)
         lone |= alone
     return ValueLeakage(
         n_thresholds=len(numbers),
