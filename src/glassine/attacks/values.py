@@ -56,7 +56,7 @@ class ValueLeakage:
         Leaves of a regression that captured one record, or one person's, whose target they publish; with the data also
         those whose value is that of one record alone in the leaf, as a median is.
     dominance : float or None
-        Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: whoever knows the one
+        Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: who knows the one
         infers the other within the rest. Of a regression, and it needs the data with the target.
     """
 
