@@ -141,13 +141,13 @@ def _accuracy(outcome: Outcome) -> list[str]:
     """Return what is known of the quality, beside that of the commonest class alone."""
     model = outcome.estimator.model_
     if outcome.order.private and model.classes is None:
-        said = ["The RMSE is not told: measured on private records it would be one more release."]
+        said = ["The RMSE is not given: measured on private records, it would be one more release."]
         sizes = [] if outcome.order.model == ADDITIVE else [cell.evidence.size or 0 for cell in model.cells]
         if not sum(sizes):
             return said
         values = [cell.evidence.value for cell in model.cells]
         mean = sum(size * value for size, value in zip(sizes, values, strict=True)) / sum(sizes)
-        return [*said, f"By the noisy leaves, the mean is {mean:.6g}: a model that always says so is the baseline."]
+        return [*said, f"By the noisy leaves, the mean is {mean:.6g}: a model that always predicts it is the baseline."]
     if outcome.errors is not None:
         error, baseline = outcome.errors
         return [f"RMSE on the training records: {error:.4g}; their mean alone: {baseline:.4g}."]
