@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from glassine import Category, Domain, PrivateSummary
+from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.targets import read_classes
 from glassine.privacy import accounting
+from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.summaries import release
 from glassine.summaries.release import release_summary, spanning_tree
+from glassine.verification import Claim, Runs, lower_bound
 from tests.summaries.people import DOMAIN, people
 
 SMALL = Domain({name: Category(("u", "v")) for name in ("a", "b", "c")})
@@ -141,3 +146,37 @@ def test_an_edge_that_is_chosen_without_noise_is_found() -> None:
     """With noise of five, one record moves the chance of an edge by at most Phi(.1) - Phi(-.1) = .08."""
     assert advantage(lambda both: spanning_tree(both[0])) < 0.08 + 0.06
     assert advantage(lambda both: spanning_tree(both[1])) == 1.0
+
+
+CELLS = {name: [["u"], ["v"]] for name in SMALL}
+"""Bins that are fixed, so that each release has one shape."""
+
+
+def told(dataset: Any, seed: int) -> float:
+    """Return what the released tables say of a record with u everywhere and the second class."""
+    X, y = dataset
+    estimator = PrivateSummary(2.0, domain=SMALL, classes=(0, 1), bins=CELLS, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        released = estimator.fit(X, y).released_
+    return float(sum(table[0, 1] for table in released.tables))
+
+
+def quarter_of_sigma(noise: FineNoise, shape: Any, randomness: Any) -> Any:
+    return HONEST(replace(noise, sigma=noise.sigma / 4), shape, randomness)
+
+
+HONEST = FineNoise.draw
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planted", [False, True])
+def test_the_search_accuses_a_quarter_of_the_noise_and_not_the_release(
+    planted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = pair_of_records(12)
+    more = np.vstack([X, [["u", "u", "u"]]]), np.append(y, 1)
+    if planted:
+        monkeypatch.setattr(FineNoise, "draw", quarter_of_sigma)
+    bound = lower_bound(told, (X, y), more, Claim(mu=GaussianBudget.of(2.0, 1e-6).mu), score=float, runs=Runs(500))
+    assert bound.violated == planted, str(bound)
