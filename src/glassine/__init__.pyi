@@ -43,12 +43,14 @@ from glassine.learners import GreedyRuleListClassifier as GreedyRuleListClassifi
 from glassine.learners import MultiwayTreeClassifier as MultiwayTreeClassifier
 from glassine.learners import OptimalRuleListClassifier as OptimalRuleListClassifier
 from glassine.learners import OptimalTreeClassifier as OptimalTreeClassifier
+from glassine.learners import OptimalTreeRegressor as OptimalTreeRegressor
 from glassine.learners import PrivateEBMClassifier as PrivateEBMClassifier
 from glassine.learners import PrivateEBMRegressor as PrivateEBMRegressor
 from glassine.learners import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners import PrivateRuleListClassifier as PrivateRuleListClassifier
 from glassine.learners import PrivateSearchCV as PrivateSearchCV
 from glassine.learners import PrivateTreeClassifier as PrivateTreeClassifier
+from glassine.learners import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.microaggregation import microaggregate as microaggregate
 from glassine.models import AdditiveModel as AdditiveModel
 from glassine.models import DecisionTree as DecisionTree

@@ -33,6 +33,7 @@ from glassine import (
     PrivateSearchCV,
     PrivateSummary,
     PrivateTreeClassifier,
+    PrivateTreeRegressor,
     SurrogateExplainer,
 )
 from glassine.errors import GlassineError, PrivacyLeakWarning
@@ -78,9 +79,9 @@ def greedy(mechanism: str, accounting: str) -> Make:
     )
 
 
-def regressor(**fixed: Any) -> Make:
+def regressor(kind: Any = PrivateEBMRegressor, **fixed: Any) -> Make:
     usual: dict[str, Any] = {"epsilon": 1.0, "domain": DOMAIN, "target_range": (0, 10)}
-    return lambda **more: PrivateEBMRegressor(**(usual | fixed | more))
+    return lambda **more: kind(**(usual | fixed | more))
 
 
 def search(kind: Any, grid: dict[str, list[Any]], **fixed: Any) -> Make:
@@ -115,6 +116,7 @@ def explainer(**fixed: Any) -> Make:
 
 LEARNERS: dict[str, Make] = {
     "tree": classifier(PrivateTreeClassifier, 2, literals="thresholds"),
+    "regression tree": regressor(PrivateTreeRegressor, max_depth=2, literals="thresholds"),
     "rule list": classifier(PrivateRuleListClassifier, 2, literals="thresholds"),
     "greedy, counted-gini": greedy("counted-gini", "strict"),
     "additive, boosting": classifier(PrivateEBMClassifier, algorithm="boosting"),
@@ -149,7 +151,7 @@ FITS: dict[str, Make] = SIMPLEST | {
 
 
 def target(learner: Any) -> Any:
-    return NUMBERS if isinstance(learner, PrivateEBMRegressor) else CLASSES
+    return NUMBERS if isinstance(learner, PrivateEBMRegressor | PrivateTreeRegressor) else CLASSES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,9 +178,12 @@ def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, 
     )
 
 
-def claim(budget: Budget, caveats: Sequence[str]) -> Guarantee:
-    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale m / epsilon."""
-    scale = float_above(1 / budget.per_record(budget.counts)) if budget.counts else None
+def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
+    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale m / epsilon.
+
+    ``spread`` is the scale in units of that, where a count is a sum of several noisy ones.
+    """
+    scale = spread * float_above(1 / budget.per_record(budget.counts)) if budget.counts else None
     return guarantee_of(budget.total, Fraction(0), unit=budget.unit, count_scale=scale, caveats=caveats)
 
 

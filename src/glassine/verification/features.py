@@ -87,6 +87,8 @@ def features_at(output: Any, records: Any) -> Features:
             evidence = model.cells[cell].evidence
             out[f"record {j} label {classes[evidence.prediction] if classes else evidence.prediction}"] = 1.0
             out.update({f"record {j} count {c}": float(count) for c, count in enumerate(evidence.counts or ())})
+            if evidence.value is not None:
+                out[f"record {j} value"] = evidence.value
         return out
     # One of them says what the others say, and each reads the records anew.
     method = next((name for name in ("decision_function", "predict_proba", "predict") if hasattr(output, name)), None)
