@@ -66,11 +66,15 @@ def unit_free(table: Any, model: Any, units: int) -> int:
     return release._distance(table, own, units)
 
 
+def doubled(table: Any, model: Any, units: int) -> int:
+    """Return a score in units of half a record."""
+    return math.floor(2 * np.abs(table - model).sum() * units)
+
+
 def test_a_record_moves_a_score_by_at_most_one_unit_and_faults_are_found() -> None:
     assert score_moves(release._distance) <= 1.0
     assert score_moves(unit_free) > 1.2, "a model that follows the records moves with them"
-    rough = lambda table, model, units: math.floor(2 * np.abs(table - model).sum() * units)  # noqa: E731 - a planted fault
-    assert score_moves(rough) > 1.9, "a score in other units than its noise"
+    assert score_moves(doubled) > 1.9, "a score in other units than its noise"
 
 
 def test_events_spend_the_budget_and_no_more() -> None:
