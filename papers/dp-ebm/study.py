@@ -76,7 +76,6 @@ def interpret(data: Additive, epsilon: float, seed: int) -> Model:
 
 METHODS = (
     Method(name="penalized", make=ours("penalized")),
-    Method(name="marginals", make=ours("marginals")),
     Method(name="boosting gdp", make=ours("boosting"), published="DP-EBM GDP"),
     Method(name="boosting classic", make=ours("boosting", accounting="classic"), published="DP-EBM classic"),
     Method(name="interpret", make=interpret, published="DP-EBM GDP"),

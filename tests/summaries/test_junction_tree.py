@@ -33,11 +33,12 @@ def planted() -> tuple[JunctionTree, np.ndarray]:
 
 def test_regions_are_summed_exactly() -> None:
     tree, table = planted()
-    weights = [None, RNG.random((1, 5, 3)), RNG.random((2, 5, 2)), RNG.integers(0, 2, (1, 5, 4)).astype(float)]
+    second, third, fourth = RNG.random((1, 5, 3)), RNG.random((2, 5, 2)), RNG.integers(0, 2, (1, 5, 4)).astype(float)
+    weights = [None, second, third, fourth]
     for region in range(5):
-        weighed = table * weights[1][:, region][:, None, :, None, None]
-        weighed = weighed * weights[2][:, region][:, None, None, :, None]
-        weighed = weighed * weights[3][:, region][:, None, None, None, :]
+        weighed = table * second[:, region][:, None, :, None, None]
+        weighed = weighed * third[:, region][:, None, None, :, None]
+        weighed = weighed * fourth[:, region][:, None, None, None, :]
         assert tree.masses(weights)[region] == pytest.approx(weighed.sum(axis=(1, 2, 3, 4)), rel=1e-6)
         for k, counts in enumerate(tree.tables(weights)):
             others = tuple(1 + other for other in range(4) if other != k)

@@ -115,7 +115,8 @@ class JunctionTree:
                 outside[j] = others[..., None] * self.conditionals[j]
             for child in children[j]:
                 # Siblings are multiplied anew: dividing by a message fails where it is zero.
-                cavity = outside[j] if weights[j] is None else outside[j] * weights[j]
+                weight = weights[j]
+                cavity = outside[j] if weight is None else outside[j] * weight
                 for sibling in children[j]:
                     cavity = cavity if sibling == child else cavity * messages[sibling]
                 outside[child] = cavity @ self.conditionals[child]

@@ -118,7 +118,8 @@ def release_summary(
     if pairs:
         coarse = [coarse_axis(axis, group) for axis, group in zip(axes, groups, strict=True)]
         totals, rows = margins(tables, groups, deviation)
-        joint = records.tables(grids, coarse, pairs, n_classes)
+        counted = records.tables(grids, coarse, pairs, n_classes)
+        joint = {pair: counted[pair] for pair in pairs}
         independent = {(a, b): rows[a][:, None] * rows[b][None] / totals for a, b in pairs}
         scores, of_scores, event = _release_scores(joint, independent, portion("scores"))
         events.append(event)
