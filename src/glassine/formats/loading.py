@@ -584,8 +584,8 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
     if not trust_pickle:
         raise UnreadableFileError(
             f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read.",
-            remedy="Save the model with skops or as JSON, or ask its publisher to; if you made the file yourself, allow "
-            f"it with {parameter('trust_pickle')}.",
+            remedy="Save the model with skops or as JSON, or ask its publisher to; if you made the file yourself, "
+            f"allow it with {parameter('trust_pickle')}.",
             path=path,
         )
     try:

@@ -24,6 +24,9 @@ from glassine.report.evidence.basis import (
 )
 
 
+ADDITIVE = "additive model"
+
+
 @answer
 def _smallest_leaf(basis: Basis) -> Iterator[Answer]:
     yield from limited(basis, "smallest_leaf", "smallest leaf, rule or bin")
@@ -85,13 +88,17 @@ def _purest_leaf(basis: Basis) -> Iterator[Answer]:
 
 
 def _parameters(basis: Basis) -> int | Missing:
-    """Return the free parameters of a tree or rule list: two a split or condition, and the shares of each leaf."""
+    """Return the free parameters: two a split or condition and the shares of each leaf, or the scores of each bin."""
     if basis.findings is None:
         return NO_REPORT
     subject = basis.findings["subject"]
+    if subject["kind"] == ADDITIVE:
+        terms = basis.measured("terms")
+        outputs = max(len(subject["classes"] or ()) - 1, 1)
+        return terms if isinstance(terms, Missing) else int(terms["n_bins"]) * outputs
     classes, parts = subject.get("classes"), basis.measured("parts")
     if classes is None or isinstance(parts, Missing):
-        return Missing("it is defined for trees and rule lists of classes")
+        return Missing("it is defined for trees and rule lists of classes, and for additive models")
     splits = {node["parent"] for node in parts["nodes"]} - {None} if parts["nodes"] else range(subject["n_parts"] - 1)
     return 2 * len(splits) + int(subject["n_parts"]) * (len(classes) - 1)
 
@@ -109,7 +116,9 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
         return
     yield Figure(
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
-        "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
+        "records less the scores of each bin, which stand in place of leaves"
+        if (basis.findings or {})["subject"]["kind"] == ADDITIVE
+        else "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
     )
 
 

@@ -38,7 +38,10 @@ def sensitive_section(finding: DisclosureFinding) -> Section:
         *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
     ]
     if finding.exposed:
-        about = f"Most exposed {wording.units()}, by row number of the data, in ascending order, {wording.ROWS}. Keep this list internal."
+        about = (
+            f"Most exposed {wording.units()}, by row number of the data, in ascending order, {wording.ROWS}. "
+            "Keep this list internal."
+        )
         blocks += [Paragraph(text=about), RowNumbers(tuple(map(wording.row_name, finding.exposed)))]
     return Section(
         id="sensitive",
