@@ -23,7 +23,6 @@ from glassine.report.evidence.basis import (
     shown,
 )
 
-
 ADDITIVE = "additive model"
 
 
