@@ -1,4 +1,4 @@
-"""Figures that checkers ask for: expected records of a leaf, parameters of an additive model, rows as spreadsheets do."""
+"""Figures that checkers ask for: expected records of a leaf, parameters of additive models, numbers of rows."""
 
 from __future__ import annotations
 
