@@ -91,7 +91,7 @@ def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
 
 
 def _addressed(text: str, evidence: Evidence) -> str:
-    """Return a remedy for who is at hand: who has no records asks the publisher for another model."""
+    """Return a remedy for the reader: without records, a request to the publisher for another model."""
     asking = "" if evidence.has_data else "ask the publisher to "
     for word in ("{Retrain}", "{retrain}"):
         said = f"{asking}retrain"

@@ -64,7 +64,7 @@ class TwinOptions(Group):
 
 @dataclass(frozen=True, slots=True)
 class TwinReport:
-    """What the comparison found, as it is written."""
+    """What the comparison found, with its text and JSON."""
 
     found: TwinComparison
 
@@ -157,7 +157,7 @@ def compare_with_twin(
 
 
 def _loaded(path: Path, known: Domain | None, trust_pickle: bool) -> Any:
-    """Return a model as a value; a classifier of another library, which may state an epsilon, as it is."""
+    """Return a model as a value; a classifier of another library, which may state an epsilon, unchanged."""
     from glassine.formats import load_model
     from glassine.formats.loading import load_estimator
 

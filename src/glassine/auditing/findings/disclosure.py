@@ -44,7 +44,7 @@ class ReaderFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertainFinding:
-    """People of whom one class has a probability of at least 0.99, of everybody or of a subgroup.
+    """People of whom one class has a probability of at least 0.99, among all or in a subgroup.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class CertainFinding:
     certain : ShownCount
         How many they are.
     base_rate : float
-        Probability of the class without the model: its share of everybody.
+        Probability of the class without the model: its share of all people.
     number : ShownCount
-        People, or records, of the subgroup; of everybody where there is none.
+        People, or records, of the subgroup; all where there is none.
     attribute, value : str
-        The subgroup; empty for everybody.
+        The subgroup; empty for all.
     """
 
     outcome: str

@@ -86,7 +86,7 @@ def certain_text(finding: DisclosureFinding) -> tuple[str, ...]:
     name = wording.clean(finding.sensitive)
     everybody = _some([one for one in finding.certain if not one.attribute])
     if not everybody:
-        return (f"For nobody a value of {name} is practically certain.",)
+        return (f"No value of {name} is practically certain for anyone.",)
     by_class = "; ".join(
         f"{_group_of(one)} for {people(one.certain)} (base rate {wording.percent(one.base_rate)})" for one in everybody
     )
