@@ -152,7 +152,10 @@ def _accuracy(outcome: Outcome) -> list[str]:
         error, baseline = outcome.errors
         return [f"RMSE on the training records: {error:.4g}; their mean alone: {baseline:.4g}."]
     if outcome.order.private:
-        said = ["Accuracy, AUROC and log loss are not told: measured on private records they would be more releases."]
+        said = [
+            "Accuracy, AUROC and log loss are not shown. Measuring them on the training records would reveal more "
+            "about them."
+        ]
         counts = [] if outcome.order.model == ADDITIVE else [cell.evidence.counts for cell in model.cells]
         if not counts or None in counts:
             return said
