@@ -19,7 +19,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import Plan, fit_model
+from glassine.learners.additive.fitting import Card, Plan, fit_model
 from glassine.learners.additive.marginals import Marginals
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
@@ -132,6 +132,14 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
     def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
         """Read the arguments of a fit."""
 
+    def _bins(self, domain: Domain) -> Any:
+        """Return the bins that are fixed beforehand."""
+        return self.bins
+
+    def _card(self, training: Training) -> Card | None:
+        """Return what the model is rounded to; None where it is published as fitted."""
+        return None
+
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         training = self._read_training(X, y, persons)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
@@ -139,14 +147,18 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             training,
             algorithm=self.algorithm,
             accounting=self.accounting,
-            bins=self.bins,
+            bins=self._bins(training.domain),
             monotone=self.monotone,
             interactions=self.interactions,
+            card=self._card(training),
         )
         pairs = pairs_asked_for(plan.interactions)
         check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-        budget.check_values(*most_released(plan.grids, training.target, plan.algorithm, pairs))
-        note = f"private additive model, {plan.algorithm}"
+        releases, values = most_released(plan.grids, training.target, plan.algorithm, pairs)
+        if plan.card is not None:
+            releases, values = releases + 1, values + plan.card.most_values(len(plan.grids))
+        budget.check_values(releases, values)
+        note = f"private {'additive model' if plan.card is None else 'scorecard'}, {plan.algorithm}"
         return Planned(
             price=Price(epsilon=budget.epsilon, delta=budget.delta, note=note, unit=budget.unit),
             caveats=training.caveats,

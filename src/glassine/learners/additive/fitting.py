@@ -24,6 +24,7 @@ from glassine.learners.additive.boosting import (
     stage_mu,
 )
 from glassine.learners.additive.budget import GaussianBudget, Portion
+from glassine.learners.additive.calibration import calibrate, release_totals
 from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
 from glassine.learners.additive.marginals import QUANTILES, Marginals, release_marginals
 from glassine.learners.additive.pairs import terms_of_pairs
@@ -41,12 +42,14 @@ from glassine.learners.additive.publishing import (
 from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Rounds
 from glassine.learners.additive.targets import Base, Target, Training, release_base
+from glassine.learners.budget import check_number
 from glassine.models import AdditiveModel
+from glassine.models.scorecard import bin_points, check_limits
 from glassine.privacy.accounting import Event
 from glassine.privacy.loss_distributions import GaussianFilter
 from glassine.privacy.release import Paid
 
-__all__ = ["ALGORITHMS", "Fit", "Plan", "fit_model"]
+__all__ = ["ALGORITHMS", "Card", "Fit", "Plan", "fit_model"]
 
 ALGORITHMS = ("penalized", "boosting", "marginals")
 
@@ -57,9 +60,46 @@ MARGINAL_BINS = 0.15
 """Share of the squared mu for the bins of ``algorithm="marginals"``: a choice, not a bound. The tables of all pairs
 have the larger part, since each of them gets noise of its own."""
 
+MOST_CALIBRATION = 0.75
+"""Largest share of the squared mu for the counts at each total: base, bins and rounds need some."""
+
 CLIPS = (0.01, 1.0)
 """Least and largest clip of a number's residual. The rule's lie within: 0.85 of a deviation in [0.02, 1]; those of a
 study may not, and a target in [-1, 1] needs none above half its range."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a model is rounded to, in public.
+
+    Attributes
+    ----------
+    max_items, max_points : int
+        As in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
+    share : float
+        Share of the squared mu for the counts at each total; 0 for none.
+    """
+
+    max_items: int
+    max_points: int
+    share: float
+
+    @classmethod
+    def of(cls, max_items: Any, max_points: Any, share: object) -> Card:
+        """Return the card for parameters as given.
+
+        Raises
+        ------
+        InvalidParameterError
+            If one is out of its range.
+        """
+        check_limits(max_items, max_points)
+        checked = check_number(share, "calibration_share", low=0.0, high=MOST_CALIBRATION)
+        return cls(max_items=max_items, max_points=max_points, share=checked)
+
+    def most_values(self, n_attributes: int) -> int:
+        """Return the most counts that can be released: of two classes at each total."""
+        return 2 * (2 * self.max_points * min(self.max_items, n_attributes) + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +118,8 @@ class Plan:
         The public wish for pairs.
     override : Choices or None
         Choices of a penalised fit instead of those of the public rules, for studies.
+    card : Card or None
+        What the model is rounded to; None where it is published as fitted.
     """
 
     algorithm: str
@@ -86,10 +128,19 @@ class Plan:
     monotone: dict[str, bool]
     interactions: Interactions = NO_INTERACTIONS
     override: Choices | None = None
+    card: Card | None = None
 
     @classmethod
     def of(
-        cls, training: Training, *, algorithm: Any, accounting: Any, bins: Any, monotone: Any, interactions: Any = 0
+        cls,
+        training: Training,
+        *,
+        algorithm: Any,
+        accounting: Any,
+        bins: Any,
+        monotone: Any,
+        interactions: Any = 0,
+        card: Card | None = None,
     ) -> Plan:
         """Return the plan for parameters as given.
 
@@ -122,6 +173,7 @@ class Plan:
             grids=public_grids(training.domain, bins, equal=equal),
             monotone=directions,
             interactions=pairs,
+            card=card,
         )
 
     def public(self, training: Training) -> dict[str, Any]:
@@ -138,6 +190,8 @@ class Plan:
             out["interactions"] = self.interactions.stated
         if training.target.classes is not None:
             out["classes"] = list(training.target.classes)
+        if self.card is not None:
+            out |= {"items": self.card.max_items, "points": self.card.max_points, "calibration": self.card.share}
         if training.target.bounds is not None:
             out["range of the target"] = list(training.target.bounds)
         return out | dict(training.weights)
@@ -249,6 +303,35 @@ class _Run:
         mains = Shapes(scores=ordered, errors=shapes.errors[:n_mains], intercept=shapes.intercept)
         return publish(axes, mains, frame, terms)
 
+    def carded(self, model: AdditiveModel, axes: Sequence[Axis], binned: Binned | None) -> AdditiveModel:
+        """Return the model in points, calibrated by released counts of each class at each total."""
+        wish = self.plan.card
+        if wish is None:
+            return model
+        card = model.to_scorecard(max_items=wish.max_items, max_points=wish.max_points)
+        if not wish.share or binned is None or card.scorecard is None:
+            return card
+        # What a bin is worth follows from the released card; a record's total is the sum of its own.
+        totals = np.full(binned.codes.shape[1], -card.scorecard.risks[0].points, dtype=np.int64)
+        worths = {term.name: term for term in card.terms}
+        for codes, axis, fitted in zip(binned.codes, axes, model.terms, strict=False):
+            if fitted.name not in worths:
+                continue
+            points = bin_points(fitted, worths[fitted.name], card.scorecard.unit)
+            index, by_bin = axis.published()[1], np.zeros(axis.n_bins, dtype=np.int64)
+            # From the last on, so that a bin that missing values share has the worth of its own values.
+            for place in reversed(range(len(index))):
+                if index[place] >= 0:
+                    by_bin[index[place]] = points[place]
+            totals += by_bin[codes]
+        size = len(card.scorecard.risks)
+        exact = np.bincount(2 * totals + binned.values.astype(np.int64), minlength=2 * size).reshape(size, 2)
+        noisy, deviation, event = release_totals(
+            exact.astype(np.int64), self.portion(self.spending.share(wish.share), wish.share)
+        )
+        self.events.append(event)
+        return calibrate(card, noisy, deviation)
+
 
 def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bool]) -> npt.NDArray[np.float64]:
     up = monotone.get(axis.grid.attribute)
@@ -267,11 +350,12 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
     axes = run.axes(run.spending.share(chosen.bin_share), chosen.bin_share)
     axes = [axis for axis in axes if axis.useful]
     if not axes:
-        return run.published([], Shapes(scores=(), errors=(), intercept=base.start)), None
-    left = 1 - BASE_SHARE - chosen.bin_share
+        return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), [], None), None
+    left = 1 - BASE_SHARE - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
     clip = chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS))
+    binned = run.binned(axes)
     shapes, pairs, events = fit_rounds(
-        run.binned(axes),
+        binned,
         axes,
         base=base,
         classes=classes,
@@ -285,7 +369,7 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
         progress=run.progress,
     )
     run.events.extend(events)
-    return run.published(axes, shapes, pairs), None
+    return run.carded(run.published(axes, shapes, pairs), axes, binned), None
 
 
 def _boosting(run: _Run) -> tuple[AdditiveModel, None]:
