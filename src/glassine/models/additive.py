@@ -14,7 +14,8 @@ from glassine.models.bins import checked_range
 from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
-from glassine.models.scorecard import Scorecard, card_items, check_card, rounded
+from glassine.models.rounding import rounded
+from glassine.models.scorecard import Scorecard, card_items, check_card
 from glassine.models.scoring import ScoringModel
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, term_importance
 from glassine.models.svg import plain, short
@@ -192,7 +193,7 @@ class AdditiveModel(ScoringModel):
 
         Guarantee
         ---------
-        That of the model: the card follows from the published scores and counts alone; see ``models/scorecard.md``.
+        That of the model: the card follows from the published scores and counts alone; see ``models/rounding.md``.
 
         Parameters
         ----------

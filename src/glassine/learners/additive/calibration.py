@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from glassine.learners.additive.budget import Portion
 from glassine.models import AdditiveModel
-from glassine.models.scorecard import Risk, Scorecard, grained, interval, repointed
+from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 
@@ -104,17 +104,13 @@ def calibrate(model: AdditiveModel, counts: Array, deviation: float) -> Additive
         odds = base + unit * row.points
         at = np.array([1.0, row.points - line.center])
         low, high = interval(odds, math.sqrt(float(at @ line.covariance @ at) + misfit))
-        rows.append(Risk(points=row.points, risk=_risk(odds), low=low, high=high))
+        rows.append(Risk(points=row.points, risk=logistic(odds), low=low, high=high))
     return replace(
         model,
         terms=repointed(model.terms, card.unit, unit),
         intercept=(base,),
         scorecard=Scorecard(unit=unit, risks=tuple(rows), calibrated="counts"),
     )
-
-
-def _risk(odds: float) -> float:
-    return 1 / (1 + math.exp(-odds)) if odds > -700 else 0.0
 
 
 def _expected(odds: Array, counts: Array, deviation: float) -> tuple[Array, Array, Array]:

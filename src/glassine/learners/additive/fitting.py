@@ -44,7 +44,8 @@ from glassine.learners.additive.smoothing import Rounds
 from glassine.learners.additive.targets import Base, Target, Training, release_base
 from glassine.learners.budget import check_number
 from glassine.models import AdditiveModel
-from glassine.models.scorecard import bin_points, check_limits
+from glassine.models.rounding import check_limits
+from glassine.models.scorecard import bin_points
 from glassine.privacy.accounting import Event
 from glassine.privacy.loss_distributions import GaussianFilter
 from glassine.privacy.release import Paid

@@ -27,7 +27,6 @@ __all__ = [
     "CountTree",
     "Grid",
     "bin_counted",
-    "coarse_bins",
     "counted_once",
     "public_grids",
     "read_cells",
@@ -113,33 +112,6 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
                 f"{parameter('bins')} name {name!r}, which is not an attribute of the domain.", remedy="Declare it."
             )
     return tuple(_grid(name, domain[name], bins.get(name), equal) for name in domain)
-
-
-MOST_COARSE = 20
-"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can tell apart."""
-
-
-def coarse_bins(domain: Domain) -> dict[str, list[float]]:
-    """Return the declared thresholds of each number as its bins, at most so many, evenly taken.
-
-    Guarantee
-    ---------
-    none: nothing is read from data.
-
-    Examples
-    --------
-    >>> coarse_bins(Domain({"age": Integer(0, 99, thresholds=(18, 65)), "size": Real(0, 1)}))
-    {'age': [18.0, 65.0]}
-    """
-    out = {}
-    for name in domain:
-        attribute = domain[name]
-        cuts = tuple(attribute.thresholds or ()) if isinstance(attribute, Integer | Real) else ()
-        inside = sorted({float(cut) for cut in cuts if isinstance(attribute, Integer | Real) and cut < attribute.hi})
-        if inside:
-            places = np.unique(np.linspace(0, len(inside) - 1, min(len(inside), MOST_COARSE - 1)).round().astype(int))
-            out[name] = [inside[place] for place in places.tolist()]
-    return out
 
 
 def _grid(name: str, attribute: Attribute, bins: Any, equal: int | None) -> Grid:

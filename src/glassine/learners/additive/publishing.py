@@ -28,6 +28,7 @@ __all__ = [
     "Shapes",
     "check_monotone",
     "choices",
+    "coarse_bins",
     "in_order",
     "most_pairs",
     "pair_bins",
@@ -167,6 +168,33 @@ def most_pairs(signal: float) -> int:
     [1, 1, 4]
     """
     return int(min(max(signal // 1500, 1), MOST_PAIRS))
+
+
+MOST_COARSE = 20
+"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can tell apart."""
+
+
+def coarse_bins(domain: Domain) -> dict[str, list[float]]:
+    """Return the declared thresholds of each number as its bins, at most so many, evenly taken.
+
+    Guarantee
+    ---------
+    none: nothing is read from data.
+
+    Examples
+    --------
+    >>> coarse_bins(Domain({"age": Integer(0, 99, thresholds=(18, 65)), "size": Real(0, 1)}))
+    {'age': [18.0, 65.0]}
+    """
+    out = {}
+    for name in domain:
+        attribute = domain[name]
+        cuts = tuple(attribute.thresholds or ()) if isinstance(attribute, Integer | Real) else ()
+        inside = sorted({float(cut) for cut in cuts if isinstance(attribute, Integer | Real) and cut < attribute.hi})
+        if inside:
+            places = np.unique(np.linspace(0, len(inside) - 1, min(len(inside), MOST_COARSE - 1)).round().astype(int))
+            out[name] = [inside[place] for place in places.tolist()]
+    return out
 
 
 DIRECTIONS = ("increasing", "decreasing")

@@ -18,7 +18,8 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import Editable, PrivateEBMClassifier
 from glassine.learners.additive.fitting import Card
-from glassine.learners.additive.grids import Grid, coarse_bins, public_grids, read_cells
+from glassine.learners.additive.grids import Grid, public_grids, read_cells
+from glassine.learners.additive.publishing import coarse_bins
 from glassine.learners.additive.targets import Training
 from glassine.learners.estimator import Parameters, keep, tags_of_domain
 from glassine.learners.intake import read_records, read_training
@@ -388,7 +389,7 @@ def _polished(
                 for by in (-1, 1):
                     model = best[1]
                     points = np.rint(model.terms[k].scores / _unit(model))
-                    # Nothing stays nothing: it is what most records are worth. No worth becomes it, or leaves the range.
+                    # What most records are worth stays nothing, and no item becomes it or leaves the range.
                     if worth == 0 or worth + by == 0 or abs(worth + by) > most or (points == worth + by).any():
                         continue
                     scores = np.where(points == worth, worth + by, points) * _unit(model)
