@@ -38,6 +38,9 @@ from glassine.privacy.release import Paid, Planned, Price
 
 __all__ = ["Editable", "PrivateEBMClassifier", "PrivateEBMRegressor"]
 
+LEAST_FOR_PAIRS = 0.5
+"""Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
+
 # Editing fitted additive estimators: an editor of what they released, and new estimators with the edited model.
 
 
@@ -149,7 +152,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             accounting=self.accounting,
             bins=self._bins(training.domain),
             monotone=self.monotone,
-            interactions=self.interactions,
+            interactions=0 if self.interactions == "auto" and budget.epsilon < LEAST_FOR_PAIRS else self.interactions,
             card=self._card(training),
         )
         pairs = pairs_asked_for(plan.interactions)
@@ -242,8 +245,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     monotone : mapping of str to {"increasing", "decreasing"}, optional
         Numbers whose scores must be in order.
     interactions : int, "auto" or sequence of pairs of str, default=0
-        Pairs of attributes that get a term: how many, chosen privately; "auto", as many as stand out; or their names,
-        which costs nothing for the choice. Not with "boosting".
+        Pairs of attributes that get a term: how many, chosen privately; "auto", as many as stand out,
+        none below epsilon 0.5; or their names, which costs nothing for the choice. Not with "boosting".
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     ledger : Ledger or path, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -30,18 +30,21 @@ from glassine.learners.additive.marginals import QUANTILES, Marginals, release_m
 from glassine.learners.additive.pairs import terms_of_pairs
 from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
+    FAINT,
     Choices,
     Frame,
     Shapes,
     check_monotone,
     choices,
+    coarse_bins,
     in_order,
+    matched,
     publish,
     strength,
 )
 from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Rounds
-from glassine.learners.additive.targets import Base, Target, Training, release_base
+from glassine.learners.additive.targets import FIRST, Base, Looks, Target, Training, release_base, second_look
 from glassine.learners.budget import check_number
 from glassine.models import AdditiveModel
 from glassine.models.rounding import check_limits
@@ -54,14 +57,11 @@ __all__ = ["ALGORITHMS", "Card", "Fit", "Plan", "fit_model"]
 
 ALGORITHMS = ("penalized", "boosting", "marginals")
 
-BASE_SHARE = 0.01
-"""Share of the squared mu for the first look at the target: its noise is that of one count, or of three sums."""
-
 MARGINAL_BINS = 0.15
 """Share of the squared mu for the bins of ``algorithm="marginals"``: a choice, not a bound. The tables of all pairs
 have the larger part, since each of them gets noise of its own."""
 
-MOST_CALIBRATION = 0.75
+MOST_CALIBRATION = 0.5
 """Largest share of the squared mu for the counts at each total: base, bins and rounds need some."""
 
 CLIPS = (0.01, 1.0)
@@ -111,8 +111,8 @@ class Plan:
     ----------
     algorithm, accounting : str
         As in the estimators.
-    grids : tuple of Grid
-        Public cells of each attribute.
+    grids, coarse : tuple of Grid
+        Public cells of each attribute; and those where the signal is faint, of declared thresholds.
     monotone : dict of str to bool
         Numbers whose scores must be in order, and whether upwards.
     interactions : Interactions
@@ -126,6 +126,7 @@ class Plan:
     algorithm: str
     accounting: str
     grids: tuple[Grid, ...]
+    coarse: tuple[Grid, ...]
     monotone: dict[str, bool]
     interactions: Interactions = NO_INTERACTIONS
     override: Choices | None = None
@@ -167,11 +168,13 @@ class Plan:
                 f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has none.",
                 remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
+        coarse = {**coarse_bins(training.domain), **bins} if isinstance(bins, Mapping) else bins
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(
             algorithm=algorithm,
             accounting=accounting,
             grids=public_grids(training.domain, bins, equal=equal),
+            coarse=public_grids(training.domain, coarse_bins(training.domain) if coarse is None else coarse),
             monotone=directions,
             interactions=pairs,
             card=card,
@@ -274,12 +277,22 @@ class _Run:
         """Return what a release of the run may cost."""
         return Portion(mu=mu, share=share, randomness=self.paid.randomness)
 
-    def base(self) -> Base:
-        """Release the target's base."""
-        mu = self.spending.share(BASE_SHARE)
-        base, event = release_base(self.target, self.training.records.values, self.portion(mu, BASE_SHARE))
+    def base(self) -> tuple[Base, float]:
+        """Release the target's base; of classes in two looks, the second where the first says that it is needed.
+
+        The second number is the share of the squared mu that it has cost.
+        """
+        values = self.training.records.values
+        looks = self._look(values, FIRST)
+        more = second_look(looks.base.n_records, self.budget.mu) if looks.classes else 0.0
+        if more > 0:
+            looks = looks.and_then(self._look(values, more))
+        return looks.base, FIRST + more
+
+    def _look(self, values: npt.NDArray[Any], share: float) -> Looks:
+        looks, event = release_base(self.target, values, self.portion(self.spending.share(share), share))
         self.events.append(event)
-        return base
+        return looks
 
     def axes(self, mu: float, share: float, *, quantiles: int | None = None) -> list[Axis]:
         """Release the bins of all attributes."""
@@ -340,7 +353,12 @@ def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bo
 
 
 def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
-    plan, base, classes = run.plan, run.base(), run.target.classes is not None
+    (base, spent), classes = run.base(), run.target.classes is not None
+    signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.budget.mu)
+    if signal < FAINT:
+        # By the released number of records: which bins are counted is post-processing.
+        run = replace(run, plan=replace(run.plan, grids=run.plan.coarse))
+    plan = run.plan
     chosen = plan.override or choices(
         classes=classes,
         n_terms=len(plan.grids),
@@ -352,10 +370,10 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
     axes = [axis for axis in axes if axis.useful]
     if not axes:
         return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), [], None), None
-    left = 1 - BASE_SHARE - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
+    left = 1 - spent - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
     clip = chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS))
     binned = run.binned(axes)
-    shapes, pairs, events = fit_rounds(
+    shapes, pairs, curvature, events = fit_rounds(
         binned,
         axes,
         base=base,
@@ -364,13 +382,16 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
         wish=PairWish(
             interactions=plan.interactions,
             barred=plan.monotone,
-            strength=strength(n_terms=len(plan.grids), n_records=base.n_records, mu=run.budget.mu),
+            strength=signal,
         ),
         portion=run.portion(run.spending.share(left), left),
         progress=run.progress,
     )
     run.events.extend(events)
-    return run.carded(run.published(axes, shapes, pairs), axes, binned), None
+    model = run.published(axes, shapes, pairs)
+    if base.shares is not None and len(base.shares) == 2:
+        model = matched(model, float(base.shares[1]), curvature)
+    return run.carded(model, axes, binned), None
 
 
 def _boosting(run: _Run) -> tuple[AdditiveModel, None]:
@@ -394,12 +415,12 @@ def _boosting(run: _Run) -> tuple[AdditiveModel, None]:
 
 
 def _marginals(run: _Run) -> tuple[AdditiveModel, Marginals]:
-    plan, records, base = run.plan, run.training.records, run.base()
+    plan, records, (base, spent) = run.plan, run.training.records, run.base()
     every = run.axes(run.spending.share(MARGINAL_BINS), MARGINAL_BINS, quantiles=QUANTILES)
     useful = [axis for axis in every if axis.useful]
     # Tables are of two attributes.
     axes = useful if len(useful) >= 2 else every
-    left = 1 - BASE_SHARE - MARGINAL_BINS
+    left = 1 - spent - MARGINAL_BINS
     marginals, event = release_marginals(
         records.pair_tables(axes) or records.binned(plan.grids, axes),
         axes,

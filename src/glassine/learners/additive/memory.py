@@ -100,16 +100,17 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
     ]
     outputs, n_classes = target.n_outputs, len(target.classes or ())
     levels = max((len(grid.sizes) for grid in grids), default=1)
-    values = max(3, n_classes) + levels * sum(grid.n_cells + 1 for grid in grids)
+    # The target is looked at twice at most.
+    values = 2 * max(3, n_classes) + levels * sum(grid.n_cells + 1 for grid in grids)
     if algorithm == "boosting":
         steps = Boosting().epochs * len(grids)
         return levels + steps, values + steps * Boosting().leaves * outputs
     if algorithm == "marginals":
         channels = n_classes or 2
-        return levels + 1 + len(grids) ** 2, values + channels * sum(a * b for a, b in combinations(bins, 2))
+        return levels + 2 + len(grids) ** 2, values + channels * sum(a * b for a, b in combinations(bins, 2))
     compared = len(grids) ** 2 if pairs else 0
     in_round = (sum(bins) + pairs * PAIR_CELLS) * outputs + 1
-    return levels + 3 + MOST_ROUNDS, values + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
+    return levels + 4 + MOST_ROUNDS, values + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
 
 
 def check_memory(

@@ -147,7 +147,7 @@ def fit_rounds(
     wish: PairWish,
     portion: Portion,
     progress: Progress | None,
-) -> tuple[Shapes, FittedPairs, list[DiscreteGaussianNoise]]:
+) -> tuple[Shapes, FittedPairs, float, list[DiscreteGaussianNoise]]:
     """Fit the scores of all terms, and of the pairs that are named or chosen.
 
     Guarantee
@@ -174,6 +174,15 @@ def fit_rounds(
         What the rounds, the choice of pairs and their counts may cost together.
     progress : callable or None
         Called with the rounds done and in all.
+
+    Returns
+    -------
+    Shapes, FittedPairs
+        The scores, and the pairs among them.
+    float
+        Released mean curvature of a record in the rounds whose scores are published.
+    list of DiscreteGaussianNoise
+        The events.
     """
     records = _Passes(binned=binned, scores=start_scores(len(binned.values), base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
@@ -198,7 +207,7 @@ def fit_rounds(
     if not early or (not wanted and rounds.early == 0.5):
         # Equal noise throughout.
         descent, event = stage(rounds.number, 1.0, 0).run(records, terms, packed, base, None)
-        return descent.shapes(), NO_PAIRS, [event]
+        return descent.shapes(), NO_PAIRS, descent.curvature, [event]
     descent, event = stage(early, rounds.early, 0).run(records, terms, packed, base, None)
     events, left = [event], 1 - rounds.early
     fitted = NO_PAIRS
@@ -214,7 +223,7 @@ def fit_rounds(
             packed = records.packed(terms, more)
             fitted = FittedPairs(pairs=tuple(pairs), counts=tuple(counts))
     descent, event = stage(rounds.number - early, left, early).run(records, terms, packed, base, descent)
-    return _centred(descent.shapes(), fitted.pairs), fitted, [*events, event]
+    return _centred(descent.shapes(), fitted.pairs), fitted, descent.curvature, [*events, event]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

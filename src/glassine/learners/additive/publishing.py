@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from glassine.models import AdditiveModel, Guarantee, Term
 
 __all__ = [
     "COUNT_SHARE",
+    "FAINT",
     "MOST_PAIRS",
     "MOST_ROUNDS",
     "PAIR_BINS",
@@ -30,6 +31,7 @@ __all__ = [
     "choices",
     "coarse_bins",
     "in_order",
+    "matched",
     "most_pairs",
     "pair_bins",
     "publish",
@@ -67,7 +69,7 @@ class Choices:
     early: float = 0.5
 
 
-FAINT = 300.0
+FAINT = 400.0
 """Below this strength the noise is strong and fewer rounds are better."""
 
 STRONG = 2500.0
@@ -320,3 +322,61 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
         source=frame.source,
         guarantee=frame.guarantee,
     )
+
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+"""Gauss's points and weights for the mean over a normal variable."""
+
+SPREADS = (0.5, 4.0)
+"""Least and largest spread of the scores that is believed, relative to that of independent attributes."""
+
+MOST_ODDS = 20.0
+"""Largest size of the log-odds that is looked for: released shares lie in [0.01, 0.99]."""
+
+HALVINGS = 60
+"""Halvings of an interval: its length falls below what doubles tell apart."""
+
+
+def matched(model: AdditiveModel, share: float, curvature: float) -> AdditiveModel:
+    """Return a model of two classes whose mean prediction is the released share of the second.
+
+    Clipped residuals of a rare class leave the intercept too low. Scores are taken as normal: their mean follows from
+    the released counts however attributes depend on each other, their spread from the released mean curvature.
+
+    Guarantee
+    ---------
+    none of its own: a function of what was released.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    share : float
+        Released share of the second class, in (0, 1).
+    curvature : float
+        Released mean of ``p (1 - p)`` over the records.
+    """
+    mean, spread = model.intercept[0], 0.0
+    for term in model.terms:
+        weights = np.zeros(term.shape) if term.weights is None else np.maximum(term.weights, 0.0)
+        if weights.any():
+            scores, shares = term.scores[..., 0], weights / weights.sum()
+            center = float((shares * scores).sum())
+            mean, spread = mean + center, spread + float((shares * (scores - center) ** 2).sum())
+
+    def risks(middle: float, variance: float) -> Array:
+        return np.asarray(1 / (1 + np.exp(-(middle + math.sqrt(variance) * NODES))))
+
+    low, high = (factor * spread for factor in SPREADS)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        risk = risks(mean, middle)
+        # A larger spread leaves less curvature, as long as the mean is not far out.
+        low, high = (middle, high) if float(WEIGHTS @ (risk * (1 - risk))) > curvature else (low, middle)
+    variance = (low + high) / 2
+    below, above = -MOST_ODDS, MOST_ODDS
+    for _ in range(HALVINGS):
+        middle = (below + above) / 2
+        below, above = (middle, above) if float(WEIGHTS @ risks(middle, variance)) < share else (below, middle)
+    return replace(model, intercept=(model.intercept[0] + (below + above) / 2 - mean,))

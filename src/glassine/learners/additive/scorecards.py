@@ -65,7 +65,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
     max_points : int, default=5
         Most points of an item, added or taken away, in [1, 100].
     calibration_share : float, default=0.15
-        Share of the squared mu for the counts at each total, in [0, 0.9]; with 0 the risks follow from the scores.
+        Share of the squared mu for the counts at each total, in [0, 0.5]; with 0 the risks follow from the scores.
     bins, monotone
         As for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional
