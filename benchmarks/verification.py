@@ -24,7 +24,14 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
 import numpy as np  # noqa: E402 - after the path is set
 
-from glassine import Domain, PrivateEBMClassifier, PrivateEBMRegressor, PrivateRuleListClassifier, PrivateTreeClassifier  # noqa: E402 - after the path is set
+from glassine import (  # noqa: E402 - after the path is set
+    Domain,
+    PrivateEBMClassifier,
+    PrivateEBMRegressor,
+    PrivateRuleListClassifier,
+    PrivateScorecardClassifier,
+    PrivateTreeClassifier,
+)
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier  # noqa: E402
 from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
     CAUCHY_SLACK,
@@ -245,6 +252,9 @@ def defaults() -> list[Subject]:
         Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, pure, 1600),
         Subject("PrivateGreedyRuleListClassifier", _greedy("counted-gini", "strict", 1.0, 2), pairs, pure, 1600),
         Subject("PrivateEBMClassifier", PrivateEBMClassifier(delta=1e-6, **shared), pairs, approximate, 1600),
+        Subject(
+            "PrivateScorecardClassifier", PrivateScorecardClassifier(delta=1e-6, **shared), pairs, approximate, 1600
+        ),
         Subject(
             "PrivateEBMRegressor",
             PrivateEBMRegressor(1.0, 1e-6, BINARY, target_range=(0, 1)),

@@ -24,12 +24,12 @@ MOST_ITEMS, MOST_POINTS = 100, 100
 RARE = 1e-12
 """Share of the records below which a total counts as one that nobody has."""
 
-UNITS = np.geomspace(0.2, 1.5, 40)
+UNITS = np.geomspace(0.1, 1.5, 40)
 """Units that are tried, relative to the one at which the widest term has the most points."""
 
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
-"""Gauss's points and weights for the mean over a normal variable."""
+FAR = 2.5
+"""Log-odds from the mean beyond which a score counts as that far: more hardly moves a risk, but would make points coarse
+for all other values."""
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -93,7 +93,6 @@ def rounded(
             remedy="Fit the model without pairs.",
         )
     shapes = [_Shape.of(term) for term in terms]
-    shapes = _curved(shapes, intercept)
     chosen, unit = _choose(shapes, max_items, max_points)
     moments = _Moments.of(shapes, chosen, intercept)
     base, unit = moments.fitted(unit)
@@ -112,7 +111,7 @@ class _Shape:
     shares: Array
     variances: Array | None
     ordered: int
-    matters: Array
+    near: Array
 
     @classmethod
     def of(cls, term: Term) -> _Shape:
@@ -131,7 +130,7 @@ class _Shape:
             shares=shares,
             variances=None if unknown else variances,
             ordered=len(scores) - 1 if numeric else 0,
-            matters=shares,
+            near=np.clip(scores, shares @ scores - FAR, shares @ scores + FAR),
         )
 
     @property
@@ -144,7 +143,7 @@ class _Shape:
     def runs(self, most: int) -> list[Ints]:
         """Return for 1, 2, ... runs the run of each bin in order; each split has the least weighted squared loss."""
         order = self.order
-        scores, shares = self.scores[order], self.matters[order] + 1e-9
+        scores, shares = self.near[order], self.shares[order] + 1e-9
         size, most = len(order), min(most, len(order))
         w, s, q = (np.append(0.0, np.cumsum(part)) for part in (shares, shares * scores, shares * scores**2))
         # loss[i, j]: of one run of bins i to j - 1.
@@ -172,10 +171,10 @@ class _Shape:
     def rounding(self, run: Ints, unit: float, most: int) -> _Rounding:
         """Return the term in points, of a split into runs."""
         order = self.order
-        shares = self.matters[order] + 1e-9
+        shares = self.shares[order] + 1e-9
         size = int(run.max()) + 1
         mass = np.bincount(run, weights=shares, minlength=size)
-        means = np.bincount(run, weights=shares * self.scores[order], minlength=size) / mass
+        means = np.bincount(run, weights=shares * self.near[order], minlength=size) / mass
         # Most records are worth nothing, so that points above and below are both few.
         rest = int(mass.argmax())
         start, worth = float(means[rest]), np.zeros(size, dtype=np.int64)
@@ -188,31 +187,18 @@ class _Shape:
         points[order] = worth[run]
         if self.ordered and self.shares[-1] > 0:
             # Missing values of a number are worth what the nearest of the intervals is.
-            points[-1] = worth[np.abs(unit * worth + start - self.scores[-1]).argmin()]
-        lost = float((self.matters * (self.scores - start - unit * points) ** 2).sum())
+            points[-1] = worth[np.abs(unit * worth + start - self.near[-1]).argmin()]
+        lost = float((self.shares * (self.near - start - unit * points) ** 2).sum())
         lines = len({int(value) for value in worth if value})
         if self.ordered:
             lines = sum(1 for value, _ in groupby(points[order].tolist()) if value)
         return _Rounding(points=points, start=start, loss=lost, items=lines)
 
 
-def _curved(shapes: Sequence[_Shape], intercept: float) -> list[_Shape]:
-    """Return the shapes with what each bin matters: its share times the mean curvature of the loss in it."""
-    means = [float(shape.shares @ shape.scores) for shape in shapes]
-    spreads = [float(shape.shares @ (shape.scores - mean) ** 2) for shape, mean in zip(shapes, means, strict=True)]
-    out = []
-    for shape, mean, spread in zip(shapes, means, spreads, strict=True):
-        score = intercept + sum(means) - mean + shape.scores
-        odds = score[:, None] + math.sqrt(max(sum(spreads) - spread, 0.0)) * NODES
-        curvature = (WEIGHTS / (2 + 2 * np.cosh(odds))).sum(axis=1)
-        out.append(replace(shape, matters=shape.shares * curvature / max(float(shape.shares @ curvature), 1e-300)))
-    return out
-
-
 def _choose(shapes: Sequence[_Shape], max_items: int, max_points: int) -> tuple[list[_Rounding], float]:
     """Return each term in points, at most so many items in all, and the unit: those of the least loss."""
     splits = [shape.runs(1 + min(max_items, max_points + 1)) for shape in shapes]
-    widest = max((float(np.ptp(shape.scores[shape.shares > 0])) for shape in shapes), default=0.0)
+    widest = max((float(np.ptp(shape.near[shape.shares > 0])) for shape in shapes), default=0.0)
     best: tuple[float, list[_Rounding], float] | None = None
     for unit in UNITS * (widest / max_points) if widest > 0 else (1.0,):
         # knapsack[i]: least loss of the terms so far with at most i items, and their roundings.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Card, Plan, fit_model
 from glassine.learners.additive.marginals import Marginals
@@ -203,6 +205,32 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         """
         check_is_fitted(self, "model_")
         return summarize_model(self.model_, coverage)
+
+    def to_scorecard(self, *, max_items: int = 10, max_points: int = 5) -> Self:
+        """Return a new fitted estimator whose model is a scorecard of this one's.
+
+        Guarantee
+        ---------
+        That of the fit, for no record is read again; see ``models/rounding.md``. The certificate has the same epsilon
+        and events, and names the card as its model.
+
+        Parameters
+        ----------
+        max_items, max_points : int
+            As in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
+
+        Raises
+        ------
+        InvalidModelError, InvalidParameterError
+            As there.
+        """
+        check_is_fitted(self, "model_")
+        card = self.model_.to_scorecard(max_items=max_items, max_points=max_points)
+        new = copy.copy(self)
+        public = {**self.certificate_.public, "rounded from": self.certificate_.model}
+        new.model_ = card
+        new.certificate_ = replace(self.certificate_, model=fingerprint(card), file=None, public=public)
+        return new
 
     def contributions(self, X: Any) -> Contributions:
         """Return what each term adds to the score of each record; the parts add up to the score exactly.

@@ -373,7 +373,7 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
     left = 1 - spent - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
     clip = chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS))
     binned = run.binned(axes)
-    shapes, pairs, curvature, events = fit_rounds(
+    shapes, pairs, lack, events = fit_rounds(
         binned,
         axes,
         base=base,
@@ -389,8 +389,15 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
     )
     run.events.extend(events)
     model = run.published(axes, shapes, pairs)
-    if base.shares is not None and len(base.shares) == 2:
-        model = matched(model, float(base.shares[1]), curvature)
+    if base.shares is not None and lack is not None:
+        n = base.n_records
+        model = matched(
+            model,
+            share=float(base.shares[1]),
+            error=base.share_error,
+            lack=lack.total / n,
+            deviation=lack.deviation / n,
+        )
     return run.carded(model, axes, binned), None
 
 

@@ -110,7 +110,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
         return levels + 2 + len(grids) ** 2, values + channels * sum(a * b for a, b in combinations(bins, 2))
     compared = len(grids) ** 2 if pairs else 0
     in_round = (sum(bins) + pairs * PAIR_CELLS) * outputs + 1
-    return levels + 4 + MOST_ROUNDS, values + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
+    return levels + 5 + MOST_ROUNDS, values + 1 + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
 
 
 def check_memory(

@@ -328,21 +328,25 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 """Gauss's points and weights for the mean over a normal variable."""
 
-SPREADS = (0.5, 4.0)
-"""Least and largest spread of the scores that is believed, relative to that of independent attributes."""
+DEPENDENT = 0.05
+"""Standard deviation of what a mean prediction errs by where attributes are taken as independent."""
 
 MOST_ODDS = 20.0
-"""Largest size of the log-odds that is looked for: released shares lie in [0.01, 0.99]."""
+"""Largest size of the log-odds that is looked for: mean predictions lie within :data:`MEANS`."""
 
-HALVINGS = 60
-"""Halvings of an interval: its length falls below what doubles tell apart."""
+MEANS = (0.005, 0.995)
+"""Least and largest mean prediction that an intercept is set for."""
+
+HALVINGS = 50
+"""Halvings of an interval: its length falls far below what noise leaves open."""
 
 
-def matched(model: AdditiveModel, share: float, curvature: float) -> AdditiveModel:
+def matched(model: AdditiveModel, *, share: float, error: float, lack: float, deviation: float) -> AdditiveModel:
     """Return a model of two classes whose mean prediction is the released share of the second.
 
-    Clipped residuals of a rare class leave the intercept too low. Scores are taken as normal: their mean follows from
-    the released counts however attributes depend on each other, their spread from the released mean curvature.
+    Clipped residuals of a rare class leave the intercept too low. What the mean prediction lacks is known twice: from
+    the released mean of unclipped residuals; and from the released share, scores being taken as those of independent
+    attributes, which is right where scores are small. Both are weighted by their precision.
 
     Guarantee
     ---------
@@ -352,10 +356,10 @@ def matched(model: AdditiveModel, share: float, curvature: float) -> AdditiveMod
     ----------
     model : AdditiveModel
         The model.
-    share : float
-        Released share of the second class, in (0, 1).
-    curvature : float
-        Released mean of ``p (1 - p)`` over the records.
+    share, error : float
+        Released share of the second class, and the standard deviation of its noise.
+    lack, deviation : float
+        Released mean residual, and the standard deviation of its noise.
     """
     mean, spread = model.intercept[0], 0.0
     for term in model.terms:
@@ -365,18 +369,16 @@ def matched(model: AdditiveModel, share: float, curvature: float) -> AdditiveMod
             center = float((shares * scores).sum())
             mean, spread = mean + center, spread + float((shares * (scores - center) ** 2).sum())
 
-    def risks(middle: float, variance: float) -> Array:
-        return np.asarray(1 / (1 + np.exp(-(middle + math.sqrt(variance) * NODES))))
+    def foretold(shift: float) -> float:
+        return float(WEIGHTS @ (1 / (1 + np.exp(-(mean + shift + math.sqrt(spread) * NODES)))))
 
-    low, high = (factor * spread for factor in SPREADS)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        risk = risks(mean, middle)
-        # A larger spread leaves less curvature, as long as the mean is not far out.
-        low, high = (middle, high) if float(WEIGHTS @ (risk * (1 - risk))) > curvature else (low, middle)
-    variance = (low + high) / 2
+    now = foretold(0.0)
+    # The larger the scores, the more can dependence do; without any, there is nothing to depend.
+    doubt = error**2 + (DEPENDENT * min(1.0, spread)) ** 2
+    weight = doubt / (doubt + deviation**2)
+    wanted = float(np.clip(now + weight * lack + (1 - weight) * (share - now), *MEANS))
     below, above = -MOST_ODDS, MOST_ODDS
     for _ in range(HALVINGS):
         middle = (below + above) / 2
-        below, above = (middle, above) if float(WEIGHTS @ risks(middle, variance)) < share else (below, middle)
-    return replace(model, intercept=(model.intercept[0] + (below + above) / 2 - mean,))
+        below, above = (middle, above) if foretold(middle) < wanted else (below, middle)
+    return replace(model, intercept=(model.intercept[0] + (below + above) / 2,))

@@ -346,12 +346,6 @@ class Descent:
         """The scores so far, one array of shape (bins, outputs) for each term."""
         return tuple(score[: cells.n_bins] for score, cells in zip(self._now, self.terms, strict=True))
 
-    @property
-    def curvature(self) -> float:
-        """Mean curvature of a record in the rounds whose scores are published, as released."""
-        kept = self._slopes[-max(self._kept, 1) :]
-        return float(np.mean(kept)) * float(self.base.weights.sum())
-
     def _smoothers_of(self, cells: Cells) -> list[Smoother]:
         # A running mean of rate a has a / (2 - a) of the variance of one round.
         running = self.variance * self.rounds.rate / (2 - self.rounds.rate)

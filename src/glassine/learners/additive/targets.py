@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,8 +47,8 @@ PROOF = "learners/additive/targets.md"
 FIRST = 0.01
 """Share of the squared mu for the first look at the target: its noise is that of one count, or of three sums."""
 
-SECOND, SECOND_SHARES = 1.1, (0.0, 0.25)
-"""Share for the second look at classes: so much over the root of records times mu; least and largest."""
+SECOND, SECOND_SHARES = 5.0, (0.0, 0.25)
+"""Share for the first and second look at classes: so much over records times mu; least and largest of the second."""
 
 USUAL = 0.25
 """Standard deviation of the share of a class among data sets, by which noisy shares are drawn towards even ones."""
@@ -128,6 +129,8 @@ class Base:
         Standard deviation of a number in [-1, 1]; 1 for classes.
     shares : ndarray, shape (classes,), or None
         Shares of the classes, of which the start follows; None for a number.
+    share_error : float
+        Standard deviation of the noise in a share.
     """
 
     n_records: float
@@ -136,6 +139,7 @@ class Base:
     spreads: Array
     deviation: float
     shares: Array | None = None
+    share_error: float = 0.0
 
 
 def read_classes(
@@ -360,15 +364,15 @@ class Looks:
 def second_look(n_records: float, mu: float) -> float:
     """Return the share of the squared mu for a second look at the classes, by the released number of records.
 
-    It falls with the root of the number of records times mu: about what the noise of the base rate and that of the
-    scores, each at its share, cost in log loss together. A choice, not a bound.
+    It falls with the number of records times mu: with many, the noise of the first look is small, and the residuals of
+    the fit say more. A choice, not a bound.
 
     Examples
     --------
     >>> [round(second_look(800, mu), 3) for mu in (0.02, 0.2, 2)], round(second_look(26_000, 0.2), 3)
-    ([0.25, 0.075, 0.018], 0.005)
+    ([0.25, 0.021, 0.0], 0.0)
     """
-    return float(np.clip(SECOND / np.sqrt(max(n_records * mu, 1e-9)) - FIRST, *SECOND_SHARES))
+    return float(np.clip(SECOND / max(n_records * mu, 1e-9) - FIRST, *SECOND_SHARES))
 
 
 def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> tuple[Looks, DiscreteGaussianNoise]:
@@ -431,6 +435,7 @@ def _class_base(noisy: Array, precision: float) -> Base:
         spreads=weights.copy(),
         deviation=1.0,
         shares=shares,
+        share_error=math.sqrt(kept * variance),
     )
 
 
