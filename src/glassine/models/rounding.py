@@ -28,8 +28,8 @@ UNITS = np.geomspace(0.1, 1.5, 40)
 """Units that are tried, relative to the one at which the widest term has the most points."""
 
 FAR = 2.5
-"""Log-odds from the mean beyond which a score counts as that far: more hardly moves a risk, but would make points coarse
-for all other values."""
+"""Log-odds from the mean beyond which a score counts as that far: more hardly moves a risk, but would make points
+coarse for all other values."""
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
