@@ -20,7 +20,7 @@ LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
-.PHONY: help house demo test test-slow test-spark test-lowest coverage mutants window check format-check lint types docs format lock clean
+.PHONY: help house demo test test-slow test-spark test-lowest coverage mutants window papers check format-check lint types docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -53,6 +53,10 @@ mutants: $(DEV) ## Change the code in 96 places and print what no test notices
 # WINDOW=DIR names a frozen window, BASE=COMMIT a commit to draw; ARGS="--only audit --workers 2" is handed on.
 window: $(DEV) ## Compare what the package shows with an earlier commit
 	@$(BIN)/python benchmarks/window.py $(if $(WINDOW),compare $(WINDOW),base $(BASE)) $(ARGS)
+
+# GLASSINE_DATA names the data folder; ARGS="--judge" measures nothing and judges the stored results.
+papers: $(DEV) ## Repeat the five papers' experiments and rewrite their tables (hours)
+	@$(BIN)/python papers/run_all.py $(ARGS)
 
 check: $(DEV) ## Run every gate: format, lint, types, docs, tests
 	@failed=; \

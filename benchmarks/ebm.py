@@ -67,7 +67,7 @@ def peer(runs: int) -> None:
 
     their_cpu, their_wall = timed(theirs, runs)
     say(f"interpret: {their_cpu:.3f} s processor, {their_wall:.3f} s")
-    for algorithm in ("penalized", "boosting", "marginals"):
+    for algorithm in ("penalized", "boosting"):
 
         def ours(algorithm: str = algorithm) -> Any:
             learner = PrivateEBMClassifier(1.0, 1e-6, data.domain, algorithm, classes=data.classes)

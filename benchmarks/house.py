@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import io
+import re
 import sys
 import tokenize
 from collections import Counter, defaultdict
@@ -19,6 +20,16 @@ ROOT = Path(__file__).resolve().parents[1]
 
 PRIVATE_WORDS = {"found", "known", "told", "given", "held", "shown", "apart", "strangers", "faint", "take_in"}
 """Names that name nothing: a result, a reader or a message has a noun of its own."""
+
+STOP_WORDS = (
+    *("alike", "anew", "anyhow", "as it is", "at hand", "beside them", "by itself", "everybody", "if any", "in all"),
+    *("learnt", "nobody", "nought", "of its own", "or so", "provably", "somebody", "tells", "the like", "the very"),
+    *("thus", "told", "too.", "whatever", "wherever", "whoever"),
+)
+"""Words that what a user reads does without; ``too`` is one at the end of a sentence."""
+
+MOST_WORDS = 25
+"""Of a sentence that a user reads."""
 
 MOST_PARAMETERS = 8
 """Of a function that is no estimator's constructor; more of them travel together as a value."""
@@ -90,11 +101,53 @@ def functions(text: str) -> Iterator[tuple[ast.FunctionDef, bool]]:
             yield node, node.name == "__init__"
 
 
+def structure(imported: Mapping[str, set[str]]) -> dict[str, int]:
+    """Return the figures of rooms and of the arrows between them."""
+    between = {(room(a), room(b)) for a, targets in imported.items() for b in targets if room(a) != room(b)}
+    return {
+        "rooms": len({room(name) for name in imported}),
+        "arrows between rooms": len(between),
+        "files in import circles": len(circles(imported)),
+    }
+
+
+def stops(prose: str) -> Counter[str]:
+    """Return how often each stop word is in a text."""
+    flat = " ".join(prose.casefold().split())
+    found = Counter({word: len(re.findall(rf"(?<!\w){re.escape(word)}(?!\w)", flat)) for word in STOP_WORDS})
+    return +found
+
+
+def texts(text: str) -> list[str]:
+    """Return the strings of a module that are sentences rather than names, docstrings among them."""
+    nodes = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
+    return [value for value in nodes if isinstance(value, str) and value.count(" ") > 1]
+
+
+def prose_of(page: str) -> str:
+    """Return the sentences of a Markdown page: no code, tables, headings, mathematics, directives or comments."""
+    page = re.sub(r"<!--.*?-->|^(`{3,}).*?^\1`*$", "", page, flags=re.DOTALL | re.MULTILINE)
+    page = re.sub(r"\$\$.*?\$\$", "", page, flags=re.DOTALL)
+    page = re.sub(r"\$[^$\n]+\$|`[^`\n]+`", "X", page)
+    page = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", page)
+    page = re.sub(r"\{[a-z:]+\}X?|^\(.*\)=$|^[|#].*$", "", page, flags=re.MULTILINE)
+    # The items of a list are sentences, whether they end with a point or not.
+    return re.sub(r"^\s*(?:[-*]|\d+\.)\s", "\n\n", page, flags=re.MULTILINE)
+
+
+def sentences(prose: str) -> list[str]:
+    """Return the sentences of a text."""
+    found = []
+    for paragraph in re.split(r"\n\s*\n", prose):
+        flat = " ".join(paragraph.replace("*", "").split())
+        found += [one for one in re.split(r"(?<=[.?!:;])\s+(?=[^a-z])", flat) if one]
+    return found
+
+
 def figures(package: Path) -> dict[str, object]:
     """Return the figures by name."""
     modules = sources(package)
     imported = arrows(modules)
-    between = {(room(a), room(b)) for a, targets in imported.items() for b in targets if room(a) != room(b)}
     importers = Counter(target for targets in imported.values() for target in targets)
     names = Counter(path.name for path, _ in modules.values() if path.name != "__init__.py")
     comments = code = untyped = words = 0
@@ -114,9 +167,7 @@ def figures(package: Path) -> dict[str, object]:
         )
     lines = {name: text.count("\n") for name, (_, text) in modules.items()}
     return {
-        "rooms": len({room(name) for name in modules}),
-        "arrows between rooms": len(between),
-        "files in import circles": len(circles(imported)),
+        **structure(imported),
         "files": len(modules),
         "lines": sum(lines.values()),
         f"files of more than {MOST_LINES} lines": sum(n > MOST_LINES for n in lines.values()),
@@ -126,6 +177,7 @@ def figures(package: Path) -> dict[str, object]:
         f"functions of more than {MOST_PARAMETERS} parameters": wide,
         "parameters typed Any": untyped,
         "bindings of the private vocabulary": words,
+        "stop words in strings": sum(stops("\n".join(texts(text))).total() for _, text in modules.values()),
         "comments per 100 lines of code": round(100 * comments / max(code, 1), 1),
     }
 

@@ -26,9 +26,9 @@ import numpy as np  # noqa: E402 - after the path is set
 import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 from public_data import Benchmark  # noqa: E402
-from sklearn.dummy import DummyClassifier  # noqa: E402
+from sklearn.dummy import DummyClassifier, DummyRegressor  # noqa: E402
 from sklearn.metrics import log_loss, roc_auc_score  # noqa: E402
-from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: E402
 
 import glassine  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
@@ -218,21 +218,59 @@ def ranking(splits: int) -> dict[str, Any]:
     return out
 
 
+def regression(splits: int) -> dict[str, Any]:
+    """Print the root mean squared error of private regression trees beside CART on the same literals and a constant."""
+    data = public_data.california()
+    literals = declared(data.domain, data.domain.names)
+    ends = (float(data.classes[0]), float(data.classes[1]))
+    out: dict[str, Any] = {}
+    say(f"\n{data.name}, {len(literals)} public literals, RMSE, {splits} splits, {RANKING_DRAWS} draws")
+    for levels in (3, 4, 5):
+        makes: dict[str, Callable[[int], Any]] = {
+            f"{epsilon:g}": lambda seed, e=epsilon, d=levels: glassine.PrivateTreeRegressor(
+                d, e, data.domain, target_range=ends, random_state=seed
+            )
+            for epsilon in RANKING_EPSILONS
+        }
+        makes["CART"] = lambda _, d=levels: Cart(
+            literals, DecisionTreeRegressor(max_depth=d, min_samples_leaf=20, random_state=0)
+        )
+        makes["constant"] = lambda _: DummyRegressor()
+        for name, make in makes.items():
+            by_split = [
+                statistics.fmean(
+                    rmse(data, make, split, draw) for draw in range(1 if name[0] in "Cc" else RANKING_DRAWS)
+                )
+                for split in range(splits)
+            ]
+            error = statistics.stdev(by_split) / splits**0.5 if splits > 1 else float("nan")
+            out[f"depth {levels}, {name}"] = {"RMSE": statistics.fmean(by_split), "standard error": error}
+            say(f"  depth {levels}, {name}: {statistics.fmean(by_split):,.0f}, standard error {error:,.0f}")
+    return out
+
+
+def rmse(data: Benchmark, make: Callable[[int], Any], split: int, draw: int) -> float:
+    """Return the root mean squared error of one fit on the test records of a split."""
+    train, test = data.split(split, 0.8)
+    model = make(1000 * split + draw).fit(data.frame[train], data.labels[train])
+    return float(np.sqrt(np.mean((model.predict(data.frame[test]) - data.labels[test]) ** 2)))
+
+
 RANKING_EPSILONS = (0.1, 0.5, 1.0, 4.0)
 RANKING_DRAWS = 3
 
 
 class Cart:
-    """Scikit-learn's tree of depth 4 on public literals, with leaves of at least twenty records."""
+    """A tree of scikit-learn on public literals; by default of depth 4, with leaves of at least twenty records."""
 
-    def __init__(self, literals: list[Any]) -> None:
+    def __init__(self, literals: list[Any], tree: Any = None) -> None:
         self.literals = literals
-        self.tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=20, random_state=0)
+        self.tree = tree or DecisionTreeClassifier(max_depth=4, min_samples_leaf=20, random_state=0)
 
     def fit(self, X: pl.DataFrame, y: np.ndarray) -> Cart:
         """Fit the tree."""
         self.tree.fit(self._truth(X), y)
-        self.classes_ = self.tree.classes_
+        self.classes_ = getattr(self.tree, "classes_", None)
         return self
 
     def predict_proba(self, X: pl.DataFrame) -> np.ndarray:
@@ -240,7 +278,7 @@ class Cart:
         return np.asarray(self.tree.predict_proba(self._truth(X)))
 
     def predict(self, X: pl.DataFrame) -> np.ndarray:
-        """Return the commonest class of each leaf."""
+        """Return the commonest class, or the mean, of each leaf."""
         return np.asarray(self.tree.predict(self._truth(X)))
 
     def _truth(self, X: pl.DataFrame) -> np.ndarray:
@@ -414,6 +452,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         "chosen-depth": chosen_depth,
         "ranking": ranking,
         "cards": cards,
+        "regression": regression,
         "speed": lambda _: speed(),
         "scale": lambda _: scale(),
         "size": lambda _: class_sizes(),

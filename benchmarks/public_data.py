@@ -272,4 +272,33 @@ def telco() -> Benchmark:
     return Benchmark(name="telco", frame=frame, labels=labels, domain=domain, classes=("No", "Yes"))
 
 
-__all__ = ["Benchmark", "adult", "adult_binarised", "adult_coarse", "compas", "german", "telco"]
+def california() -> Benchmark:
+    """Return the 20,640 block groups of ``cal_housing.data`` with the median value of their houses.
+
+    The domain declares 40 literals: twelve longitudes and eleven latitudes of half a degree, seven incomes, seven
+    numbers of people per household, and three ages of houses. The classes are the ends of the public range of the
+    value: the top code of the code book.
+    """
+    columns = np.loadtxt(DATA / "california" / "cal_housing.data", delimiter=",")
+    frame = pl.DataFrame(
+        {
+            "longitude": columns[:, 0],
+            "latitude": columns[:, 1],
+            "income": columns[:, 7],
+            "people per household": columns[:, 5] / columns[:, 6],
+            "age": columns[:, 2].astype(np.int64),
+        }
+    )
+    domain = Domain(
+        {
+            "longitude": Real(-124.5, -114.0, thresholds=tuple(np.arange(-122.5, -116.5, 0.5).tolist())),
+            "latitude": Real(32.5, 42.0, thresholds=tuple(np.arange(33.5, 39.0, 0.5).tolist())),
+            "income": Real(0.0, 16.0, thresholds=(2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)),
+            "people per household": Real(0.0, 2_000.0, thresholds=(2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0)),
+            "age": Integer(1, 52, thresholds=(20, 35, 50)),
+        }
+    )
+    return Benchmark(name="california", frame=frame, labels=columns[:, 8], domain=domain, classes=(0, 500_001))
+
+
+__all__ = ["Benchmark", "adult", "adult_binarised", "adult_coarse", "california", "compas", "german", "telco"]

@@ -29,7 +29,7 @@ TASKS = (
     "fine histograms",
     "audit",
     "additive model",
-    "additive model from marginals",
+    "private summary",
 )
 ENGINES = ("polars", "duckdb")
 
@@ -130,6 +130,7 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         OptimalTreeClassifier,
         PrivateEBMClassifier,
         PrivateRuleListClassifier,
+        PrivateSummary,
         PrivateTreeClassifier,
         audit,
     )
@@ -142,7 +143,9 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     def fit(estimator: Any) -> str:
         estimator.fit(frame, "high")
         model = estimator.certificate_.model if estimator.certificate_.events else str(estimator.objective_)
-        parts = estimator.model_.terms if isinstance(estimator, PrivateEBMClassifier) else estimator.model_.cells
+        published = estimator.additive() if isinstance(estimator, PrivateSummary) else estimator.model_
+        additive = isinstance(estimator, PrivateEBMClassifier | PrivateSummary)
+        parts = published.terms if additive else published.cells
         return f"{len(parts)} parts, {model[:16]}"
 
     def audited() -> str:
@@ -163,9 +166,7 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         "fine histograms": lambda: str(len(bin_histograms(frame, public, {"bmi": np.linspace(10, 60, 4095)[1:-1]}))),
         "audit": audited,
         "additive model": lambda: fit(PrivateEBMClassifier(domain=public, **private)),
-        "additive model from marginals": lambda: fit(
-            PrivateEBMClassifier(domain=public, algorithm="marginals", **private)
-        ),
+        "private summary": lambda: fit(PrivateSummary(domain=public, **private)),
     }
 
 

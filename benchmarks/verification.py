@@ -31,6 +31,7 @@ from glassine import (  # noqa: E402 - after the path is set
     PrivateRuleListClassifier,
     PrivateScorecardClassifier,
     PrivateTreeClassifier,
+    PrivateTreeRegressor,
 )
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier  # noqa: E402
 from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
@@ -228,6 +229,12 @@ def learners() -> list[Subject]:
             claim,
         ),
         Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, claim),
+        Subject(
+            "PrivateTreeRegressor, half for the leaves",
+            PrivateTreeRegressor(1, 1.0, BINARY, target_range=(0, 1), leaf_counts_share=0.5),
+            pairs,
+            claim,
+        ),
         *(
             Subject(
                 f"greedy, {mechanism}, strict",
@@ -249,6 +256,7 @@ def defaults() -> list[Subject]:
     pure, approximate = {"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}
     return [
         Subject("PrivateTreeClassifier", PrivateTreeClassifier(2, **shared), pairs, pure, 1600),
+        Subject("PrivateTreeRegressor", PrivateTreeRegressor(2, 1.0, BINARY, target_range=(0, 1)), ends, pure, 1600),
         Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, pure, 1600),
         Subject("PrivateGreedyRuleListClassifier", _greedy("counted-gini", "strict", 1.0, 2), pairs, pure, 1600),
         Subject("PrivateEBMClassifier", PrivateEBMClassifier(delta=1e-6, **shared), pairs, approximate, 1600),

@@ -1,6 +1,6 @@
 """Domains of many attributes: what drafting one, and auditing a tree in it, takes in processor time and memory.
 
-Run ``python benchmarks/wide.py``; it prints the table of ``docs/scale.md``. ``--columns 1000,8000`` takes others.
+Run ``python benchmarks/wide.py``; it prints a table of times and memory. ``--columns 1000,8000`` takes others.
 Each command runs in a process of its own, started from nothing: imports of a second or two are part of the figures.
 """
 

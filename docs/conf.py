@@ -1,6 +1,13 @@
 """Settings of the documentation; `make docs` builds it with every warning an error."""
 
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
 from glassine import __version__
+
+sys.path.append(str(Path(__file__).parents[1]))
 
 project = "Glassine"
 author = "The Glassine authors"
@@ -48,3 +55,13 @@ nitpick_ignore = [
     ("py:obj", "glassine.auditing.evidence.T"),
     ("py:class", "glassine.domain.groups.Group"),
 ]
+
+
+def setup(app: Any) -> None:
+    """Fill in what pages take from the code."""
+    generated = importlib.import_module("docs.generated")
+
+    def fill(app: Any, name: str, source: list[str]) -> None:
+        source[0] = generated.filled(source[0])
+
+    app.connect("source-read", fill)

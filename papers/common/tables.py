@@ -1,14 +1,12 @@
-"""The tables of a page in the docs, written between their marks."""
+"""The judged statements of a page in the docs, written between their marks."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from papers.common.results import read
-
-Tables = Mapping[str, Callable[[Path], str]]
+from papers.common.results import page_of, read
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -18,43 +16,37 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def digits(value: str, places: int = 3) -> str:
-    """Return a number with some decimals and separators, or nothing; never a negative zero."""
-    return f"{round(float(value), places) + 0.0:,.{places}f}" if value else ""
-
-
-def whole(value: str) -> str:
-    """Return a number without decimals, with separators, or nothing."""
-    return f"{float(value):,.0f}" if value else ""
-
-
-def percent(value: str, places: int = 1) -> str:
-    """Return a share in per cent, or nothing."""
-    return f"{100 * float(value) + 0.0:.{places}f} %" if value else ""
-
-
-def scientific(value: str) -> str:
-    """Return a number with two significant digits, or nothing."""
-    return f"{float(value):.2g}" if value else ""
-
-
-def judged_table(results: Path, where: str, claim: str, reason: str) -> str:
-    """Return the statements of ``claims.csv`` with their verdicts, under three named columns and two fixed ones."""
+def claims(results: Path) -> str:
+    """Return the statements of ``claims.csv`` with verdicts, cases, differences and remarks."""
     rows = [
-        [row["where"], row["claim"], f"**{row['verdict']}**", row["here"], row["reason"]]
+        [
+            row["where"],
+            row["claim"],
+            f"**{row['verdict']}**",
+            row["better / tied / worse"],
+            row["comparisons for it"],
+            row["difference"],
+            ". ".join(part for part in (row["seen"], row["remark"]) if part),
+        ]
         for row in read(results / "claims.csv")
     ]
-    return markdown([where, claim, "verdict", "here", reason], rows)
+    return markdown(
+        ["where", "statement", "verdict", "better / tied / worse", "comparisons for it", "difference", "seen"], rows
+    )
 
 
-def fill(text: str, tables: Tables, results: Path) -> str:
-    """Return the text of a page with the tables of the results between their marks."""
-    for name, table in tables.items():
-        marks = [*re.finditer(rf"(<!-- table: {name} -->\n).*?(<!-- end -->)", text, re.DOTALL)]
-        if len(marks) != 1:
-            raise LookupError(f"the page has no place, or several, for the table {name}.")
-        text = f"{text[: marks[0].end(1)]}{table(results)}\n{text[marks[0].start(2) :]}"
-    return text
+def fill(text: str, results: Path) -> str:
+    """Return the text of a page with the judged statements of the results between its marks."""
+    marks = [*re.finditer(r"(<!-- table: claims -->\n).*?(<!-- end -->)", text, re.DOTALL)]
+    if len(marks) != 1:
+        raise LookupError(f"the page has {len(marks)} places for the table of statements, not one.")
+    return f"{text[: marks[0].end(1)]}{claims(results)}\n{text[marks[0].start(2) :]}"
 
 
-__all__ = ["Tables", "digits", "fill", "judged_table", "markdown", "percent", "scientific", "whole"]
+def write_page(folder: Path) -> None:
+    """Write the judged statements of a paper's folder into its page."""
+    page = page_of(folder)
+    page.write_text(fill(page.read_text(), folder / "results"))
+
+
+__all__ = ["claims", "fill", "markdown", "write_page"]

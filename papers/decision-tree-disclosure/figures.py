@@ -1,4 +1,4 @@
-"""Figures 3, 4, 6, 7, 8 and 9 from the results: a table of each (CSV), and a plot (SVG)."""
+"""Figures 3, 4, 6, 7, 8 and 9 from the results: a table of each (CSV), and plots of 4, 6 and 7 (SVG)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 from study import FOLDER, Options, Row, one, options, read, select, write
 
-from papers.common.drawing import BLUE, GREEN, GREY, ORANGE
+from papers.common.drawing import BLUE, GREY, ORANGE
 from papers.common.drawing import save as write_figure
 
 NAMES = {
@@ -154,7 +153,7 @@ def save(figure: Figure, given: Options, name: str) -> None:
     write_figure(figure, given.images / f"{name}.svg")
 
 
-def bars(given: Options, name: str, items: Bars, label: str, colours: dict[str, str], *, log: bool = False) -> None:
+def bars(given: Options, name: str, items: Bars, label: str, colours: dict[str, str]) -> None:
     """Draw horizontal bars in groups, each with its figure beside it."""
     groups = list(dict.fromkeys(group for group, _, _ in items))
     figure, axes = new(0.9 + 0.28 * len(items) + 0.2 * len(groups))
@@ -163,7 +162,7 @@ def bars(given: Options, name: str, items: Bars, label: str, colours: dict[str, 
         own = [item for item in items if item[0] == group]
         for _, series, length in own:
             axes.barh(place, length, height=0.8, color=colours[series])
-            shown = f"{length:.3g}" if log else f"{length:.3f}"
+            shown = f"{length:.3f}"
             axes.annotate(
                 f"{shown}  {series}",
                 (length, place),
@@ -176,12 +175,7 @@ def bars(given: Options, name: str, items: Bars, label: str, colours: dict[str, 
         ticks.append(place - len(own) / 2 - 0.5)
         names.append(group)
         place += 0.7
-    if log:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.7g}"))
-        axes.set_xlim(0.05, max(length for _, _, length in items) * 30)
-    else:
-        axes.set_xlim(0, max(length for _, _, length in items) * 1.6)
+    axes.set_xlim(0, max(length for _, _, length in items) * 1.6)
     axes.set_yticks(ticks, names)
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
@@ -206,39 +200,8 @@ def draw_7(given: Options, table: Table) -> None:
     save(figure, given, "figure-7")
 
 
-def draw_8(given: Options, changes: Sequence[Row]) -> None:
-    """Draw the mean of the K largest changes."""
-    figure, axes = new(3.4)
-    lines = (
-        ("entropy-small", ERRORS, BLUE, "information gain, 514 leaves, error rates"),
-        ("gini", ERRORS, ORANGE, "Gini, 514 leaves, error rates"),
-        ("entropy", COUNTS, GREEN, "information gain, 2,939 leaves, class counts"),
-    )
-    for tree, leaves, colour, label in lines:
-        found = select(changes, tree=tree, leaves=leaves)
-        if not found:
-            continue
-        x, y = ([float(row[name]) for row in found] for name in ("rank", "mean"))
-        axes.plot(x, y, color=colour, linewidth=1.6, label=label)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.7g}"))
-    axes.axhline(0, color="#bbbbbb", linewidth=0.6)
-    axes.set_xlabel("K, quasi-identifiers with the largest change")
-    axes.set_ylabel("mean change of D_individual, nats")
-    axes.legend(frameon=False)
-    save(figure, given, "figure-8")
-
-
-def draw(given: Options, rows: Sequence[Row], changes: Sequence[Row], tables: dict[str, Table]) -> None:
-    """Draw every plot."""
-    pairs = {"with error rates": BLUE, "without error rates": ORANGE}
-    bars(
-        given,
-        "figure-3",
-        [(NAMES[str(row["tree"])], name, float(str(row[name]))) for row in tables["figure_3"] for name in pairs],
-        "D_overall, nats, by the leaves alone: small means disclosed",
-        pairs,
-    )
+def draw(given: Options, tables: dict[str, Table]) -> None:
+    """Draw Figures 4, 6 and 7; the others are tables."""
     bars(
         given,
         "figure-4",
@@ -266,20 +229,7 @@ def draw(given: Options, rows: Sequence[Row], changes: Sequence[Row], tables: di
         "D_overall, nats: small means disclosed",
         pairs,
     )
-    shades = dict(
-        zip(("all included", "no internal nodes", "no error rates", "class counts, all included"),
-            (BLUE, ORANGE, GREY, GREEN), strict=True)
-    )  # fmt: skip
-    bars(
-        given,
-        "figure-9",
-        [(NAMES[str(row["tree"])], str(row["reader"]), float(str(row["seconds"]))) for row in tables["figure_9"]],
-        "processor seconds",
-        shades,
-        log=True,
-    )
     draw_7(given, tables["figure_7"])
-    draw_8(given, changes)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -296,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     for name, table in tables.items():
         write(given.results / f"{name}.csv", table)
-    draw(given, rows, changes, tables)
+    draw(given, tables)
 
 
 __all__ = [

@@ -9,9 +9,11 @@ import claims
 import constraint_counts
 import example_1
 import figures
-import page
 import posteriors
 import readers
+from study import FOLDER
+
+from papers.common.tables import write_page
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -19,8 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     for script in (example_1, constraint_counts, readers, posteriors):
         script.main(given)
-    for script in (figures, claims, page) if "--quick" not in given else ():
+    for script in (figures, claims) if "--quick" not in given else ():
         script.main(given)
+    if "--results" not in given:
+        write_page(FOLDER)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parents[1]))
 
 from papers.common import results as kept  # noqa: E402 - after the path is set
-from papers.common.results import Row, images_of, make_folders, one, page_of, parser_of, read, say, select  # noqa: E402
+from papers.common.results import Row, images_of, make_folders, one, parser_of, read, say, select  # noqa: E402
 
-IMAGES, PAGE = images_of(FOLDER), page_of(FOLDER)
+IMAGES = images_of(FOLDER)
 DIGITS = 7
 """Significant digits of a fraction."""
 
@@ -28,24 +28,20 @@ class Options:
         Whether only what takes seconds is measured.
     results, images : Path
         Folders that are written to.
-    page : Path
-        The page whose tables are replaced.
     """
 
     quick: bool
     results: Path
     images: Path
-    page: Path
 
 
 def options(text: str | None, arguments: Sequence[str] | None = None) -> Options:
     """Read the arguments of a script."""
     parser = parser_of(text, FOLDER)
     parser.add_argument("--quick", action="store_true", help="only what takes seconds")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page in the docs")
     given = parser.parse_args(arguments)
     make_folders(given.results, given.images)
-    return Options(quick=given.quick, results=given.results, images=given.images, page=given.page)
+    return Options(quick=given.quick, results=given.results, images=given.images)
 
 
 def text(value: object) -> str:
@@ -65,5 +61,5 @@ def resume(
     return kept.resume(path, keys, measure, DIGITS)
 
 
-__all__ = ["FOLDER", "IMAGES", "PAGE", "Options", "Row", "one", "options", "read", "resume", "say", "select", "text",
+__all__ = ["FOLDER", "IMAGES", "Options", "Row", "one", "options", "read", "resume", "say", "select", "text",
            "write"]  # fmt: skip

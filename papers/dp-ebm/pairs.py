@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from study import EPSILONS, HERE, LOADERS, Method, cell, ours, read, say, write
 
@@ -22,12 +23,12 @@ def methods(name: str) -> list[Method]:
     return found
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="25 splits instead of 5")
     parser.add_argument("--datasets", nargs="*", default=list(MEASURES), choices=list(MEASURES))
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     splits = 25 if given.full else 5
     path = HERE / "results" / "pairs.csv"
     rows = read(path)

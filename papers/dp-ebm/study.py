@@ -126,6 +126,7 @@ def cell(data: Additive, method: Method, epsilon: float, splits: int) -> list[di
             "sd": f"{statistics.stdev(values):.3g}",
             "splits": str(splits),
             "seconds": f"{seconds / splits:.3f}",
+            "values": " ".join(f"{value:.6g}" for value in values),
         }
         for name, values in found.items()
     ]

@@ -11,8 +11,10 @@ import example
 import figures
 import global_tree
 import local_trees
-import page
 import partitions
+from study import FOLDER
+
+from papers.common.tables import write_page
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -20,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     for script in (example, global_tree, partitions, local_trees, distances, figures, claims):
         script.main(given)
-    if "--quick" not in given:
-        page.main(given)
+    if "--results" not in given:
+        write_page(FOLDER)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from papers.common.results import (  # noqa: E402 - after the path is set
     images_of,
     make_folders,
     one,
-    page_of,
     parser_of,
     read,
     resume,
@@ -25,7 +24,7 @@ from papers.common.results import (  # noqa: E402 - after the path is set
     write,
 )
 
-IMAGES, PAGE = images_of(FOLDER), page_of(FOLDER)
+IMAGES = images_of(FOLDER)
 
 QUICK_RECORDS = 3_000
 FULL_RECORDS = 30_000
@@ -43,15 +42,12 @@ class Options:
         Folder of the networks.
     results, images : Path
         Folders that are written to.
-    page : Path
-        The page whose tables are replaced.
     """
 
     quick: bool
     cache: Path
     results: Path
     images: Path
-    page: Path
 
     @property
     def n_records(self) -> int:
@@ -64,15 +60,14 @@ def options(about: str | None, arguments: Sequence[str] | None = None) -> Option
     parser = parser_of(about, FOLDER)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_RECORDS} records instead of {FULL_RECORDS}")
     parser.add_argument("--cache", type=Path, help="folder of the networks, by default ~/.cache/glassine")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page in the docs")
     given = parser.parse_args(arguments)
     if given.quick and given.results == FOLDER / "results":
         parser.error("--quick needs --results: its figures are not those of the page")
     make_folders(given.results, given.images)
     home = Path.home() / ".cache" / "glassine" / FOLDER.name
     cache = given.cache or (home / "quick" if given.quick else home)
-    return Options(quick=given.quick, cache=cache, results=given.results, images=given.images, page=given.page)
+    return Options(quick=given.quick, cache=cache, results=given.results, images=given.images)
 
 
-__all__ = ["FOLDER", "IMAGES", "PAGE", "Options", "Row", "one", "options", "read", "resume", "say", "select", "text",
+__all__ = ["FOLDER", "IMAGES", "Options", "Row", "one", "options", "read", "resume", "say", "select", "text",
            "write"]  # fmt: skip

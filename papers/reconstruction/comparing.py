@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from fits import CART, DL85, GREEDY, LIST, PURER, TELLING, TREE
+from fits import CART, DL85, GREEDY, LIST, PURER, TELLING, TELLING_TREE, TREE
 from settings import DATA_SETS, DEPTHS, SEEDS, SUPPORTS
 from study import Row, options, read, say, text, write
 
-PAIRS = ((CART, TREE), (CART, DL85), (GREEDY, LIST), (GREEDY, TELLING), (PURER, LIST), (PURER, TELLING))
+PAIRS = ((CART, TREE), (CART, TELLING_TREE), (CART, DL85), (GREEDY, LIST), (GREEDY, TELLING), (PURER, LIST),
+         (PURER, TELLING))  # fmt: skip
 TINY = 1e-6
 NUMBERS = ("size", "train", "test", "dist_g", "dist_g aware")
 
@@ -80,16 +81,16 @@ def comparisons(rows: Sequence[Row], trivial: Sequence[Row]) -> list[Row]:
     out = []
     for data in DATA_SETS:
         for greedy, optimal in PAIRS:
-            for name, (measure, ways, readings) in MEASURES.items():
+            for name, (_, ways, readings) in MEASURES.items():
                 for by in ways:
                     for reading in readings:
                         gaps = [
                             gap
                             for seed in SEEDS
                             for support in SUPPORTS
-                            for gap in _gaps(
+                            for gap in gaps_of(
                                 [found.get((data, one, seed, support), []) for one in (greedy, optimal)],
-                                starts.get((data, seed)), measure, by, reading,
+                                starts.get((data, seed)), name, by, reading,
                             )
                         ]  # fmt: skip
                         if gaps:
@@ -97,10 +98,11 @@ def comparisons(rows: Sequence[Row], trivial: Sequence[Row]) -> list[Row]:
     return out
 
 
-def _gaps(sides: Sequence[list[Row]], start: Row | None, measure: Measure, by: str, reading: str) -> list[float]:
+def gaps_of(sides: Sequence[list[Row]], start: Row | None, name: str, by: str, reading: str) -> list[float]:
     """Return the differences of one split and support, level by level; none where a learner lacks figures."""
     if start is None or not all(sides) or not all(row[reading] for side in sides for row in side):
         return []
+    measure = MEASURES[name][0]
     greedy, optimal = ([start, *side] for side in sides)
     return [
         measure(optimal, by, level, reading) - measure(greedy, by, level, reading)
@@ -152,7 +154,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         say(f"{name}: {len(found)} rows")
 
 
-__all__ = ["NUMBERS", "PAIRS", "comparisons", "indexed", "levels", "main", "points", "roots", "solved", "told"]
+__all__ = [
+    "NUMBERS",
+    "PAIRS",
+    "comparisons",
+    "gaps_of",
+    "indexed",
+    "levels",
+    "main",
+    "points",
+    "roots",
+    "solved",
+    "told",
+]
 
 if __name__ == "__main__":
     main(sys.argv[1:])

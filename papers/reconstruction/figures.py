@@ -1,4 +1,4 @@
-"""Figures 2 to 6 of the paper, and those beyond it, from the results: plots and ``figure_4.csv``."""
+"""Figures 2 to 4 of the paper, from the results: plots and ``figure_4.csv``; Figures 5 and 6 are ``points.csv``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, key, new_figure, panel, save
+from drawing import BLUE, GREEN, ORANGE, RED, SKY, key, new_figure, panel, save
 from fits import CART, DL85, GREEDY, LIST, PURER, TELLING, TREE, counted
 from matplotlib.axes import Axes
 from settings import NAMES, SUPPORTS
@@ -29,8 +29,7 @@ SHOWN = ("adult", "compas")
 WIDTH = {"compas": 27, "adult": 24}
 DEEPEST, LEAST = "10", "0.01"
 DIST = "Dist_G, small means disclosed"
-LABELS = {"size": "splits", "train": "training accuracy", "test": "test accuracy", "depth": "depth allowed",
-          "dist_g": DIST, "dist_g aware": "Dist_G, possible records only"}  # fmt: skip
+LABELS = {"size": "splits", "train": "training accuracy", "dist_g": DIST}
 
 
 def curves(rows: Sequence[Row]) -> list[Row]:
@@ -76,7 +75,7 @@ def grid(
     figure, panels = new_figure(len(ways), 2, 3.2 * len(ways) + 0.3)
     for place, axes in enumerate(panels):
         (x, y), data = ways[place // 2], SHOWN[place % 2]
-        shown = LABELS if learners is TREES else LABELS | {"size": "rules", "depth": "rules allowed"}
+        shown = LABELS if learners is TREES else LABELS | {"size": "rules"}
         panel(axes, NAMES[data], shown[x], shown[y])
         lines(axes, select(points, data=data), learners, x, y)
     key(figure, {learner: COLOURS[learner] for learner in learners}, len(learners))
@@ -100,59 +99,6 @@ def figure_4(given: Path, found: Sequence[Row]) -> None:
     save(figure, given / "figure-4.svg")
 
 
-def subgroups(given: Path, rows: Sequence[Row]) -> None:
-    """Draw how many bits more or less than everyone each subgroup loses."""
-    learners = list(dict.fromkeys(row["learner"] for row in rows))
-    figure, panels = new_figure(1, 2, 4.6)
-    for axes, data in zip(panels, ("compas", "adult"), strict=True):
-        some = [row for row in select(rows, data=data) if row["value"]]
-        names = list(dict.fromkeys((row["attribute"], row["value"]) for row in some))
-        panel(axes, NAMES[data], "bits more than everyone, as published", "")
-        for place, (attribute, value) in enumerate(names):
-            for shift, learner in enumerate(learners):
-                for row in select(some, attribute=attribute, value=value, learner=learner):
-                    (each,) = select(rows, data=data, learner=learner, value="")
-                    y = place + (shift - (len(learners) - 1) / 2) * 0.18
-                    style = {"color": COLOURS[learner] if learner != GREEDY else PINK}
-                    if learner == LIST:
-                        style = {"color": SKY}
-                    axes.plot(
-                        [float(row["bits gap from"]), float(row["bits gap to"])], [y, y], "-", linewidth=1.2, **style
-                    )
-                    axes.plot([float(row["bits"]) - float(each["bits"])], [y], "o", markersize=4, **style)
-        axes.axvline(0, color=GREY, linewidth=0.8)
-        axes.set_yticks(range(len(names)), [f"{attribute}: {value}" for attribute, value in names], fontsize=8)
-        axes.invert_yaxis()
-    key(figure, {CART: ORANGE, TREE: BLUE, GREEDY: PINK, LIST: SKY}, 4)
-    save(figure, given / "subgroups.svg")
-
-
-def several_models(given: Path, rows: Sequence[Row]) -> None:
-    """Draw bits of models alone and together."""
-    figure, panels = new_figure(1, 2, 3.4)
-    wanted = [row for row in rows if row["models"].count("+") == 2 and row["depth"] == max(r["depth"] for r in rows)]
-    for axes, data in zip(panels, SHOWN, strict=True):
-        panel(axes, NAMES[data], "bits about a record", "")
-        ticks = []
-        for place, reading in enumerate(("independent", "aware")):
-            some = select(wanted, data=data, reading=reading)
-            alone = [[float(bits) for bits in row["alone"].split()] for row in some]
-            names = some[0]["models"].split(" + ") if some else []
-            bars = [(name, sum(bits[i] for bits in alone) / len(alone), COLOURS[name]) for i, name in enumerate(names)]
-            for name, column, colour in (
-                ("together, at least", "from", BLACK),
-                ("which is which known", "which is which", GREY),
-            ):
-                values = [float(row[column]) for row in some]
-                bars.append((name, sum(values) / max(1, len(values)), colour))
-            for shift, (name, value, colour) in enumerate(bars):
-                axes.barh(place * 6 + shift, value, color=SKY if name == LIST else colour, height=0.8)
-                ticks.append((place * 6 + shift, name + ("" if reading == "independent" else ", possible records")))
-        axes.set_yticks([place for place, _ in ticks], [name for _, name in ticks], fontsize=7.5)
-        axes.invert_yaxis()
-    save(figure, given / "several-models.svg")
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draw everything that there are results for."""
     given = options(__doc__, arguments)
@@ -163,14 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     grid(given.images, points, TREES, by, "figure-2")
     grid(given.images, points, LISTS, by, "figure-3")
     figure_4(given.images, found)
-    by = (("depth", "size"), ("depth", "dist_g"))
-    grid(given.images, points, TREES, by, "figure-5")
-    grid(given.images, points, LISTS, by, "figure-6")
-    by = (("train", "dist_g aware"), ("test", "dist_g"))
-    grid(given.images, points, TREES, by, "beyond-trees")
-    grid(given.images, points, LISTS, by, "beyond-lists")
-    subgroups(given.images, read(given.results / "subgroups.csv"))
-    several_models(given.images, read(given.results / "several_models.csv"))
 
 
 __all__ = ["COLOURS", "DEEPEST", "LEAST", "LISTS", "SHOWN", "TREES", "WIDTH", "curves", "main"]

@@ -22,9 +22,10 @@ from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 
 Model = DecisionTree | RuleList
 CART, TREE, DL85 = "CART", "optimal tree", "DL8.5, published"
+TELLING_TREE = "optimal tree, most telling"
 GREEDY, PURER = "GreedyRL", "GreedyRL, purer part"
 LIST, TELLING = "optimal rule list", "optimal rule list, most telling"
-LEARNERS = (CART, TREE, DL85, GREEDY, PURER, LIST, TELLING)
+LEARNERS = (CART, TREE, TELLING_TREE, DL85, GREEDY, PURER, LIST, TELLING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +73,15 @@ def planted(nested: Nested, data: Split) -> DecisionTree:
     return DecisionTree(tuple(nodes), data.domain.names, (0, 1))
 
 
-def optimal_tree(name: str, seed: str, support: str, depth: str) -> Fitted:
-    """Return the tree of fewest errors, of these of fewest splits, and of these the one that tells least.
+def optimal_tree(name: str, seed: str, support: str, depth: str, *, most: bool = False) -> Fitted:
+    """Return the tree of fewest errors, of these of fewest splits, and of these the one that tells least, or most.
 
     Support "0" is one record.
     """
     data, started = split(name, seed), time.process_time()
     try:
-        nested, *_ = tree_search.optimal_tree(data.X, data.y, least=max(1, data.in_a_leaf(support)), depth=int(depth))
+        least = max(1, data.in_a_leaf(support))
+        nested, *_ = tree_search.optimal_tree(data.X, data.y, least=least, depth=int(depth), most=most)
     except tree_search.TooManyError as error:
         return Fitted(model=None, status=f"refused: {error}", seconds=time.process_time() - started)
     seconds = time.process_time() - started
@@ -171,8 +173,8 @@ def optimal_list(name: str, seed: str, support: str, depth: str, *, most: bool =
 def fit(learner: str, name: str, seed: str, support: str, depth: str) -> Fitted:
     """Return a model of the experiments."""
     key = (name, seed, support, depth)
-    if learner == TREE:
-        return optimal_tree(*key)
+    if learner in (TREE, TELLING_TREE):
+        return optimal_tree(*key, most=learner == TELLING_TREE)
     if learner in (LIST, TELLING):
         return optimal_list(*key, most=learner == TELLING)
     return cart(*key) if learner == CART else greedy(*key, purer=learner == PURER)
@@ -215,5 +217,5 @@ def counted(text: str) -> dict[int, int]:
     return {int(bits): int(size) for bits, size in (part.split(":") for part in text.split())}
 
 
-__all__ = ["CART", "DL85", "GREEDY", "LEARNERS", "LIST", "PURER", "TELLING", "TREE", "Fitted", "Model", "accuracy",
+__all__ = ["CART", "DL85", "GREEDY", "LEARNERS", "LIST", "PURER", "TELLING", "TELLING_TREE", "TREE", "Fitted", "Model", "accuracy",
            "counted", "cut", "figures", "fit", "planted", "rule_list", "tested", "written"]  # fmt: skip

@@ -1,7 +1,7 @@
 """Every model of the grid: size, accuracy, and what its reader learns: ``grid.csv``; without a split: ``roots.csv``.
 
 Rows of DL8.5 are the published ones, of COMPAS alone. Optimal trees of more than eight splits on a path take up to a
-minute each and are searched for one seed.
+minute each and are searched for one seed; the most telling ones are searched for up to six splits on a path.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from fits import DL85, LEARNERS, TREE, Fitted, figures, fit, written
+from fits import DL85, LEARNERS, TELLING_TREE, TREE, Fitted, figures, fit, written
 from settings import DATA_SETS, DEPTHS, SEEDS, SUPPORTS, published, split
 from study import REFERENCE, Row, options, resume, text, write
 
@@ -22,6 +22,7 @@ from glassine.models import Branch, DecisionTree, Evidence, Node
 
 DEEP = 8
 DEEP_SEEDS = SEEDS[:1]
+TELLING_DEPTH = 6
 
 EMPTY = dict.fromkeys(("size", "train", "test", "dist_g", "dist_g aware", "known"), "")
 
@@ -95,6 +96,8 @@ def wanted(data: str, learner: str, seed: str, depth: str) -> bool:
     """Whether a model is part of the study."""
     if learner == DL85:
         return data == "compas"
+    if learner == TELLING_TREE:
+        return int(depth) <= TELLING_DEPTH
     return learner != TREE or int(depth) <= DEEP or seed in DEEP_SEEDS
 
 
@@ -106,7 +109,7 @@ def keys(quick: bool) -> list[list[Row]]:
         for learner in LEARNERS:
             for seed in seeds:
                 for support in supports:
-                    depths = DEPTHS[:3] if quick and learner == TREE else DEPTHS
+                    depths = DEPTHS[:3] if quick and learner in (TREE, TELLING_TREE) else DEPTHS
                     group = [
                         {"data": data, "learner": learner, "seed": seed, "support": support, "depth": depth}
                         for depth in depths

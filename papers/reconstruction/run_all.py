@@ -9,11 +9,13 @@ import claims
 import comparing
 import figures
 import grid
-import page
 import peers
 import published_lists
 import several_models
 import subgroups
+from study import FOLDER
+
+from papers.common.tables import write_page
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -21,8 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     for script in (grid, comparing, published_lists, subgroups, several_models, peers, figures):
         script.main(given)
-    for script in (claims, page) if "--quick" not in given else ():
-        script.main(given)
+    if "--quick" not in given:
+        claims.main(given)
+    if "--results" not in given:
+        write_page(FOLDER)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parents[1]))
 IMAGES = FOLDER.parents[1] / "docs" / "images" / "papers" / FOLDER.name
-PAGE = FOLDER.parents[1] / "docs" / "papers" / f"{FOLDER.name}.md"
 
 PEERS = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "glassine-peers"
 REFERENCE = Path(os.environ.get("GLASSINE_REFERENCE", FOLDER.parents[2] / "shared" / "reference"))
@@ -35,8 +35,6 @@ class Options:
         Folder of their environments.
     results, images : Path
         Folders that are written to.
-    page : Path
-        The page whose tables are replaced.
     """
 
     quick: bool
@@ -44,7 +42,6 @@ class Options:
     peers: Path
     results: Path
     images: Path
-    page: Path
 
 
 def options(text: str | None, arguments: Sequence[str] | None = None) -> Options:
@@ -55,7 +52,6 @@ def options(text: str | None, arguments: Sequence[str] | None = None) -> Options
     parser.add_argument("--peers", type=Path, default=PEERS, help="folder of the environments of the peers")
     parser.add_argument("--results", type=Path, default=FOLDER / "results", help="folder of the CSV files")
     parser.add_argument("--images", type=Path, default=IMAGES, help="folder of the plots")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page in the docs")
     given = parser.parse_args(arguments)
     if given.quick and given.results == FOLDER / "results":
         parser.error("--quick needs --results: its figures are not those of the page")
@@ -135,5 +131,5 @@ def one(rows: Sequence[Row], **values: str) -> Row:
     return found[0]
 
 
-__all__ = ["FOLDER", "IMAGES", "PAGE", "Options", "Row", "one", "options", "read", "resume", "say", "select", "text",
+__all__ = ["FOLDER", "IMAGES", "Options", "Row", "one", "options", "read", "resume", "say", "select", "text",
            "write"]  # fmt: skip

@@ -4,7 +4,7 @@ The package's learner of optimal trees knows no least support, and the ways in w
 two levels at once pass over trees when there is one. This search leaves nothing out: what is best below a node depends
 on the conjunction that leads to it, so that every conjunction is weighed once, the longest first.
 
-Of the trees of fewest errors it returns one of fewest splits, and of these one that tells least.
+Of the trees of fewest errors it returns one of fewest splits, and of these one that reveals least, or most.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Nested = int | list[Any]
 """A tree: a label, or an attribute, the tree where it is 1, and the tree where it is 0."""
 
 ERROR, SPLIT, NEVER = 2**36, 2**24, 2**60
-"""Costs of an error and of a split; each record costs one for every split that tests it. None adds up to the next one
-for fewer than 2^20 records and ten splits on a path."""
+"""Costs of an error and of a split; each record costs, or with ``most`` saves, one for every split that tests it. None
+adds up to the next one for fewer than 2^20 records and ten splits on a path."""
 
 MOST_CONJUNCTIONS = 80_000_000
 """Signed conjunctions of one length that are kept, 8 bytes each."""
@@ -57,6 +57,7 @@ def _choice(
     binom: Any,
     least: int,
     last: bool,
+    test: int,
     below: Any,
     other: Any,
 ) -> tuple[int, int]:  # pragma: no cover - compiled
@@ -87,7 +88,7 @@ def _choice(
             low = signs & ((1 << place) - 1)
             row = ((rank + binom[new, place + 1]) << (m + 1)) + low + ((signs >> place) << (place + 1))
             cost = below[row] + below[row + (1 << place)]
-        cost += SPLIT + total
+        cost += SPLIT + test * total
         if cost < best:
             best, literal = cost, new
     return best, literal
@@ -95,7 +96,7 @@ def _choice(
 
 @compiled
 def _level(
-    sets: Any, table: Any, offsets: Any, binom: Any, least: int, last: bool, below: Any, out: Any
+    sets: Any, table: Any, offsets: Any, binom: Any, least: int, last: bool, test: int, below: Any, out: Any
 ) -> None:  # pragma: no cover - compiled
     """Fill the least cost of every signed conjunction of some length."""
     m, n_classes, p = sets.shape[1], table.shape[1], binom.shape[0] - 2
@@ -106,7 +107,7 @@ def _level(
     for r in range(sets.shape[0]):
         signed_counts(sets[r], counts, inside, beside)
         for signs in range(1 << m):
-            found = _choice(sets[r], m, signs, inside[signs], beside[signs], binom, least, last, below, other)
+            found = _choice(sets[r], m, signs, inside[signs], beside[signs], binom, least, last, test, below, other)
             out[(r << m) + signs] = found[0]
 
 
@@ -118,6 +119,7 @@ class _Search:
     binom: Ints
     least: int
     depth: int
+    test: int
     costs: tuple[Ints, ...]
 
     def at(self, chosen: tuple[int, ...], signs: int) -> tuple[Ints, int, int]:
@@ -133,8 +135,8 @@ class _Search:
         signed_counts(literals, Counts(self.counts.table, self.counts.offsets, self.binom), inside, beside)
         last = m == self.depth - 1
         below = np.zeros(0, np.int64) if last else self.costs[m + 1]
-        found = _choice(literals, m, signs, inside[signs], beside[signs], self.binom, self.least, last, below,
-                        np.empty(n_classes, np.int64))  # fmt: skip
+        found = _choice(literals, m, signs, inside[signs], beside[signs], self.binom, self.least, last, self.test,
+                        below, np.empty(n_classes, np.int64))  # fmt: skip
         return inside[signs], *found
 
     def tree(self, chosen: tuple[int, ...], signs: int, attributes: list[int]) -> Nested:
@@ -160,7 +162,7 @@ def usable(X: Ints, least: int) -> list[int]:
     return found
 
 
-def optimal_tree(X: Ints, y: Ints, *, least: int, depth: int) -> tuple[Nested, int, int]:
+def optimal_tree(X: Ints, y: Ints, *, least: int, depth: int, most: bool = False) -> tuple[Nested, int, int]:
     """Return a tree of fewest errors of at most a depth, its errors and its splits.
 
     Parameters
@@ -173,6 +175,8 @@ def optimal_tree(X: Ints, y: Ints, *, least: int, depth: int) -> tuple[Nested, i
         Least records of a leaf, at least 1.
     depth : int
         Largest number of splits on a path.
+    most : bool, default=False
+        Of the trees of fewest errors and splits, whether to return one that reveals most instead of least.
 
     Raises
     ------
@@ -187,15 +191,18 @@ def optimal_tree(X: Ints, y: Ints, *, least: int, depth: int) -> tuple[Nested, i
         raise TooManyError(f"{kept:,} conjunctions of {len(attributes)} attributes, more than {MOST_CONJUNCTIONS:,}")
     bitsets = BitSets.pack([X[:, attribute] == 1 for attribute in attributes], y, 2)
     counts = count_conjunctions(bitsets, depth)
+    test = -1 if most else 1
     costs: list[Ints] = []
     for m in reversed(range(depth)):
         sets = combinations(len(attributes), m)
         out = np.empty(len(sets) << m, dtype=np.int64)
-        _level(sets, counts.table, counts.offsets, binom, least, not costs, costs[0] if costs else out[:0], out)
+        _level(sets, counts.table, counts.offsets, binom, least, not costs, test, costs[0] if costs else out[:0], out)
         costs.insert(0, out)
-    search = _Search(counts=counts, binom=binom, least=least, depth=depth, costs=tuple(costs))
+    search = _Search(counts=counts, binom=binom, least=least, depth=depth, test=test, costs=tuple(costs))
     _, cost, _ = search.at((), 0)
-    return search.tree((), 0, attributes), cost // ERROR, cost % ERROR // SPLIT
+    # Tests count against splits with ``most``, so that the splits are rounded up there.
+    splits = -(-(cost % ERROR) // SPLIT) if most else cost % ERROR // SPLIT
+    return search.tree((), 0, attributes), cost // ERROR, splits
 
 
 __all__ = ["Nested", "TooManyError", "optimal_tree", "usable"]

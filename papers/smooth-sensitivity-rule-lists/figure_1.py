@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from drawing import Line, plot
 from study import options, text, write
 
 from glassine.privacy.sensitivity import local_gini, published_smooth_gini, smooth_gini
@@ -22,14 +21,6 @@ SUPPORT = 1_709
 """A twentieth of the 34,189 training records of Adult."""
 
 GLOBAL = 0.5 / EPSILON
-
-SERIES = (
-    ("global", "global sensitivity", "#D55E00", "-", (900.0, 0.58)),
-    ("smooth", "smooth sensitivity, Theorem IV.1", "#0072B2", "-", (65.0, 0.14)),
-    ("smooth_support", "smooth, with a support of 1,709", "#009E73", "-", (12.0, 0.0014)),
-    ("local", "local sensitivity, not private", "#767676", "--", (11.0, 0.011)),
-)
-"""Column, name, colour, dash and place of the name."""
 
 
 def brute_force(n: int, least: int) -> float:
@@ -51,7 +42,7 @@ def amplitudes(n: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the figure and its numbers."""
+    """Write the numbers of the figure."""
     given = options(__doc__, arguments)
     sizes = np.unique(np.geomspace(10, 50_000, 60).astype(int))
     values = [amplitudes(int(n)) for n in sizes]
@@ -59,25 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         {"remaining": str(n)} | {name: text(v) for name, v in row.items()} for n, row in zip(sizes, values, strict=True)
     ]
     write(given.results / "figure_1.csv", rows)
-    lines = [
-        Line(
-            label=label,
-            colour=colour,
-            dash=dash,
-            x=sizes.astype(float),
-            y=np.array([row[name] for row in values]),
-            error=np.zeros(len(sizes)),
-            place=place,
-        )
-        for name, label, colour, dash, place in SERIES
-    ]
-    plot(
-        lines,
-        given.images / "figure-1.svg",
-        x_label="records that remain to be classified",
-        y_label="scale of the Laplace noise",
-        y_log=True,
-    )
 
 
 if __name__ == "__main__":

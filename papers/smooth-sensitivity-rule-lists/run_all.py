@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import claims
 import figure_1
 import figure_2
 import figure_3
@@ -13,6 +14,9 @@ import pools
 import table_1
 import table_2
 import table_3
+from study import FOLDER
+
+from papers.common.tables import write_page
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -20,6 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     for script in (figure_1, pools, figure_2, figure_3, figure_4, table_1, table_2, table_3):
         script.main(given)
+    if "--settings" not in given:
+        claims.main(given)
+    if "--results" not in given:
+        write_page(FOLDER)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from glassine import privacy as privacy
 from glassine import report as report
 from glassine import scrubbing as scrubbing
 from glassine import server as server
+from glassine import summaries as summaries
 from glassine import surrogates as surrogates
 from glassine import verification as verification
 from glassine.attacks import Adversary as Adversary
@@ -42,6 +43,7 @@ from glassine.learners import GreedyRuleListClassifier as GreedyRuleListClassifi
 from glassine.learners import MultiwayTreeClassifier as MultiwayTreeClassifier
 from glassine.learners import OptimalRuleListClassifier as OptimalRuleListClassifier
 from glassine.learners import OptimalTreeClassifier as OptimalTreeClassifier
+from glassine.learners import OptimalTreeRegressor as OptimalTreeRegressor
 from glassine.learners import PrivateEBMClassifier as PrivateEBMClassifier
 from glassine.learners import PrivateEBMRegressor as PrivateEBMRegressor
 from glassine.learners import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
@@ -49,6 +51,7 @@ from glassine.learners import PrivateRuleListClassifier as PrivateRuleListClassi
 from glassine.learners import PrivateScorecardClassifier as PrivateScorecardClassifier
 from glassine.learners import PrivateSearchCV as PrivateSearchCV
 from glassine.learners import PrivateTreeClassifier as PrivateTreeClassifier
+from glassine.learners import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners import ScorecardClassifier as ScorecardClassifier
 from glassine.microaggregation import microaggregate as microaggregate
 from glassine.models import AdditiveModel as AdditiveModel
@@ -61,6 +64,7 @@ from glassine.privacy import Ledger as Ledger
 from glassine.report import render_html as render_html
 from glassine.report import render_text as render_text
 from glassine.scrubbing.scrub import scrub as scrub
+from glassine.summaries import PrivateSummary as PrivateSummary
 from glassine.surrogates import SurrogateExplainer as SurrogateExplainer
 from glassine.surrogates import SurrogateRelease as SurrogateRelease
 from glassine.surrogates import load_black_box as load_black_box

@@ -156,3 +156,28 @@ def test_rule_thresholds_are_compared_with_the_records_that_reach_the_rule() -> 
         Domain({"x": Real(0.0, 20.0)}),
     )
     assert leak_values(rules, None, columns(frame)).n_midpoints == 2
+
+
+def regression(*values: float) -> DecisionTree:
+    """Return a tree of two leaves that publishes two values and no numbers of records."""
+    nodes = (
+        Node(branches=(Branch(Between("x", hi=2), 1), Branch(Between("x", lo=2), 2))),
+        *(Node(evidence=Evidence(value=value)) for value in values),
+    )
+    return DecisionTree(nodes, ("x",))
+
+
+def test_dominance_is_the_largest_share_of_two_contributions_in_a_leaf() -> None:
+    data = {"x": np.array([1, 1, 2, 3, 3, 3]), "y": np.array([50.0, 30.0, 20.0, 5.0, 5.0, 5.0])}
+    leakage = leak_values(regression(33.0, 5.0), None, data, target="y")
+    assert leakage.dominance == pytest.approx(0.8)
+    # Together the records of one person are one contribution.
+    people = leak_values(regression(33.0, 5.0), None, data, target="y", whose=np.array([0, 1, 0, 2, 2, 3]))
+    assert people.dominance == pytest.approx(1.0)
+    assert leak_values(regression(33.0, 5.0), None, data).dominance is None
+
+
+def test_a_leaf_whose_value_is_that_of_one_record_publishes_it() -> None:
+    data = {"x": np.array([1, 1, 1, 3, 3, 3]), "y": np.array([50.0, 30.0, 20.0, 5.0, 5.0, 8.0])}
+    assert leak_values(regression(30.0, 5.0), None, data, target="y").n_lone_targets == 1
+    assert leak_values(regression(33.0, 6.0), None, data, target="y").n_lone_targets == 0

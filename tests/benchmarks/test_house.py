@@ -39,7 +39,7 @@ def test_a_small_house_has_the_figures_that_can_be_counted_by_hand(tmp_path: Pat
 
 
 def test_the_house_of_this_package_has_no_circle() -> None:
-    found = house.figures(house.ROOT / "src" / "glassine")
+    found = house.structure(house.arrows(house.sources(house.ROOT / "src" / "glassine")))
     assert found["files in import circles"] == 0
     assert found["rooms"] <= 24
     assert found["arrows between rooms"] <= 150

@@ -164,11 +164,12 @@ def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
     from glassine.learners.additive.estimators import PrivateEBMClassifier
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
+    from glassine.learners.exhaustive.regression import PrivateTreeRegressor
     from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
     from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
     learners: dict[str, list[Any]] = {
-        "fit tree": [PrivateTreeClassifier, OptimalTreeClassifier],
+        "fit tree": [PrivateTreeClassifier, OptimalTreeClassifier, PrivateTreeRegressor],
         "fit rule-list": [PrivateRuleListClassifier, OptimalRuleListClassifier],
         "fit greedy-rule-list": [PrivateGreedyRuleListClassifier, GreedyRuleListClassifier],
         "fit additive": [PrivateEBMClassifier],

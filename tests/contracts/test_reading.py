@@ -28,6 +28,7 @@ from glassine import (
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
+    PrivateTreeRegressor,
     SurrogateExplainer,
 )
 from glassine.data.conform import Outside, conform
@@ -278,6 +279,7 @@ PRIVATE: dict[str, Callable[[], Any]] = {
     "tree": lambda: PrivateTreeClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "rule list": lambda: PrivateRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "greedy list": lambda: PrivateGreedyRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
+    "regression tree": lambda: PrivateTreeRegressor(1, 1.0, ONE, target_range=(0, 1), random_state=0),
     "additive": lambda: PrivateEBMClassifier(1.0, domain=ONE, classes=(0, 1), random_state=0),
     "additive regression": lambda: PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0),
 }

@@ -39,7 +39,7 @@ def test_damaged_files_raise_only_our_errors(name: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000)
+@settings(max_examples=8_000)
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**63))
 def test_many_damaged_files_raise_only_our_errors(name: str, seed: int) -> None:
     data, read = SEEDS[name]
@@ -105,9 +105,8 @@ def test_the_inputs_are_made_again_from_their_numbers() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_grown_files_are_answered_within_bounds(seed: int) -> None:
-    answers = fuzzer.grow(fuzzer.Job(SEEDS, NAMES, seed), 2 * len(NAMES), 300_000)
+def test_grown_files_are_answered_within_bounds() -> None:
+    answers = fuzzer.grow(fuzzer.Job(SEEDS, NAMES, 0), 2 * len(NAMES), 300_000)
     assert [str(answer) for answer in answers if answer.how not in ("read", "refused")] == []
 
 

@@ -47,7 +47,7 @@ def test_one_new_module_is_read_written_and_listed(tmp_path: Path) -> None:
     assert (tmp_path / "again").read_text() == TALLY
     with pytest.raises(InvalidModelError, match="which the domain lacks"):
         load_model(path, Domain.binary(["age"]))
-    page: Any = importlib.import_module("docs.formats_table")
+    page: Any = importlib.import_module("docs.generated")
     assert f"| {found.reads} | `load_model` | {found.tells} | {found.leaves_out} |" in page.table()
 
 
@@ -59,11 +59,9 @@ def test_without_the_module_nothing_knows_the_format(tmp_path: Path) -> None:
         write_model(parse_rules(RULES), tmp_path / "t", to="tally")
 
 
-def test_the_table_of_the_documentation_is_that_of_the_formats() -> None:
-    page: Any = importlib.import_module("docs.formats_table")
-    text = page.PAGE.read_text()
-    assert page.page_with(text) == text, "write python docs/formats_table.py"
-    assert text.count("\n|") > len(formats()) / 2
+def test_the_documentation_lists_every_format_that_is_read() -> None:
+    page: Any = importlib.import_module("docs.generated")
+    assert page.table().count("\n|") == sum(bool(one.reads) for one in formats()) + 1
 
 
 def test_every_format_says_what_it_is() -> None:

@@ -19,6 +19,7 @@ from glassine import (
     PrivateEBMClassifier,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
+    PrivateSummary,
     PrivateTreeClassifier,
 )
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
@@ -81,9 +82,7 @@ def learners() -> dict[str, Callable[[], Any]]:
             3, mechanism="global-laplace", min_support=0.05, **private
         ),
         "additive model": lambda: PrivateEBMClassifier(domain=DOMAIN, epsilon=1.0, random_state=7),
-        "additive model from marginals": lambda: PrivateEBMClassifier(
-            domain=DOMAIN, epsilon=1.0, random_state=7, algorithm="marginals"
-        ),
+        "private summary": lambda: PrivateSummary(domain=DOMAIN, epsilon=1.0, random_state=7),
         "additive model with pairs": lambda: PrivateEBMClassifier(
             domain=DOMAIN, epsilon=1.0, random_state=7, interactions=2
         ),
@@ -103,7 +102,7 @@ def fitted(make: Callable[[], Any], X: Any, y: Any = "sick") -> dict[str, Any]:
     """Return everything that a fit releases, as text."""
     estimator = make().fit(X, y)
     out = {
-        "model": model_text(estimator.model_),
+        "model": model_text(estimator.tree() if isinstance(estimator, PrivateSummary) else estimator.model_),
         "classes": estimator.classes_.tolist(),
         "domain": repr(estimator.domain_),
     }

@@ -161,7 +161,7 @@ def test_a_count_is_published_once() -> None:
     frame = pl.DataFrame(
         {"job": rng.choice(np.array(["a", "b", None], dtype=object), 900).tolist(), "x": rng.random(900)}
     )
-    for algorithm, wish in (("boosting", 0), ("marginals", 1)):
+    for algorithm, wish in (("boosting", 0), ("penalized", 1)):
         model = PrivateEBMClassifier(
             100.0, 1e-6, domain, algorithm, classes=(0, 1), interactions=wish, random_state=0
         ).fit(frame, rng.integers(0, 2, 900))

@@ -28,7 +28,7 @@ DOMAIN = Domain(
         "smoker": Binary(),
     }
 )
-ALGORITHMS = ("penalized", "boosting", "marginals")
+ALGORITHMS = ("penalized", "boosting")
 KINDS: tuple[Any, ...] = (PrivateEBMClassifier, PrivateEBMRegressor)
 
 
@@ -76,7 +76,7 @@ def test_every_algorithm_learns_and_keeps_the_release_surface_only(kind: Any, al
     model = learner(kind, algorithm=algorithm).fit(frame, target(kind, y))
     assert model.score(frame, target(kind, y)) > (0.85 if kind is PrivateEBMClassifier else 0.6)
     fitted = {name for name in vars(model) if name.endswith("_")}
-    assert fitted == model.released - (set() if algorithm == "marginals" else {"marginals_"})
+    assert fitted == model.released
     assert model.certificate_.epsilon == 2.0
     assert model.certificate_.delta == 1e-6
     assert model.certificate_.model == fingerprint(model.model_)
@@ -340,15 +340,3 @@ def test_in_pipelines_and_searches() -> None:
     again = clone(learner(PrivateEBMRegressor, monotone={"age": "increasing"}))
     assert again.get_params()["monotone"] == {"age": "increasing"}
     assert isinstance(frame.to_pandas(), pd.DataFrame)
-
-
-def test_marginals_refit_without_spending() -> None:
-    frame, y = people()
-    model = learner(PrivateEBMRegressor, algorithm="marginals").fit(frame, y)
-    more = model.marginals_.fit(shrinkage=100.0, monotone={"age": "increasing"})
-    assert (np.diff(more.term("age").scores[:-1, 0]) >= 0).all()
-    assert more.guarantee == model.model_.guarantee
-    assert np.abs(more.term("age").scores).max() <= np.abs(model.model_.term("age").scores).max()
-    assert model.marginals_.fit() == model.model_
-    with pytest.raises(InvalidParameterError):
-        model.marginals_.fit(shrinkage=float("nan"))

@@ -40,14 +40,12 @@ def records(n: int = 1500) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("algorithm", ["penalized", "marginals"])
 @pytest.mark.parametrize("classes", [0, pytest.param(2, marks=pytest.mark.slow), 3])
-def test_cells_hold_who_was_counted_and_exports_agree(algorithm: str, classes: int) -> None:
+def test_cells_hold_who_was_counted_and_exports_agree(classes: int) -> None:
     frame = records()
     y = frame["z"].fill_nan(0.3).to_numpy() + frame["k"].is_null().to_numpy()
     given: dict[str, Any] = {
         "domain": DOMAIN,
-        "algorithm": algorithm,
         "interactions": [("z", "k"), ("x", "b")],
         "bins": {"k": [["a", None], ["b'c", 'd"e'], ["ü", "rare"]], "x": [0, 20, 40], "z": [-0.5, 0.0, 0.5]},
     }

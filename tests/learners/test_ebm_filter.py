@@ -33,8 +33,6 @@ FITS: dict[str, Callable[[], Any]] = {
     "a named pair": lambda: regressor(interactions=[("x", "z")]),
     "boosting": lambda: regressor(algorithm="boosting"),
     "classic boosting": lambda: classifier(algorithm="boosting", accounting="classic"),
-    "marginals of numbers": lambda: regressor(algorithm="marginals"),
-    "marginals of classes": lambda: classifier(algorithm="marginals"),
 }
 
 

@@ -114,7 +114,7 @@ def test_sums_of_residuals_are_exact_on_the_circle(outputs: int, classes: bool) 
     assert max(abs(value) for value in exact.ravel()) > 2**63
 
 
-@pytest.mark.parametrize("algorithm", ["penalized", "boosting", "marginals"])
+@pytest.mark.parametrize("algorithm", ["penalized", "boosting"])
 @pytest.mark.parametrize("kind", [PrivateEBMClassifier, PrivateEBMRegressor])
 def test_a_fit_whose_sums_wrap_around_ends_as_any_other(
     kind: Any, algorithm: str, monkeypatch: pytest.MonkeyPatch

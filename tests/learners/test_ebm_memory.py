@@ -21,7 +21,7 @@ X = RNG.random((3000, 4))
 Y = X[:, 0] + X[:, 1]
 
 
-@pytest.mark.parametrize("algorithm", ["penalized", "boosting", "marginals"])
+@pytest.mark.parametrize("algorithm", ["penalized", "boosting"])
 def test_a_fit_beyond_the_limit_is_refused_before_the_ledger_is_charged(algorithm: str, tmp_path: Path) -> None:
     book = Ledger(tmp_path / "b.sqlite")
     book.budget("people", 5.0, 1e-5)
@@ -31,7 +31,6 @@ def test_a_fit_beyond_the_limit_is_refused_before_the_ledger_is_charged(algorith
         learner.fit(X, Y)
     assert refused.value.bytes_needed > 1e4
     assert book.entries("people") == ()
-    assert ("penalized" in str(refused.value).rsplit(".", 2)[-2]) == (algorithm == "marginals")
     learner.set_params(memory_limit=refused.value.bytes_needed).fit(X, Y)
     assert len(book.entries("people")) == 1
 
@@ -42,14 +41,13 @@ def test_a_limit_must_be_a_positive_number(limit: Any) -> None:
         PrivateEBMClassifier(1.0, domain=DOMAIN, classes=(False, True), memory_limit=limit).fit(X, Y > 1)
 
 
-@pytest.mark.parametrize("algorithm", ["penalized", "marginals"])
 @pytest.mark.parametrize("bins", [20, 120])
-def test_the_estimate_is_not_below_what_a_fit_takes(algorithm: str, bins: int) -> None:
+def test_the_estimate_is_not_below_what_a_fit_takes(bins: int) -> None:
     cuts = {name: (np.arange(1, bins) / bins).tolist() for name in list(DOMAIN)[:2]}
     domain = DOMAIN.restrict(list(cuts))
     target = Target(classes=None, bounds=(0.0, 2.0), name="")
-    needed = table_bytes(public_grids(domain, cuts), target, algorithm)
-    learner = PrivateEBMRegressor(1000.0, domain=domain, target_range=(0, 2), bins=cuts, algorithm=algorithm)
+    needed = table_bytes(public_grids(domain, cuts), target, "penalized")
+    learner = PrivateEBMRegressor(1000.0, domain=domain, target_range=(0, 2), bins=cuts)
     learner.fit(X[:300, :2], Y[:300])
     learner.set_params(dataset="of the second fit")
     tracemalloc.start()
@@ -61,16 +59,13 @@ def test_the_estimate_is_not_below_what_a_fit_takes(algorithm: str, bins: int) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["penalized", "marginals"])
-def test_the_estimate_counts_pairs(algorithm: str) -> None:
+def test_the_estimate_counts_pairs() -> None:
     """Cells of a pair are the largest tables, however many bins each attribute has."""
     cuts = {name: (np.arange(1, 60) / 60).tolist() for name in list(DOMAIN)[:2]}
     domain = DOMAIN.restrict(list(cuts))
     target = Target(classes=None, bounds=(0.0, 2.0), name="")
-    needed = table_bytes(public_grids(domain, cuts), target, algorithm, 1)
-    learner = PrivateEBMRegressor(
-        1000.0, domain=domain, target_range=(0, 2), bins=cuts, algorithm=algorithm, interactions=1
-    )
+    needed = table_bytes(public_grids(domain, cuts), target, "penalized", 1)
+    learner = PrivateEBMRegressor(1000.0, domain=domain, target_range=(0, 2), bins=cuts, interactions=1)
     tracemalloc.start()
     learner.fit(X[:, :2], Y)
     peak = tracemalloc.get_traced_memory()[1]
@@ -81,8 +76,7 @@ def test_the_estimate_counts_pairs(algorithm: str) -> None:
 
 
 def test_a_pair_of_many_outputs_is_refused_before_anything_is_spent() -> None:
-    """Thirty pairs of ten classes take more than the default limit, tables of all pairs do not."""
+    """Thirty pairs of ten classes take more than the default limit."""
     target = Target(classes=tuple(range(10)), bounds=None, name="")
     grids = public_grids(DOMAIN, None)
     assert table_bytes(grids, target, "penalized", 30) > 4e9
-    assert table_bytes(grids, target, "marginals", 30) < 1e9

@@ -176,26 +176,6 @@ def test_tiny_data_and_lone_attributes() -> None:
     assert pairs_of(one.fit(frame.select("x"), y).model_) == []
 
 
-def test_marginals_give_pairs_without_spending() -> None:
-    frame, y = crossed(3000)
-    frame = frame.drop("w")
-    domain = Domain({name: DOMAIN[name] for name in frame.columns})
-    model = regressor(domain=domain, algorithm="marginals").fit(frame, y)
-    more = model.marginals_.fit(interactions="auto")
-    assert pairs_of(more) == [{"x", "z"}]
-    assert more.guarantee == model.model_.guarantee
-    before, after = (np.mean((m.scores(frame)[:, 0] - y) ** 2) for m in (model.model_, more))
-    assert after < 0.7 * before
-    assert pairs_of(model.marginals_.fit(interactions=[("k", "x")])) == [{"x", "k"}]
-
-
-@pytest.mark.slow
-def test_marginals_of_classes_give_pairs() -> None:
-    frame, y = crossed()
-    tables = classifier(algorithm="marginals").fit(frame, (y > 0.3).astype(int)).marginals_
-    assert pairs_of(tables.fit(interactions=1)) == [{"x", "z"}]
-
-
 # ---- what it costs ----
 
 

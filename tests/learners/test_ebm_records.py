@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, Real
+from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, PrivateSummary, Real
 from glassine.data import frames as fine
 from glassine.data import lazy as engines
 from glassine.data.conform import collect
@@ -31,7 +31,7 @@ LAZY: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame.lazy(),
     "duckdb": lambda frame: duckdb.connect().from_arrow(frame.to_arrow()),
 }
-ALGORITHMS = ("penalized", "boosting", "marginals")
+ALGORITHMS = ("penalized", "boosting")
 
 
 def training(frame: Any) -> Any:
@@ -62,13 +62,15 @@ def test_counts_bins_and_tables_are_those_of_records_in_memory(
     assert here.codes.dtype == there.codes.dtype
     kinds = [sorted(zip(*found.codes.tolist(), found.values.tolist(), strict=True)) for found in (there, here)]
     assert kinds[0] == kinds[1]
-    tables = counted.records.pair_tables(axes)
-    assert list(combinations(range(len(axes)), 2)) == sorted(tables)
-    for (j, k), table in tables.items():
+    places = [(0,), *combinations(range(len(axes)), 2)]
+    again = training(frame)
+    again.records.cell_counts(grids)
+    tables, in_memory = (one.records.tables(grids, axes, places, 2) for one in (counted, again))
+    assert sorted(tables) == sorted(in_memory) == sorted(places)
+    for place, table in tables.items():
         expected = np.zeros_like(table)
-        np.add.at(expected, (there.codes[j], there.codes[k], there.values), 1)
-        assert table.tolist() == expected.tolist()
-    assert training(frame).records.pair_tables(axes) is None
+        np.add.at(expected, (*(there.codes[k] for k in place), there.values), 1)
+        assert table.tolist() == in_memory[place].tolist() == expected.tolist()
 
 
 @pytest.mark.slow
@@ -89,7 +91,7 @@ def test_models_of_several_classes_and_users_bins_are_the_same(algorithm: str) -
             assert fitted(make, engine(frame), "t") == expected
 
 
-def test_marginals_bring_no_records_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_summary_brings_no_records_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
     def spy(frame: Any) -> Any:
@@ -99,7 +101,7 @@ def test_marginals_bring_no_records_to_memory(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(engines, "collect", spy)
     monkeypatch.setattr(fine, "collect", spy)
     monkeypatch.setattr(ebm_records, "MOST_GROUPS", 2**11)
-    make = PrivateEBMClassifier(domain=DOMAIN, epsilon=1.0, random_state=7, algorithm="marginals")
+    make = PrivateSummary(domain=DOMAIN, epsilon=1.0, random_state=7)
     seen = []
     for n in (3000, 30_000):
         make.fit(sample(n).lazy(), "sick")

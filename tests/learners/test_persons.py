@@ -213,7 +213,6 @@ LEARNERS: dict[str, Make] = {
     "additive": classifier(PrivateEBMClassifier),
     "additive, boosting": classifier(PrivateEBMClassifier, algorithm="boosting"),
     "additive, classic": classifier(PrivateEBMClassifier, algorithm="boosting", accounting="classic"),
-    "additive, marginals": classifier(PrivateEBMClassifier, algorithm="marginals"),
     "additive with pairs": classifier(PrivateEBMClassifier, interactions=1),
     "regression": lambda **more: PrivateEBMRegressor(
         **{"epsilon": 1.0, "domain": DOMAIN, "target_range": (0, 1), "random_state": 0, **more}

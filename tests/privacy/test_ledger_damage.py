@@ -249,12 +249,9 @@ def test_no_damaged_copy_shows_less_than_was_spent(kind: str, history: History, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("kind", KINDS)
-def test_none_of_a_hundred_thousand_damaged_copies_shows_less(
-    kind: str, seed: int, history: History, tmp_path: Path
-) -> None:
-    seen = inject(kind, history, tmp_path, seed=seed, copies=4_000)
+def test_none_of_twenty_thousand_damaged_copies_shows_less(kind: str, history: History, tmp_path: Path) -> None:
+    seen = inject(kind, history, tmp_path, seed=1, copies=4_000)
     assert seen["refused"] > 400
 
 

@@ -12,20 +12,19 @@ DOCS = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.p
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(page.relative_to(ROOT).as_posix() for page in DOCS)]
 
 HEAVY = (
-    "additive-models",
-    "compare",
-    "disclose",
-    "domains",
-    "editing",
-    "membership",
-    "private-models",
-    "row-reconstruction",
-    "service",
-    "several-models",
-    "surrogates",
-    "tutorial",
+    "choose-a-model",
+    "first-audit",
+    "first-private-model",
+    "measure-disclosure",
+    "fix-a-model",
+    "reconstruct-a-forest",
+    "search-privately",
+    "test-membership",
+    "train-a-private-additive-model",
+    "train-a-private-tree",
+    "verify-a-claim",
 )
-"""Pages of the documentation whose examples take many seconds."""
+"""Pages of the documentation whose examples take some seconds."""
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ ROOMS = [
     ["report"],
     ["auditing", "comparison"],
     ["surrogates"],
-    ["attacks", "scrubbing", "verification"],
+    ["attacks", "scrubbing", "summaries", "verification"],
     ["learners", "microaggregation"],
     ["formats", "privacy"],
     ["counting", "models"],

@@ -5,7 +5,6 @@ A cell's metadata may name the text that it must show: ``"expected"``.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import json
@@ -20,18 +19,10 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def run_cells(notebook: dict[str, Any]) -> None:
-    """Run the code cells in one namespace, and show the value of a last expression as a notebook would."""
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    for number, cell in enumerate(notebook["cells"]):
-        if cell["cell_type"] != "code":
-            continue
-        body = ast.parse("".join(cell["source"]), filename=f"cell {number}").body
-        last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
-        exec(compile(ast.Module(body, []), f"cell {number}", "exec"), namespace)  # noqa: S102 - the project's own
-        if isinstance(last, ast.Expr):
-            value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), namespace)  # noqa: S307 - ditto
-            drawn = value._repr_html_() if hasattr(value, "_repr_html_") else repr(value)
-            assert isinstance(drawn, str)
+    """Run the code cells as the pages of the documentation do."""
+    page: Any = importlib.import_module("docs.notebook_pages")
+    for cell, value in page.executed(notebook["cells"]):
+        if value is not None:
             check(cell, repr(value))
 
 

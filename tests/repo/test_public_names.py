@@ -24,8 +24,7 @@ NOT_AT_THE_TOP = ["cli"]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs").glob("*.md"),
-    *(ROOT / "docs" / "papers").glob("*.md"),
+    *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts and "decisions" not in page.parts),
     *(ROOT / "docs" / "notebooks").glob("*.ipynb"),
 ]
 DOTTED = re.compile(r"(?<![\w./`-])glassine((?:\.[A-Za-z_]\w*)+)(?![\w/-])")

@@ -257,7 +257,8 @@ def proxy(start: Start, tmp_path: Path) -> Iterator[int]:
     nginx = shutil.which("nginx")
     if nginx is None:
         pytest.skip("needs nginx")
-    found = re.search(r"```nginx\n(.*?)```", (ROOT / "docs" / "service.md").read_text(), flags=re.DOTALL)
+    page = (ROOT / "docs" / "how-to" / "serve-explanations.md").read_text()
+    found = re.search(r"```nginx\n(.*?)```", page, flags=re.DOTALL)
     assert found is not None
     (tmp_path / "tokens").write_text(f"{TOKEN}\n")
     served = start("--token-file", "tokens", "--host-name", "explain.example.org", "--trusted-proxy", "127.0.0.1")

@@ -10,18 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from glassine.server import Limits, ReleaseFile, create_app
+from glassine.server import Access, Limits, ReleaseFile, create_app
 from tests.server.releases import QUERY, decide, records, small_release
 
 pytestmark = pytest.mark.slow
 
-N_REQUESTS = 10_000
+N_REQUESTS = 4_000
 
 
 def app() -> Any:
     file = ReleaseFile(release=small_release(), content=json.dumps(small_release().to_dict()).encode(), public_key=None)
     limits = Limits(rate=math.inf, total_rate=math.inf)
-    return create_app(file, black_box=decide, takes="pandas", limits=limits)
+    # The name by which the clients of these tests call the service.
+    access = Access(host_names=("testserver",))
+    return create_app(file, black_box=decide, takes="pandas", limits=limits, access=access)
 
 
 @pytest.mark.parametrize("path", ["/decision", "/explanation"])
@@ -34,7 +36,7 @@ def test_generated_requests(path: str, mode: str) -> None:
     way = schemathesis.GenerationMode[mode]
     seen: list[int] = []
 
-    @settings(max_examples=1500, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=600, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
     @given(case=schema[path]["POST"].as_strategy(generation_mode=way))
     def ask(case: Any) -> None:
         response = case.call()
@@ -42,7 +44,7 @@ def test_generated_requests(path: str, mode: str) -> None:
         seen.append(response.status_code)
 
     ask()
-    assert len(seen) >= 500
+    assert len(seen) >= 200
     assert max(seen) < 500
     assert (200 in seen) or mode == "NEGATIVE"
 

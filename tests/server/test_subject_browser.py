@@ -248,7 +248,7 @@ def test_large_trees_are_folded(serve: Any, show: Any) -> None:
     fill(page)
     ask(page)
     assert page.locator("#tree li").count() >= 1
-    assert "shows where single people's values lie" in page.text_content("#reveals")
+    assert "shows where the values of single records lie" in page.text_content("#reveals")
 
 
 def test_by_keyboard_alone(serve: Any, show: Any) -> None:

@@ -72,4 +72,4 @@ def test_the_page_shows_both_forms(paper: Split) -> None:
     assert right.accused == 0
     page = render_html(found)
     assert "The forms side by side" in page
-    assert "nobody else" in page
+    assert ", no others" in page

@@ -242,9 +242,11 @@ def halve_the_noise_of_leaves(patch: pytest.MonkeyPatch) -> None:
     for module in (exponential_tree, exponential_rule_list):
         honest = module.noisy_histogram
 
-        def half(counts: Any, epsilon: Any, total: Any, randomness: Any, *name: Any, h: Any = honest) -> Any:
-            _, event = h(counts, epsilon, total, randomness, *name)
-            return h(counts, 2 * epsilon, 2 * total, randomness, *name)[0], event
+        def half(
+            counts: Any, epsilon: Any, total: Any, randomness: Any, *name: Any, h: Any = honest, **more: Any
+        ) -> Any:
+            _, event = h(counts, epsilon, total, randomness, *name, **more)
+            return h(counts, 2 * epsilon, 2 * total, randomness, *name, **more)[0], event
 
         patch.setattr(module, "noisy_histogram", half)
 

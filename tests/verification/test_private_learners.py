@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Domain, PrivateTreeClassifier
+from glassine import Domain, PrivateTreeClassifier, PrivateTreeRegressor
 from glassine.learners import publishing as leaf_counts
 from glassine.learners.exhaustive import private as exponential_tree
 from glassine.verification import Claim, Runs, lower_bound
@@ -69,18 +69,28 @@ D0, D1 = (X, Y), (np.zeros((5, 1), dtype=int), np.append(Y, 1))
 HONEST = leaf_counts.noisy_histogram
 
 
-def half_noise(counts: Any, epsilon: Any, total: Any, randomness: Any) -> Any:
+def half_noise(counts: Any, epsilon: Any, total: Any, randomness: Any, **parts: Any) -> Any:
     """Return counts with noise for twice their share, and the event of the honest noise."""
-    _, event = HONEST(counts, epsilon, total, randomness)
-    return HONEST(counts, 2 * epsilon, 2 * total, randomness)[0], event
+    _, event = HONEST(counts, epsilon, total, randomness, **parts)
+    return HONEST(counts, 2 * epsilon, 2 * total, randomness, **parts)[0], event
+
+
+# A split is all but forbidden, so that one count carries nearly all of the budget.
+LEAF: dict[str, Any] = {"epsilon": 1.0, "domain": Domain.binary(["p"]), "leaf_counts_share": 0.9, "split_weight": 1e-6}
 
 
 @pytest.mark.slow
-def test_a_whole_learner_with_half_the_noise_is_caught_within_2000_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A split is all but forbidden, so that one count carries nearly all of the budget.
-    tree = PrivateTreeClassifier(
-        1, epsilon=1.0, domain=Domain.binary(["p"]), classes=(0, 1), leaf_counts_share=0.9, split_weight=1e-6
-    )
+@pytest.mark.parametrize(
+    ("tree", "telling"),
+    [
+        (PrivateTreeClassifier(1, classes=(0, 1), **LEAF), "count 1"),
+        (PrivateTreeRegressor(1, target_range=(0, 1), **LEAF), ""),
+    ],
+    ids=["classes", "numbers"],
+)
+def test_a_whole_learner_with_half_the_noise_is_caught_within_2000_runs(
+    tree: Any, telling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options: dict[str, Any] = {
         "runs": Runs(2000),
         "claim": Claim(epsilon=1.0),
@@ -92,4 +102,4 @@ def test_a_whole_learner_with_half_the_noise_is_caught_within_2000_runs(monkeypa
     assert tree.fit(*D0).certificate_.epsilon == 1.0
     planted = lower_bound(tree, D0, D1, **options)
     assert planted.violated, str(planted)
-    assert "count 1" in planted.event
+    assert telling in planted.event

@@ -53,7 +53,11 @@ class ValueLeakage:
         Attributes with a category, in the domain or in the model, that one training record, or person, holds; needs the
         data.
     n_lone_targets : ShownCount
-        Leaves of a regression that captured one record, or one person's, whose target they publish.
+        Leaves of a regression that captured one record, or one person's, whose target they publish; with the data also
+        those whose value is that of one record alone in the leaf, as a median is.
+    dominance : float or None
+        Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: whoever knows the one
+        infers the other within the rest. Of a regression, and it needs the data with the target.
     """
 
     n_thresholds: int
@@ -65,6 +69,7 @@ class ValueLeakage:
     n_lone_targets: ShownCount
     n_inferred: int = 0
     n_nameable: int | None = None
+    dominance: float | None = field(default=None, metadata=for_checker())
 
 
 EXPECTED = 10
@@ -247,6 +252,7 @@ def leak_values(
     *,
     whose: npt.NDArray[np.integer] | None = None,
     sizes: Sequence[int | None] | None = None,
+    target: str | None = None,
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
@@ -262,6 +268,8 @@ def leak_values(
         The person of each record: people are counted in place of records.
     sizes : sequence of int or None, optional
         People of each part; by default the records that the model publishes.
+    target : str, optional
+        The column that a regression predicts.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
@@ -270,7 +278,12 @@ def leak_values(
     secret = off_grid | guessed
     midpoints, exposed = _midpoints(model, domain, data, secret, whose) if data is not None else (None, None)
     held = [cell.evidence.size for cell in model.cells] if sizes is None else sizes
-    lone = [size for cell, size in zip(model.cells, held, strict=True) if size == 1 and cell.evidence.value is not None]
+    cells = enumerate(zip(model.cells, held, strict=True))
+    lone = {i for i, (cell, size) in cells if size == 1 and cell.evidence.value is not None}
+    dominance = None
+    if model.classes is None and data is not None and target in data and data[target].dtype.kind in "iuf":
+        dominance, alone = _contributions(model, data, data[target].astype(float), whose)
+        lone |= alone
     return ValueLeakage(
         n_thresholds=len(numbers),
         n_off_grid=None if domain is None else len(secret),
@@ -281,7 +294,30 @@ def leak_values(
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),
         lone_categories=None if data is None else _lone_categories(model, domain, data, whose),
         n_lone_targets=len(lone) if model.classes is None else 0,
+        dominance=dominance,
     )
+
+
+def _contributions(
+    model: DecisionTree | RuleList,
+    data: Mapping[str, npt.NDArray[Any]],
+    targets: npt.NDArray[np.float64],
+    whose: npt.NDArray[np.integer] | None,
+) -> tuple[float | None, set[int]]:
+    """Return the largest share of two contributors in the total of a leaf, and the leaves with the value of one."""
+    cells, present = model.apply(dict(data)), ~np.isnan(targets)
+    shares, alone = [], set()
+    for i, cell in enumerate(model.cells):
+        inside = (cells == i) & present
+        own = targets[inside]
+        # A person contributes the sum of all records.
+        people = np.arange(len(own)) if whose is None else np.unique(whose[inside], return_inverse=True)[1]
+        each = np.sort(np.bincount(people, np.abs(own)))[::-1]
+        if each.sum() > 0:
+            shares.append(float(each[:2].sum() / each.sum()))
+        if cell.evidence.value is not None and len(set(people[own == cell.evidence.value].tolist())) == 1:
+            alone.add(i)
+    return max(shares, default=None), alone
 
 
 def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
@@ -291,6 +327,7 @@ def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
         leakage,
         n_records_at_midpoints=None if exposed is None else hiding.count(exposed),
         n_lone_targets=hiding.count(leakage.n_lone_targets),
+        dominance=None if leakage.dominance is None else hiding.share(leakage.dominance),
     )
 
 

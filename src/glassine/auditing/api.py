@@ -15,6 +15,7 @@ from glassine.auditing.release import release_subject
 from glassine.auditing.samples import read_samples
 from glassine.auditing.several import SeveralModels, several_subject
 from glassine.auditing.subject import Subject, examine
+from glassine.auditing.summary import summary_subject
 from glassine.auditing.trees import tree_subject
 from glassine.data.sample import Sample
 from glassine.domain import Domain
@@ -23,6 +24,7 @@ from glassine.formats import ModelFile, as_model
 from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models import AdditiveModel
+from glassine.summaries import PrivateSummary
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
 
@@ -55,8 +57,8 @@ def audit(
     model : model, model file, fitted estimator, release, explainer, or sequence of models
         A tree, a rule list or an additive model, or anything that :func:`glassine.as_model` reads, explainable boosting
         machines of interpret included; a file read by :func:`glassine.load_file`, which is judged for everything in it;
-        a release of explanations, or the fitted explainer that made it; or several models of the same records, which
-        are judged together.
+        a release of explanations, or the fitted explainer that made it; a fitted private summary; or several models of
+        the same records, which are judged together.
     data : data frame, or ndarray of shape (n, d), optional
         The training records, n of them, with at least the tested attributes; an array has all attributes of the model
         in order. Of a release in the order in which the explainer had them; of an explainer they are known.
@@ -186,6 +188,8 @@ def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subjec
     """
     if isinstance(published, SeveralModels | list | tuple):
         return several_subject(published, inputs, policy)
+    if isinstance(published, PrivateSummary):
+        return summary_subject(published, inputs, policy)
     if isinstance(published, SurrogateRelease | MeasuredExplainer):
         return release_subject(published, inputs, policy)
     if isinstance(as_model(published, inputs.domain), AdditiveModel):

@@ -326,10 +326,11 @@ def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
 
 
 def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
-    if subject.people is None:
-        return Measured(leak_values(subject.model, subject.domain, subject.columns))
-    whose, sizes = subject.people.whose, subject.sizes
-    return Measured(leak_values(subject.model, subject.domain, subject.columns, whose=whose, sizes=sizes))
+    whose, sizes = (None, None) if subject.people is None else (subject.people.whose, subject.sizes)
+    leakage = leak_values(
+        subject.model, subject.domain, subject.columns, whose=whose, sizes=sizes, target=subject.inputs.target
+    )
+    return Measured(leakage)
 
 
 def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:

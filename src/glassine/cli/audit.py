@@ -41,6 +41,7 @@ from glassine.cli.reading import (
     check_person,
     identifiers,
     is_release,
+    is_summary_file,
     load_extras,
     load_kind,
     load_published,
@@ -409,7 +410,10 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
     limits, policy_file = _limits(options)
     files: dict[str, FileContent | None]
     with in_options(OPTIONS):
-        if is_release(file):
+        if is_summary_file(file):
+            findings = _of_summary(file, options, limits)
+            files = {"summary": file, "policy": policy_file}
+        elif is_release(file):
             findings = _of_release(file, options, limits)
             files = {"release": file, "policy": policy_file}
         else:
@@ -532,6 +536,15 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
                 progress=progress,
             ),
         )
+
+
+def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
+    from glassine.auditing.api import audit
+    from glassine.summaries import PrivateSummary
+
+    if options.domain is not None or options.records.data is not None or options.records.holdout is not None:
+        raise InvalidParameterError("a summary is audited by itself.", remedy="Leave --domain, --data, --holdout out.")
+    return audit(PrivateSummary.read(file), policy=limits)
 
 
 def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:

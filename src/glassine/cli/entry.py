@@ -37,6 +37,7 @@ from glassine.cli.options import GroupedCommand, JsonOption, OverwriteOption, co
 from glassine.cli.progress import stages
 from glassine.cli.rebuild import rebuild_command
 from glassine.cli.releases import answer_command, keys_command, serve_command, sign_command, verify_command
+from glassine.cli.summarize import summarize_command
 from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
@@ -110,6 +111,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("fit greedy-rule-list", "Train a private rule list rule by rule.", fit_greedy_command),
     ("fit additive", "Train a private additive model, of classes or numbers.", fit_additive_command),
     ("fit scorecard", "Train a private scorecard: few items worth points.", fit_scorecard_command),
+    ("summarize", "Release one private summary, from which models follow.", summarize_command),
     ("compare", "Compare private and ordinary models on the same records.", compare_command),
     ("rebuild", "Rebuild training records from the counts of models.", rebuild_command),
     ("export", "Write a model in another format.", export_command),

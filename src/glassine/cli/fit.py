@@ -129,10 +129,20 @@ class ListOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeOptions(Group):
-    """What a private tree is."""
+class NumberOptions(Group):
+    """What a target is that is a number."""
 
     heading: ClassVar[str] = "The model"
+
+    target_range: Annotated[
+        str | None,
+        typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeOptions(NumberOptions):
+    """What a private tree is."""
 
     # A string as well, which the annotation of the parser does not allow: the rule of suggested_depth by its name.
     max_depth: Annotated[
@@ -222,13 +232,11 @@ class GreedyOptions(ListOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdditiveOptions(Group):
+class AdditiveOptions(NumberOptions):
     """What an additive model is."""
 
-    heading: ClassVar[str] = "The model"
-
     algorithm: Annotated[
-        Literal["penalized", "boosting", "marginals"] | None,
+        Literal["penalized", "boosting"] | None,
         typer.Option("--algorithm", help="How scores are trained.", show_default="penalized"),
     ] = None
     accounting: Annotated[
@@ -254,10 +262,6 @@ class AdditiveOptions(Group):
             help="Pairs: how many, auto, or 'NAME & NAME'; repeat it.",
             show_default="0",
         ),
-    ] = None
-    target_range: Annotated[
-        str | None,
-        typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict."),
     ] = None
     infer_range: Annotated[
         bool,
@@ -305,7 +309,7 @@ class ScorecardOptions(Group):
 
 
 def fit_tree_command(shared: FitOptions, tree: TreeOptions, cuts: CutPointOptions, search: SearchOptions) -> None:
-    """Train a differentially private decision tree, and write it with its certificate.
+    """Train a differentially private decision or regression tree, and write it with its certificate.
 
     Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
@@ -366,6 +370,8 @@ def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
     columns: ColumnOptions | None = options.pop("columns", None)
     exclude = () if columns is None else tuple(columns.exclude or ())
     private = not options.pop("not_private")
+    if "target_range" in options:
+        options["target_range"] = _range_of(options["target_range"])
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
     return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
 
@@ -375,6 +381,11 @@ def _parameters(group: Any) -> dict[str, Any]:
 
 
 def _fit(order: Order) -> None:
+    if order.shared.summary is not None:
+        from glassine.cli.summarize import fit_from_summary
+
+        fit_from_summary(order, order.shared.summary)
+        return
     names = {name: f"--{name.replace('_', '-')}" for name in order.given}
     names |= {"random_state": "--seed", "grid": "--search", "domain": "--domain", "classes": "--classes"}
     as_json = order.shared.files.as_json

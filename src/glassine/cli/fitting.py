@@ -27,16 +27,22 @@ from glassine.cli.options import (
     PersonColumnOption,
     PolicyOption,
     PublicOptions,
-    RecordsArgument,
     RecordsFileOptions,
     RecordsPerPersonOption,
-    RequiredTargetOption,
+    TargetOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.searching import depth_of
-from glassine.cli.training import TrainingFile, check_public, predicts_number, read_training
+from glassine.cli.training import (
+    TrainingFile,
+    check_public,
+    errors_of,
+    predicts_number,
+    public_parameters,
+    read_training,
+)
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import (
     ClassTooLargeError,
@@ -59,7 +65,9 @@ __all__ = [
     "FitOptions",
     "Order",
     "Outcome",
+    "report_on",
     "run",
+    "write_fitted",
 ]
 
 OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
@@ -134,12 +142,29 @@ class FileOptions(Group):
 class FitOptions(Group):
     """What all fits have in common."""
 
-    data: RecordsArgument
-    target: RequiredTargetOption
+    path: Annotated[Path | None, typer.Argument(metavar="[RECORDS]", help="The records, CSV or Parquet.")] = None
+    column: TargetOption = None
+    summary: Annotated[
+        Path | None, typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize.")
+    ] = None
     public: PublicOptions
     budget: BudgetOptions
     files: FileOptions
     written: RecordsFileOptions
+
+    @property
+    def data(self) -> Path:
+        """The records."""
+        if self.path is None:
+            raise InvalidParameterError("RECORDS is missing.", remedy="Name the file of the records, or --summary.")
+        return self.path
+
+    @property
+    def target(self) -> str:
+        """The column to predict."""
+        if self.column is None:
+            raise InvalidParameterError("--target is missing.", remedy="Name the column to predict.")
+        return self.column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +238,9 @@ class Outcome:
         The charge to the ledger and what is left.
     verdict : str or None
         Verdict of the report, if one was asked for.
+    errors : (float, float) or None
+        Root mean squared error on the training records, and that of their mean alone; None of a private model, and of
+        classes.
     """
 
     order: Order
@@ -220,6 +248,7 @@ class Outcome:
     left_out: tuple[str, ...]
     charge: dict[str, Any] | None
     verdict: str | None
+    errors: tuple[float, float] | None = None
 
 
 def run(order: Order, display: Display) -> Outcome:
@@ -237,12 +266,12 @@ def run(order: Order, display: Display) -> Outcome:
     files = {"domain": opened(public.domain), "policy": policy_file}
     domain = _without(read_domain(files["domain"]), order)
     ranged = order.options.get("target_range") is not None
-    number = order.model == ADDITIVE and predicts_number(
-        domain, shared.target, public, ranged=ranged, infer_range=order.infer_range
+    number = order.model in (ADDITIVE, TREE) and predicts_number(
+        domain, shared.target, public, ranged=ranged, infer_range=order.infer_range, private=order.private
     )
     learner = _learner(order, number)
     _check_search(order, number)
-    options = _options(order, learner)
+    options = _options(order, learner, number)
     _check_persons(order, domain)
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
@@ -264,13 +293,13 @@ def run(order: Order, display: Display) -> Outcome:
     training = replace(training, frame=training.frame.drop(order.exclude, strict=False))
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
+    known = public_parameters(domain, shared.target, budget.person, declared)
     if isinstance(rule := options.get("max_depth"), str):
-        others, classes = _public(order, domain, training.classes)
-        options["max_depth"] = depth_of(rule, learner, others, classes, options)
+        options["max_depth"] = depth_of(rule, learner, known, options)
     with charge.admitted(shared.files.certified):
         display.stage(
             "preparing (the first fit compiles, once)",
-            *_stages(order, learner, domain, training.classes, options),
+            *_stages(order, learner, known, options),
         )
         estimator = _estimator(order, learner, declared, options, display)
         with warnings.catch_warnings():
@@ -279,24 +308,25 @@ def run(order: Order, display: Display) -> Outcome:
             try:
                 estimator.fit(training.frame, shared.target, **whose)
             except ClassTooLargeError as error:
-                if advice := _smaller(order, learner, domain, training.classes, options):
+                if advice := _smaller(order, learner, known, options):
                     error.advise(advice)
                 raise
         # The chosen fit, whose model and certificate state what the whole search spent.
         estimator = estimator if order.grid is None else estimator.best_estimator_
         with uninterrupted():
             charge.settled = True
-            _write(estimator, shared.files)
+            write_fitted(estimator, shared.files)
         verdict = None
         if shared.files.report is not None:
             display.stage("auditing the model")
-            verdict = _report(order, estimator, None if order.private else training.frame, policy, files)
+            verdict = report_on(order, estimator, None if order.private else training.frame, policy, files)
     return Outcome(
         order=order,
         estimator=estimator,
         left_out=training.left_out,
         charge=charge.to_dict(),
         verdict=verdict,
+        errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
     )
 
 
@@ -316,14 +346,13 @@ def _without(domain: Domain | None, order: Order) -> Domain | None:
     return domain.restrict([name for name in domain if name not in order.exclude])
 
 
-def _smaller(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> str:
+def _smaller(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return what makes a fit that is too large small enough, where the domain and the time of a fit are known."""
     from glassine.cli.sizes import smaller
 
-    others, known = _public(order, domain, classes)
-    if others is None or order.grid is not None or not hasattr(learner, "seconds_needed"):
+    if public["domain"] is None or order.grid is not None or not hasattr(learner, "seconds_needed"):
         return ""
-    return smaller(learner, others, known, options)
+    return smaller(learner, public, options)
 
 
 def _estimator(
@@ -357,26 +386,6 @@ def _check_search(order: Order, number: bool) -> None:
         raise InvalidParameterError("--search does not apply to --accounting published.", remedy="Leave one out.")
 
 
-def _public(order: Order, domain: Domain | None, classes: Any) -> tuple[Domain | None, Any]:
-    """Return the domain of the attributes without target and persons, and the public classes."""
-    from glassine.domain import Category
-
-    attributes, target = _attributes(order, domain), order.shared.target
-    if attributes is None or target not in attributes:
-        return attributes, classes or (0, 1)
-    declared = attributes[target]
-    others = attributes.restrict([name for name in attributes if name != target])
-    return others, declared.values if isinstance(declared, Category) else classes or (0, 1)
-
-
-def _attributes(order: Order, domain: Domain | None) -> Domain | None:
-    """Return the domain without the column that says whose record each is."""
-    person = order.shared.budget.person
-    if domain is None or person not in domain:
-        return domain
-    return domain.restrict([name for name in domain if name != person])
-
-
 def _check_persons(order: Order, domain: Domain | None) -> None:
     """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
     from glassine.data.inference import identifying
@@ -395,7 +404,7 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
             )
 
 
-def _stages(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> list[str]:
+def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
     """Return what follows the preparation, in words."""
     if order.grid is not None:
         return []
@@ -405,20 +414,19 @@ def _stages(order: Order, learner: Any, domain: Domain | None, classes: Any, opt
         return ["counting the records", "choosing rules"]
     return [
         "counting the records",
-        "summing all models" + _tables(order, learner, domain, classes, options),
+        "summing all models" + _tables(order, learner, public, options),
     ]
 
 
-def _tables(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> str:
+def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
     from glassine.learners.limits import human_bytes
 
-    others, known = _public(order, domain, classes)
-    if others is None or order.grid is not None:
+    if public["domain"] is None or order.grid is not None:
         return ""
     options = {name: value for name, value in options.items() if name not in ("ledger", "dataset")}
     with contextlib.suppress(GlassineError):  # what is wrong, the fit says
-        return f" ({human_bytes(learner(domain=others, classes=known, **options).memory_needed())} of tables)"
+        return f" ({human_bytes(learner(**public, **options).memory_needed())} of tables)"
     return ""
 
 
@@ -427,6 +435,7 @@ def _learner(order: Order, number: bool) -> Any:
     from glassine.learners.additive.scorecards import PrivateScorecardClassifier, ScorecardClassifier
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
+    from glassine.learners.exhaustive.regression import OptimalTreeRegressor, PrivateTreeRegressor
     from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
     from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
@@ -436,19 +445,22 @@ def _learner(order: Order, number: bool) -> Any:
         return PrivateEBMRegressor if number else PrivateEBMClassifier
     if order.model == GREEDY:
         return PrivateGreedyRuleListClassifier if order.private else GreedyRuleListClassifier
+    if order.model == TREE and number:
+        return PrivateTreeRegressor if order.private else OptimalTreeRegressor
     if order.model == TREE:
         return PrivateTreeClassifier if order.private else OptimalTreeClassifier
     return PrivateRuleListClassifier if order.private else OptimalRuleListClassifier
 
 
-def _options(order: Order, learner: Any) -> dict[str, Any]:
+def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:
     """Return the options that were given, each a parameter of the learner."""
     given = {name: value for name, value in order.given.items() if value is not None}
     parameters = inspect.signature(learner).parameters
     for name in given:
         if name not in parameters:
             option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
-            raise InvalidParameterError(f"{option} does not apply to {order.kind}.", remedy="Leave it out.")
+            kind = f"{order.kind} of numbers" if number else order.kind
+            raise InvalidParameterError(f"{option} does not apply to {kind}.", remedy="Leave it out.")
     for name in ("memory_limit", "time_limit"):
         if not 0 < given.get(name, 1) < math.inf:
             raise InvalidParameterError(
@@ -459,7 +471,7 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     return given
 
 
-def _write(estimator: Any, files: FileOptions) -> None:
+def write_fitted(estimator: Any, files: FileOptions) -> None:
     """Write model and certificate; should that fail, print them, so that what was paid for is not lost."""
     from glassine.formats import write_model
     from glassine.formats.json import to_dict
@@ -481,7 +493,7 @@ def _write(estimator: Any, files: FileOptions) -> None:
         raise
 
 
-def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
+def report_on(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
     """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
     from glassine.auditing.api import audit
     from glassine.auditing.policy import Policy

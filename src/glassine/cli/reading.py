@@ -36,6 +36,7 @@ __all__ = [
     "identifiers",
     "input_files",
     "is_release",
+    "is_summary_file",
     "load",
     "load_extras",
     "load_kind",
@@ -236,6 +237,11 @@ def is_release(file: FileContent) -> bool:
     """Return whether a file is a release of surrogate trees, signed or not."""
     head = file.data[:HEAD]
     return head.lstrip()[:1] == b"{" and any(schema in head for schema in (SIGNED, b'"glassine.surrogates/'))
+
+
+def is_summary_file(file: FileContent) -> bool:
+    """Return whether a file is a private summary."""
+    return file.data[:HEAD].lstrip()[:1] == b"{" and b'"glassine.summary/' in file.data[:HEAD]
 
 
 def load_release(file: FileContent) -> SurrogateRelease:

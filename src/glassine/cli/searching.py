@@ -16,7 +16,6 @@ from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.cli.options import Group
-    from glassine.domain import Domain
 
 __all__ = ["DEFAULT_GRIDS", "depth_of", "depth_or_rule", "grid_of", "searchable"]
 
@@ -54,7 +53,7 @@ def depth_or_rule(text: str) -> int | str:
     return text if text.startswith(AUTO) else int(digits)
 
 
-def depth_of(text: str, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> int:
+def depth_of(text: str, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> int:
     """Return the depth that public figures suggest for a private tree; no record is read.
 
     Parameters
@@ -63,21 +62,19 @@ def depth_of(text: str, learner: Any, domain: Domain | None, classes: Any, optio
         ``auto:N``.
     learner : class
         The estimator, for the conditions that it makes of a domain.
-    domain : Domain or None
-        The public domain of the attributes, without target and persons.
-    classes : sequence or None
-        The public classes.
+    public : mapping of str to object
+        Its parameters that are public: the domain of the attributes, and of a classifier the classes.
     options : mapping of str to object
         Its other parameters, epsilon among them.
     """
     from glassine.learners.limits import suggested_depth
 
-    if domain is None:
+    if public["domain"] is None:
         raise InvalidParameterError(
             f"--max-depth {text} needs a public domain.", remedy="Give --domain FILE, or a depth."
         )
     plain = {name: value for name, value in options.items() if name not in ("max_depth", "ledger", "dataset")}
-    n_literals = learner(domain=domain, classes=classes, **plain).n_conditions()
+    n_literals = learner(**public, **plain).n_conditions()
     # A record counts as often as the records of a person may.
     epsilon = options["epsilon"] / options.get("records_per_person", 1)
     return suggested_depth(int(text.removeprefix(AUTO)), epsilon, n_literals)

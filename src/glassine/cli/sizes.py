@@ -23,7 +23,7 @@ MOST_EXCLUDED = 12
 SIZES = ("max_depth", "max_rules")
 
 
-def smaller(learner: Any, domain: Domain, classes: object, options: Mapping[str, Any]) -> str:
+def smaller(learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return the columns that cost most, and what fits; empty if neither memory nor time is the reason.
 
     All of it follows from the domain and the options, which are public.
@@ -32,19 +32,18 @@ def smaller(learner: Any, domain: Domain, classes: object, options: Mapping[str,
     ----------
     learner : type
         The estimator of a fit that was refused.
-    domain : Domain
-        The attributes, without the target.
-    classes : sequence of scalars
-        The public classes.
+    public : mapping of str to object
+        Its parameters that are public: the domain of the attributes, and of a classifier the classes.
     options : mapping of str to object
         Its parameters.
     """
+    domain: Domain = public["domain"]
     defaults = {name: one.default for name, one in inspect.signature(learner).parameters.items()}
     given = {name: value for name, value in options.items() if name not in ("ledger", "dataset", "random_state")}
     memory, time = (float(given.get(name, defaults[name])) for name in ("memory_limit", "time_limit"))
 
     def cost(names: list[str], **changes: Any) -> tuple[float, float]:
-        made = learner(domain=domain.restrict(names), classes=classes, **{**given, **changes})
+        made = learner(**{**public, "domain": domain.restrict(names), **given, **changes})
         try:
             return made.seconds_needed(), made.memory_needed()
         except GlassineError:

@@ -41,11 +41,9 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
         "verdict": outcome.verdict,
         # Errors of a private model would be a release of their own.
         "error_rate": None
-        if outcome.order.private or outcome.order.model in ADDED
+        if outcome.order.private or outcome.errors or outcome.order.model in ADDED
         else _error_rate(outcome.estimator.model_),
-        "training": None
-        if outcome.order.private or outcome.order.model in ADDED
-        else _training_figures(outcome.estimator.model_),
+        "training": None if outcome.order.private or outcome.order.model in ADDED else _training_figures(outcome),
     }
 
 
@@ -77,6 +75,8 @@ def _headline(outcome: Outcome) -> str:
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
     if getattr(outcome.estimator, "accuracy_share", 1.0) < 1 and outcome.order.model != GREEDY:
         how = "of least loss"
+    if outcome.errors is not None:
+        how = "of least squared error"
     return f"{str(model).capitalize()}, {how}: not private."
 
 
@@ -108,6 +108,11 @@ def _privacy(outcome: Outcome) -> list[str]:
         said.append("The intervals of the risks take the noise into account.")
     elif outcome.order.model == ADDITIVE:
         said.append("Scores carry noise of known size, which the bands of the report show.")
+    elif model.guarantee is not None and model.guarantee.count_scale is not None and model.classes is None:
+        scale = _records(model.guarantee.count_scale)
+        said.append(
+            f"The numbers of records carry noise of scale {scale}, and the values noise that shrinks with them."
+        )
     elif model.guarantee is not None and model.guarantee.count_scale is not None:
         classes = (
             "The classes follow from the noisy counts."
@@ -144,6 +149,17 @@ def charged(charge: dict[str, Any] | None) -> str:
 def _accuracy(outcome: Outcome) -> list[str]:
     """Return what is known of the quality, beside that of the commonest class alone."""
     model = outcome.estimator.model_
+    if outcome.order.private and model.classes is None:
+        said = ["The RMSE is not told: measured on private records it would be one more release."]
+        sizes = [] if outcome.order.model == ADDITIVE else [cell.evidence.size or 0 for cell in model.cells]
+        if not sum(sizes):
+            return said
+        values = [cell.evidence.value for cell in model.cells]
+        mean = sum(size * value for size, value in zip(sizes, values, strict=True)) / sum(sizes)
+        return [*said, f"By the noisy leaves, the mean is {mean:.6g}: a model that always says so is the baseline."]
+    if outcome.errors is not None:
+        error, baseline = outcome.errors
+        return [f"RMSE on the training records: {error:.4g}; their mean alone: {baseline:.4g}."]
     if outcome.order.private:
         said = ["Accuracy, AUROC and log loss are not told: measured on private records they would be more releases."]
         counts = [] if outcome.order.model in ADDED else [cell.evidence.counts for cell in model.cells]
@@ -152,7 +168,7 @@ def _accuracy(outcome: Outcome) -> list[str]:
         return [*said, *_baseline(outcome, _table(model), "By the noisy counts")]
     if outcome.order.model in ADDED:
         return ["Measure the card on other records: glassine compare."]
-    figures = _training_figures(model)
+    figures = _training_figures(outcome)
     area = "" if figures["auroc"] is None else f" AUROC {figures['auroc']:.3f},"
     said = [
         f"Errors on the training records: {100 * _error_rate(model):.3g}%.{area} log loss {figures['log_loss']:.3f}; "
@@ -182,13 +198,19 @@ def _baseline(outcome: Outcome, counts: npt.NDArray[np.int64], source: str) -> l
     return [*said, rare]
 
 
-def _training_figures(model: Any) -> dict[str, float | None]:
-    """Return AUROC and log loss on the records that exact counts stand for, and the log loss of the base rates."""
+def _training_figures(outcome: Outcome) -> dict[str, float | None]:
+    """Return how good a model is on the training records, and how good it is to know no attribute.
+
+    Of classes AUROC and log loss on the records that exact counts stand for; of numbers the root mean squared error.
+    """
+    if outcome.errors is not None:
+        return dict(zip(("rmse", "baseline_rmse"), outcome.errors, strict=True))
     import numpy as np
 
     from glassine.comparison.measuring import auroc, log_loss
     from glassine.learners.publishing import probabilities
 
+    model = outcome.estimator.model_
     counts = _table(model)
     cells, truth = (np.repeat(axis.ravel(), counts.ravel()) for axis in np.indices(counts.shape))
     foretold = probabilities(model)[cells]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,16 @@ if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
     from glassine.domain.attributes import Scalar
 
-__all__ = ["Training", "TrainingFile", "check_public", "class_names", "predicts_number", "read_training"]
+__all__ = [
+    "Training",
+    "TrainingFile",
+    "check_public",
+    "class_names",
+    "errors_of",
+    "predicts_number",
+    "public_parameters",
+    "read_training",
+]
 
 LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
@@ -81,14 +92,20 @@ def check_public(domain: Domain | None, target: str, public: PublicOptions, *, p
 
 
 def predicts_number(
-    domain: Domain | None, target: str, public: PublicOptions, *, ranged: bool, infer_range: bool
+    domain: Domain | None,
+    target: str,
+    public: PublicOptions,
+    *,
+    ranged: bool,
+    infer_range: bool,
+    private: bool = True,
 ) -> bool:
-    """Return whether a private model predicts a number, as far as the domain or the options say.
+    """Return whether a model predicts a number, as far as the domain or the options say.
 
     Raises
     ------
     InvalidParameterError
-        If they contradict each other, or say nothing.
+        If they contradict each other, or say nothing of a private model.
     """
     if ranged and infer_range:
         raise InvalidParameterError("--target-range and --infer-range contradict each other.", remedy="Leave one out.")
@@ -100,17 +117,17 @@ def predicts_number(
             remedy="Leave one of them out.",
         )
     if domain is None or target not in domain:
-        if not ranged and not classed:
+        if private and not ranged and not classed:
             raise InvalidParameterError(
                 f"what the target {target!r} may be must be public.{nearest(target, domain or ())} Check its spelling; "
                 "declare it in the domain; or give --classes a,b for classes, or --target-range LO,HI for a number. "
-                "With --infer-classes or --infer-range the guarantee does not hold."
+                "With --infer-classes, or --infer-range of an additive model, the guarantee does not hold."
             )
         number = ranged
     else:
         number = _declares_number(domain, target, ranged=ranged, classed=classed)
     if number:
-        _check_domain(domain, private=True, infer_domain=public.infer_domain)
+        _check_domain(domain, private=private, infer_domain=public.infer_domain)
     return number
 
 
@@ -130,6 +147,30 @@ def _declares_number(domain: Domain, target: str, *, ranged: bool, classed: bool
             remedy="Leave --classes and --infer-classes out, or declare it as a category.",
         )
     return declared
+
+
+def public_parameters(
+    domain: Domain | None, target: str, person: str | None, declared: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the domain of the attributes without target and persons, and of a classifier the public classes.
+
+    ``declared`` are domain and, of a classifier, classes as its parameters.
+    """
+    from glassine.domain import Category
+
+    others = None if domain is None else domain.restrict([name for name in domain if name not in (target, person)])
+    if "classes" not in declared:
+        return {"domain": others}
+    category = None if domain is None or target not in domain else domain[target]
+    classes = category.values if isinstance(category, Category) else declared["classes"]
+    return {"domain": others, "classes": classes or (0, 1)}
+
+
+def errors_of(estimator: Any, frame: Any, target: str) -> tuple[float, float]:
+    """Return the root mean squared error on some records, and that of the mean of their targets."""
+    truth = frame[target].to_numpy().astype(float)
+    off = truth - estimator.predict(frame.drop(target))
+    return math.sqrt((off**2).mean()), float(truth.std())
 
 
 def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -> None:

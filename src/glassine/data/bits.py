@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,12 +63,38 @@ class BitSets:
         multiplicities : ndarray of int, shape (n,), optional
             How many records each row stands for; 1 by default.
         """
-        order, starts, segments = _segments(labels, n_classes, multiplicities)
+        planes: list[Plane] = []
+        for label in range(n_classes):
+            rows = np.flatnonzero(labels == label)
+            planes += [(label, 1, rows)] if multiplicities is None else _planes(label, rows, multiplicities[rows])
+        return cls._packed(truths, planes, len(labels), n_classes)
+
+    @classmethod
+    def pack_counts(cls, truths: Iterable[npt.NDArray[np.bool_]], counts: npt.NDArray[np.integer]) -> BitSets:
+        """Pack truth columns of rows that stand for records of several classes.
+
+        Parameters
+        ----------
+        truths : iterable of ndarray of bool, shape (n,)
+            As for :meth:`pack`.
+        counts : ndarray of int, shape (n, c)
+            How many records of each class each row stands for.
+        """
+        n, n_classes = counts.shape
+        rows = np.arange(n)
+        planes = [plane for label in range(n_classes) for plane in _planes(label, rows, counts[:, label])]
+        return cls._packed(truths, planes, n, n_classes)
+
+    @classmethod
+    def _packed(
+        cls, truths: Iterable[npt.NDArray[np.bool_]], planes: Sequence[Plane], n_rows: int, n_classes: int
+    ) -> BitSets:
+        order, starts, segments = _segments(planes)
         width = int(starts[-1])
         padding = np.flatnonzero(order < 0)
-        rows = [_pack_row(np.asarray(column), order, padding, width) for column in truths]
-        words = np.array(rows, dtype=np.uint64).reshape(len(rows), width)
-        valid = _pack_row(np.ones(len(labels), dtype=bool), order, padding, width)
+        packed = [_pack_row(np.asarray(column), order, padding, width) for column in truths]
+        words = np.array(packed, dtype=np.uint64).reshape(len(packed), width)
+        valid = _pack_row(np.ones(n_rows, dtype=bool), order, padding, width)
         return cls(
             words=words,
             valid=valid,
@@ -104,19 +131,17 @@ class BitSets:
         return totals
 
 
-def _segments(
-    labels: npt.NDArray[np.integer], n_classes: int, multiplicities: npt.NDArray[np.integer] | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[tuple[int, int]]]:
+Plane: TypeAlias = tuple[int, int, npt.NDArray[np.intp]]
+"""A class, a number of records per row, and the rows that stand for so many records of that class."""
+
+
+def _planes(label: int, rows: npt.NDArray[np.intp], counts: npt.NDArray[np.integer]) -> list[Plane]:
+    """Return the rows of a class by the binary digits of the number of records that each stands for."""
+    return [(label, 1 << bit, rows[(counts >> bit) & 1 == 1]) for bit in range(int(counts.max(initial=0)).bit_length())]
+
+
+def _segments(planes: Sequence[Plane]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[tuple[int, int]]]:
     """Return the record at each bit (-1 for padding), the first word of each segment, and its class and weight."""
-    planes: list[tuple[int, int, npt.NDArray[np.int64]]] = []
-    for label in range(n_classes):
-        rows = np.flatnonzero(labels == label)
-        if multiplicities is None:
-            planes.append((label, 1, rows))
-            continue
-        counts = multiplicities[rows]
-        for bit in range(int(counts.max(initial=0)).bit_length()):
-            planes.append((label, 1 << bit, rows[(counts >> bit) & 1 == 1]))
     planes = [plane for plane in planes if len(plane[2])]
     sizes = [-(-len(rows) // WORD) for _, _, rows in planes]
     starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)

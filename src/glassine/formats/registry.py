@@ -60,7 +60,7 @@ class Format:
     name : str
         The name, as messages and the documentation say it.
     reads : str
-        What is read, a row of the table in docs/formats.md; empty for formats that are only written.
+        What is read, a row of the table in docs/reference/formats.md; empty for formats that are only written.
     tells : str
         What a reader of such a file learns.
     leaves_out : str

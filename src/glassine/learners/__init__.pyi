@@ -6,6 +6,8 @@ from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier as Op
 from glassine.learners.exhaustive.optimal import OptimalTreeClassifier as OptimalTreeClassifier
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier as PrivateRuleListClassifier
 from glassine.learners.exhaustive.private import PrivateTreeClassifier as PrivateTreeClassifier
+from glassine.learners.exhaustive.regression import OptimalTreeRegressor as OptimalTreeRegressor
+from glassine.learners.exhaustive.regression import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier as GreedyRuleListClassifier
 from glassine.learners.limits import suggested_depth as suggested_depth

@@ -178,9 +178,12 @@ def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, 
     )
 
 
-def claim(budget: Budget, caveats: Sequence[str]) -> Guarantee:
-    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale m / epsilon."""
-    scale = float_above(1 / budget.per_record(budget.counts)) if budget.counts else None
+def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
+    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale m / epsilon.
+
+    ``spread`` is the scale in units of that, where a count is a sum of several noisy ones.
+    """
+    scale = spread * float_above(1 / budget.per_record(budget.counts)) if budget.counts else None
     return guarantee_of(budget.total, Fraction(0), unit=budget.unit, count_scale=scale, caveats=caveats)
 
 
@@ -226,7 +229,7 @@ def certify(
 
 def certificate_of(
     events: Sequence[Event],
-    model: DecisionTree | RuleList | AdditiveModel,
+    model: DecisionTree | RuleList | AdditiveModel | str,
     *,
     epsilon: Fraction,
     delta: Fraction | float = 0.0,
@@ -238,6 +241,7 @@ def certificate_of(
 ) -> Certificate:
     """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events.
 
+    What was released may be given by its SHA-256, if it is no model.
     The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
     """
     of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
@@ -253,6 +257,6 @@ def certificate_of(
         randomness=paid.origin,
         arithmetic=EXACT_DRAWS,
         error_bound=error_bound,
-        model=fingerprint(model),
+        model=model if isinstance(model, str) else fingerprint(model),
         receipt=paid.receipt,
     )

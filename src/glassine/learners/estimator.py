@@ -29,6 +29,7 @@ __all__ = [
     "Parameters",
     "PrivateLearner",
     "TransparentClassifier",
+    "TransparentModel",
     "fitted",
     "keep",
     "tags_of_domain",
@@ -60,8 +61,8 @@ class Parameters:
         vars(self).update({name: value for name, value in parameters.items() if name not in ("self", "__class__")})
 
 
-class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
-    """A classifier whose fitted state is the published model.
+class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+    """A learner of trees or rules whose fitted state is the published model.
 
     Attributes
     ----------
@@ -69,8 +70,6 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         The published model.
     domain_ : Domain
         The domain of the attributes, in which records are read.
-    classes_ : ndarray of shape (c,)
-        The classes, in the order of the columns of :meth:`predict_proba`.
 
     Notes
     -----
@@ -84,14 +83,13 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
 
     model_: DecisionTree | RuleList
     domain_: Domain
-    classes_: npt.NDArray[Any]
 
     def _records(self, X: Any) -> Columns:
         check_is_fitted(self, "model_")
         return read_records(self, X, self.domain_)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the predicted class of each record, shape (n,).
+        """Return the predicted class, or number, of each record, shape (n,).
 
         Parameters
         ----------
@@ -100,11 +98,6 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         """
         records = self._records(X)
         return self.model_.predict(records)
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the class probabilities of each record, shape (n, c), from the published counts."""
-        records = self._records(X)
-        return np.asarray(probabilities(self.model_)[self.model_.apply(records)])
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
@@ -156,15 +149,20 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
 
     def _public_knowledge(self, what: str) -> tuple[Domain, int]:
         """Return the domain of the attributes and the number of classes, from which a size follows."""
-        domain, classes = getattr(self, "domain", None), getattr(self, "classes", None)
-        if hasattr(self, "model_"):
-            domain, classes = self.domain_, self.classes_
-        if not isinstance(domain, Domain) or classes is None:
+        domain, n_classes = (
+            self.domain_ if hasattr(self, "model_") else getattr(self, "domain", None),
+            self._n_classes(),
+        )
+        if not isinstance(domain, Domain) or n_classes is None:
             raise InvalidParameterError(
                 f"the {what} of a class needs the domain of the attributes and the classes.",
                 remedy=f"Pass {parameter('domain=')} and {parameter('classes=')}, or fit first.",
             )
-        return domain, len(classes)
+        return domain, n_classes
+
+    @abstractmethod
+    def _n_classes(self) -> int | None:
+        """Return the number of classes by which records are counted, if it is public or fitted."""
 
     @abstractmethod
     def _widest(self, domain: Domain, n_classes: int) -> ModelClass[Any]:
@@ -175,14 +173,33 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
         return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
 
 
+class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[misc]  # scikit-learn ships no types
+    """A classifier whose fitted state is the published model.
+
+    Attributes
+    ----------
+    model_, domain_
+        As for :class:`TransparentModel`.
+    classes_ : ndarray of shape (c,)
+        The classes, in the order of the columns of :meth:`predict_proba`.
+    """
+
+    classes_: npt.NDArray[Any]
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class probabilities of each record, shape (n, c), from the published counts."""
+        records = self._records(X)
+        return np.asarray(probabilities(self.model_)[self.model_.apply(records)])
+
+    def _n_classes(self) -> int | None:
+        classes = self.classes_ if hasattr(self, "model_") else getattr(self, "classes", None)
+        return None if classes is None else len(classes)
+
+
 def fitted(intake: Intake, model: DecisionTree | RuleList, certificate: Certificate) -> dict[str, Any]:
-    """Return the fitted attributes of a classifier of trees or rules by name."""
-    return {
-        "model_": model,
-        "certificate_": certificate,
-        "domain_": intake.domain,
-        "classes_": class_array(intake.classes),
-    }
+    """Return the fitted attributes of a learner of trees or rules by name."""
+    classes = {"classes_": class_array(intake.classes)} if intake.classes else {}
+    return {"model_": model, "certificate_": certificate, "domain_": intake.domain, **classes}
 
 
 def keep(estimator: Any, attributes: Mapping[str, Any]) -> None:

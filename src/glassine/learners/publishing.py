@@ -32,12 +32,14 @@ def noisy_histogram(
     total: Fraction,
     randomness: Randomness,
     name: str = "class counts of the leaves or rules",
+    parts: int = 1,
 ) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
     """Release the class counts of disjoint cells.
 
     Guarantee
     ---------
-    epsilon-DP for adding or removing one record: it is in one cell and has one class, so that one count changes by one.
+    epsilon-DP for adding or removing one record: it is in one cell, and so are all of its parts, each of one class, so
+    that the counts change by the number of parts together.
 
     Parameters
     ----------
@@ -51,19 +53,21 @@ def noisy_histogram(
         Source of the noise.
     name : str
         What is counted, for the event.
+    parts : int, default=1
+        How many a record counts as: one where it has one class.
 
     Returns
     -------
     ndarray of int64, shape (k, c)
-        Counts with discrete Laplace noise of scale 1 / epsilon, cut at zero.
+        Counts with discrete Laplace noise of scale parts / epsilon, cut at zero.
     DiscreteLaplaceNoise
         The event.
     """
-    scale = 1 / epsilon
+    scale = parts / epsilon
     noisy = discrete_laplace(counts.ravel(), scale, randomness).reshape(counts.shape)
     event = DiscreteLaplaceNoise(
         name=name,
-        l1_sensitivity=1.0,
+        l1_sensitivity=float(parts),
         scale=float(scale),
         share=float(epsilon / total),
         proof="learners/publishing.md",

@@ -197,7 +197,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
 
     Edge cases: Where no record is held out, the choice is uniform. Where all are, the fits have no records, and the
     published one is noise. A ``CountTable`` is refused; a lazy frame is brought
-    into memory. The attributes ``marginals_`` of additive models are not kept.
+    into memory.
 
     References
     ----------
@@ -419,10 +419,8 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         )
         model = replace(model, guarantee=guarantee)
         certificate = replace(claim, model=fingerprint(model))
-        # Tables of marginals would be the source of models that state the guarantee of one run.
-        chosen = {name: value for name, value in released.items() if name != "marginals_"}
         estimator = plan.candidates[place]
-        keep(estimator, chosen | {"model_": model, "certificate_": certificate})
+        keep(estimator, released | {"model_": model, "certificate_": certificate})
         estimator.set_params(domain=self.estimator.domain, classes=self.estimator.classes)
         return {
             "best_params_": plan.settings[place],

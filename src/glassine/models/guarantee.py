@@ -29,7 +29,7 @@ class Guarantee:
     """The differential privacy that a model's publisher claims for it.
 
     **Guarantee**: none by itself. It is a claim, and nothing in a model can prove it. The methods tell what follows if
-    it is true; the page on theory has the proofs ("What a guarantee implies").
+    it is true; the page "What a guarantee means" has the proofs.
 
     Parameters
     ----------

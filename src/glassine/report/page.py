@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from glassine.report import wording
 from glassine.report.section import Page
+from glassine.report.terms import TERMS
 
 __all__ = ["as_html", "environment"]
 
@@ -24,6 +25,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["meanings"] = TERMS
     environment.filters["code"] = _code
     environment.filters["percent"] = wording.percent
     environment.filters["plural"] = wording.plural

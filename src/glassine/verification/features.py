@@ -87,6 +87,8 @@ def features_at(output: Any, records: Any) -> Features:
             evidence = model.cells[cell].evidence
             out[f"record {j} label {classes[evidence.prediction] if classes else evidence.prediction}"] = 1.0
             out.update({f"record {j} count {c}": float(count) for c, count in enumerate(evidence.counts or ())})
+            if evidence.value is not None:
+                out[f"record {j} value"] = evidence.value
         return out
     # One of them says what the others say, and each reads the records anew.
     method = next((name for name in ("decision_function", "predict_proba", "predict") if hasattr(output, name)), None)
@@ -157,9 +159,6 @@ def _sequence_parts(output: Sequence[Any], place: str) -> Iterator[tuple[str, fl
 
 def _learner_parts(learner: Any, place: str) -> Iterator[tuple[str, float]]:
     yield from _parts(learner.model_, place)
-    marginals = getattr(learner, "marginals_", None)
-    if marginals is not None:
-        yield from _parts({f"{a} & {b}": table for (a, b), table in marginals.tables.items()}, f"{place} tables")
     for label in getattr(learner, "classes_", ()):
         yield f"{place} class {label!s}", 1.0
     certificate = getattr(learner, "certificate_", None)

@@ -1,1 +1,1 @@
-"""Additive models, ordinary and private: grids, sums, boosting, marginals, and the published scores."""
+"""Additive models, ordinary and private: grids, sums, boosting, and the published scores."""

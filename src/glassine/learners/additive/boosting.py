@@ -63,14 +63,11 @@ class Interactions:
         return self.number != 0 or bool(self.named)
 
     @property
-    def parameter(self) -> Any:
-        """The wish as the parameter ``interactions``."""
-        return self.named or ("auto" if self.number is None else self.number)
-
-    @property
-    def stated(self) -> Any:
+    def stated(self) -> list[list[str]] | str | int:
         """What the certificate says of it."""
-        return [list(pair) for pair in self.named] if self.named else self.parameter
+        if self.named:
+            return [list(pair) for pair in self.named]
+        return "auto" if self.number is None else self.number
 
 
 NO_INTERACTIONS: Interactions = Interactions()

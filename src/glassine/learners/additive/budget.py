@@ -116,13 +116,13 @@ class GaussianBudget:
     def certify(
         self,
         events: Sequence[Event],
-        model: AdditiveModel,
+        model: AdditiveModel | str,
         *,
         paid: Paid,
         public: Mapping[str, Any],
         assumptions: Sequence[str] = (),
     ) -> Certificate:
-        """Return the certificate of a fit; its constructor adds up the events."""
+        """Return the certificate of a fit, or of what has a SHA-256; its constructor adds up the events."""
         return certificate_of(
             events,
             model,

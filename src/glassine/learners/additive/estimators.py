@@ -22,7 +22,6 @@ from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Card, Plan, fit_model
-from glassine.learners.additive.marginals import Marginals
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
@@ -108,7 +107,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
     """What both estimators share."""
 
     released: ClassVar[frozenset[str]] = frozenset(
-        {"model_", "certificate_", "domain_", "marginals_", "n_features_in_", "feature_names_in_"}
+        {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
@@ -117,7 +116,6 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
     model_: AdditiveModel
     certificate_: Certificate
     domain_: Domain
-    marginals_: Marginals
 
     epsilon: float
     delta: float
@@ -187,8 +185,6 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         }
         if training.target.classes is not None:
             out["classes_"] = class_array(training.target.classes)
-        if fit.marginals is not None:
-            out["marginals_"] = fit.marginals
         return out
 
     def _columns(self, X: Any) -> Columns:
@@ -260,10 +256,9 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     domain : Domain, optional
         What is publicly known about the attributes: bounds of numbers, names of categories. It may declare the target,
         as a ``Category`` or ``Binary`` of the name of ``y``.
-    algorithm : {"penalized", "boosting", "marginals"}, default="penalized"
+    algorithm : {"penalized", "boosting"}, default="penalized"
         How the scores are learnt. "penalized": few rounds of noisy residual sums, penalties set by the known noise.
-        "boosting": as published, cyclic boosting of random splits. "marginals": one release of the tables of all pairs,
-        to which models are then fitted without spending.
+        "boosting": as published, cyclic boosting of random splits.
     accounting : {"gdp", "classic"}, default="gdp"
         With "boosting" how much noise each step gets: what composition in Gaussian differential privacy asks for, or
         the advanced composition that the paper compares it to. All certificates are accounted in mu.
@@ -305,8 +300,6 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         Domain of the attributes. Public, unless inferred.
     classes_ : ndarray of shape (c,)
         Classes. Public, unless taken from the data.
-    marginals_ : Marginals
-        With ``algorithm="marginals"`` the released tables; its ``fit`` returns further models. Released.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -26,7 +26,6 @@ from glassine.learners.additive.boosting import (
 from glassine.learners.additive.budget import GaussianBudget, Portion
 from glassine.learners.additive.calibration import calibrate, release_totals
 from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
-from glassine.learners.additive.marginals import QUANTILES, Marginals, release_marginals
 from glassine.learners.additive.pairs import terms_of_pairs
 from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
@@ -55,11 +54,7 @@ from glassine.privacy.release import Paid
 
 __all__ = ["ALGORITHMS", "Card", "Fit", "Plan", "fit_model"]
 
-ALGORITHMS = ("penalized", "boosting", "marginals")
-
-MARGINAL_BINS = 0.15
-"""Share of the squared mu for the bins of ``algorithm="marginals"``: a choice, not a bound. The tables of all pairs
-have the larger part, since each of them gets noise of its own."""
+ALGORITHMS = ("penalized", "boosting")
 
 MOST_CALIBRATION = 0.5
 """Largest share of the squared mu for the counts at each total: base, bins and rounds need some."""
@@ -156,11 +151,6 @@ class Plan:
                 raise InvalidParameterError(
                     f"{parameter(name)} must be one of {', '.join(map(repr, words))}, got {value!r}."
                 )
-        if algorithm == "marginals" and len(training.domain) < 2:
-            raise InvalidParameterError(
-                f"{parameter('algorithm', 'marginals')} needs two attributes or more, got 1.",
-                remedy=f"Use {parameter('algorithm', 'penalized')}.",
-            )
         directions = check_monotone(monotone, training.domain, training.target)
         pairs = check_interactions(interactions, training.domain, directions)
         if pairs.wanted and algorithm == "boosting":
@@ -203,10 +193,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """What one fit releases: the model, the tables of ``algorithm="marginals"``, and the events."""
+    """What one fit releases: the model, and the events."""
 
     model: AdditiveModel
-    marginals: Marginals | None
     events: list[Event]
 
 
@@ -226,7 +215,7 @@ def fit_model(
     The budget's (epsilon, delta): a filter keeps the squared mu of all releases within the budget's, whatever is
     released; see ``fitting.md`` and ``privacy/loss_distributions.md``.
     """
-    stages = {"penalized": _penalized, "boosting": _boosting, "marginals": _marginals}
+    stages = {"penalized": _penalized, "boosting": _boosting}
     run = _Run(
         training=training,
         plan=plan,
@@ -239,8 +228,8 @@ def fit_model(
     )
     # Matrices of a hundred rows are slower on several threads than on one, many times so where cores are shared.
     with _thread_pools().limit(limits=1, user_api="blas"):
-        model, marginals = stages[plan.algorithm](run)
-    return Fit(model=model, marginals=marginals, events=run.events)
+        model = stages[plan.algorithm](run)
+    return Fit(model=model, events=run.events)
 
 
 @lru_cache(maxsize=1)
@@ -352,7 +341,7 @@ def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bo
     return scores if up is None else in_order(scores[:, 0], axis.counts, axis, up)[:, None]
 
 
-def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
+def _penalized(run: _Run) -> AdditiveModel:
     (base, spent), classes = run.base(), run.target.classes is not None
     signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.budget.mu)
     if signal < FAINT:
@@ -369,7 +358,7 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
     axes = run.axes(run.spending.share(chosen.bin_share), chosen.bin_share)
     axes = [axis for axis in axes if axis.useful]
     if not axes:
-        return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), [], None), None
+        return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), [], None)
     left = 1 - spent - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
     clip = chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS))
     binned = run.binned(axes)
@@ -398,17 +387,17 @@ def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
             lack=lack.total / n,
             deviation=lack.deviation / n,
         )
-    return run.carded(model, axes, binned), None
+    return run.carded(model, axes, binned)
 
 
-def _boosting(run: _Run) -> tuple[AdditiveModel, None]:
+def _boosting(run: _Run) -> AdditiveModel:
     boosting, accounting = Boosting(), run.plan.accounting
     mu = run.spending.spend(stage_mu(run.budget, accounting, BIN_SHARE))
     axes = run.axes(mu, BIN_SHARE, quantiles=boosting.bins)
     # As published: an attribute takes part if it has two bins, however few records they seem to hold.
     axes = [axis for axis in axes if axis.n_bins > 1]
     if not axes:
-        return run.published([], Shapes(scores=(), errors=(), intercept=np.zeros(run.target.n_outputs))), None
+        return run.published([], Shapes(scores=(), errors=(), intercept=np.zeros(run.target.n_outputs)))
     shapes, event = boost(
         run.binned(axes),
         axes,
@@ -418,24 +407,4 @@ def _boosting(run: _Run) -> tuple[AdditiveModel, None]:
         progress=run.progress,
     )
     run.events.append(event)
-    return run.published(axes, shapes), None
-
-
-def _marginals(run: _Run) -> tuple[AdditiveModel, Marginals]:
-    plan, records, (base, spent) = run.plan, run.training.records, run.base()
-    every = run.axes(run.spending.share(MARGINAL_BINS), MARGINAL_BINS, quantiles=QUANTILES)
-    useful = [axis for axis in every if axis.useful]
-    # Tables are of two attributes.
-    axes = useful if len(useful) >= 2 else every
-    left = 1 - spent - MARGINAL_BINS
-    marginals, event = release_marginals(
-        records.pair_tables(axes) or records.binned(plan.grids, axes),
-        axes,
-        base=base,
-        frame=run.frame(axes),
-        portion=run.portion(run.spending.share(left), left),
-        progress=run.progress,
-    )
-    run.events.append(event)
-    directions = {name: "increasing" if up else "decreasing" for name, up in plan.monotone.items()}
-    return marginals.fit(monotone=directions, interactions=plan.interactions.parameter), marginals
+    return run.published(axes, shapes)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 
 from glassine.errors import ClassTooLargeError, InvalidParameterError, parameter
 from glassine.learners.additive.boosting import Boosting, Interactions
 from glassine.learners.additive.grids import MOST_BINS, Grid
-from glassine.learners.additive.marginals import QUANTILES
 from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.targets import Target
 from glassine.learners.limits import human_bytes
@@ -26,12 +24,6 @@ SMOOTHING = 20
 PASSES = 12
 """Arrays over all bins that rounds keep: sums, means, steps, totals."""
 
-DEPENDENCE = 6
-"""Matrices over the bins of all terms that a fit to marginals works with."""
-
-SPARE = 4
-"""Quantile bins are so many times more at most than asked for: noisy counts may add up to more than the total."""
-
 PAIR_CELLS = (PAIR_BINS + 1) ** 2
 """Most cells of a pair of attributes, with bins for missing values."""
 
@@ -41,11 +33,11 @@ def pairs_asked_for(wish: Interactions) -> int:
     return len(wish.named) or (MOST_PAIRS if wish.number is None else wish.number)
 
 
-def _most_bins(grid: Grid, algorithm: str) -> int:
+def _most_bins(grid: Grid) -> int:
     """Return the most bins that a term can get, those for missing values and for small groups included."""
     most = grid.n_cells
     if grid.cuts is not None and not grid.fixed:
-        most = min(most, MOST_BINS, SPARE * QUANTILES if algorithm == "marginals" else most)
+        most = min(most, MOST_BINS)
     return most + 2
 
 
@@ -58,27 +50,22 @@ def table_bytes(grids: Sequence[Grid], target: Target, algorithm: str, pairs: in
         The public cells of each attribute.
     target : Target
         Classes or range.
-    algorithm : {"penalized", "boosting", "marginals"}
+    algorithm : {"penalized", "boosting"}
         How scores are learnt.
     pairs : int, default=0
         Pairs of attributes that get a term.
     """
-    bins = [_most_bins(grid, algorithm) for grid in grids]
+    bins = [_most_bins(grid) for grid in grids]
     outputs = target.n_outputs
     counts = 2 * len(grids) * max((grid.n_cells + 1 for grid in grids), default=1)
     widest = max([*bins, PAIR_CELLS] if pairs else bins, default=1)
     passes = PASSES * (len(grids) + pairs) * widest * outputs
-    # A fit to marginals works on one pair and output after the other.
-    smoothing = SMOOTHING * PAIR_CELLS**2 * (min(pairs, 1) if algorithm == "marginals" else pairs * outputs)
+    smoothing = SMOOTHING * PAIR_CELLS**2 * pairs * outputs
     if algorithm != "boosting":
         smoothing += sum(
             SMOOTHING * outputs * size**2 for size, grid in zip(bins, grids, strict=True) if grid.cuts is not None
         )
-    tables = 0
-    if algorithm == "marginals":
-        channels = 1 + outputs if target.classes is None else len(target.classes) + 1
-        tables = channels * sum(left * right for left, right in combinations(bins, 2)) + DEPENDENCE * sum(bins) ** 2
-    return NUMBER * (counts + passes + smoothing + tables)
+    return NUMBER * (counts + passes + smoothing)
 
 
 def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: int = 0) -> tuple[int, int]:
@@ -105,9 +92,6 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
     if algorithm == "boosting":
         steps = Boosting().epochs * len(grids)
         return levels + steps, values + steps * Boosting().leaves * outputs
-    if algorithm == "marginals":
-        channels = n_classes or 2
-        return levels + 2 + len(grids) ** 2, values + channels * sum(a * b for a, b in combinations(bins, 2))
     compared = len(grids) ** 2 if pairs else 0
     in_round = (sum(bins) + pairs * PAIR_CELLS) * outputs + 1
     return levels + 5 + MOST_ROUNDS, values + 1 + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
@@ -126,13 +110,11 @@ def check_memory(
     needed = table_bytes(grids, target, algorithm, pairs)
     if needed <= memory_limit:
         return
-    remedy = "Give fewer bins or attributes, or raise the limit."
-    if algorithm == "marginals":
-        remedy = "Give fewer bins or attributes, use algorithm='penalized', or raise the limit."
     raise ClassTooLargeError(
         f"an additive fit of {len(grids)} attributes with {parameter('algorithm=')}{algorithm!r} needs up to "
         f"{human_bytes(needed)} of "
-        f"tables, the limit is {parameter('memory_limit=')}{human_bytes(float(memory_limit))}. {remedy}",
+        f"tables, the limit is {parameter('memory_limit=')}{human_bytes(float(memory_limit))}.",
+        remedy="Give fewer bins or attributes, or raise the limit.",
         bytes_needed=needed,
         seconds_needed=0.0,
     )

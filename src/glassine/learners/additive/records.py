@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -26,7 +25,8 @@ MOST_AT_ONCE = 2**24
 """Most distinct records that an engine is asked to group in one query."""
 
 Ints = npt.NDArray[np.int64]
-Tables: TypeAlias = Mapping[tuple[int, int], Ints]
+Places: TypeAlias = tuple[int, ...]
+Tables: TypeAlias = Mapping[tuple[int, ...], Ints]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -71,10 +71,19 @@ class AdditiveRecords(Protocol):
             The released bins.
         """
 
-    def pair_tables(self, axes: Sequence[Axis]) -> Tables | None:
-        """Return the exact number of records of each class in each cell of each pair of terms.
+    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
+        """Return the exact number of records of each class in each cell of one or two terms each.
 
-        None where that takes the records of :meth:`binned`, from which tables are counted one at a time.
+        Parameters
+        ----------
+        grids : sequence of Grid
+            The cells of :meth:`cell_counts`.
+        axes : sequence of Axis
+            The released bins.
+        places : sequence of tuple of int
+            Which axes each table is of.
+        n_classes : int
+            Number of public classes.
         """
 
 
@@ -108,8 +117,17 @@ class HeldRecords:
         kept = [place[axis.grid.attribute] for axis in axes]
         return Binned(codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]), values=self.values)
 
-    def pair_tables(self, axes: Sequence[Axis]) -> None:
-        """Return None."""
+    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
+        """Return the exact number of records of each class in each cell of one or two terms each."""
+        order = {grid.attribute: k for k, grid in enumerate(grids)}
+        kept = [order[axis.grid.attribute] for axis in axes]
+        codes = apply_bins(self.cells[0], kept, [axis.bin_of for axis in axes])
+        out = {}
+        for place in places:
+            shape = (*(axes[k].n_bins for k in place), n_classes)
+            flat = np.ravel_multi_index((*(codes[k] for k in place), self.values), shape)
+            out[place] = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
+        return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -165,17 +183,16 @@ class CountedRecords:
             return Binned(codes=codes, values=labels)
         return Binned(codes=np.repeat(codes, counts, axis=1), values=np.repeat(labels, counts))
 
-    def pair_tables(self, axes: Sequence[Axis]) -> Tables:
-        """Return the exact number of records of each class in each cell of each pair of terms."""
-        out: dict[tuple[int, int], Ints] = {}
-        pairs = list(combinations(range(len(axes)), 2))
-        n_classes = len(self.intake.classes)
-        for block in blocks_of([axis.n_bins for axis in axes], pairs, MOST_GROUPS // n_classes):
+    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
+        """Return the exact number of records of each class in each cell of one or two terms each."""
+        out: dict[Places, Ints] = {}
+        ends = [(place[0], place[-1]) for place in places]
+        for block in blocks_of([axis.n_bins for axis in axes], ends, MOST_GROUPS // n_classes):
             codes, labels, counts = self._in_bins([axes[k] for k in block])
-            for (a, j), (b, k) in combinations(enumerate(block), 2):
-                if (j, k) not in out:
-                    out[j, k] = np.zeros((axes[j].n_bins, axes[k].n_bins, n_classes), dtype=np.int64)
-                    np.add.at(out[j, k], (codes[a], codes[b], labels), counts)
+            for place in places:
+                if place not in out and set(place) <= set(block):
+                    out[place] = np.zeros((*(axes[k].n_bins for k in place), n_classes), dtype=np.int64)
+                    np.add.at(out[place], (*(codes[block.index(k)] for k in place), labels), counts)
         return out
 
     def _in_bins(self, axes: Sequence[Axis]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Ints]:

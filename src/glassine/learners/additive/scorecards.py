@@ -166,6 +166,8 @@ class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):
         Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional
         The two classes; those of the domain's target or of the data by default.
+    progress : callable, optional
+        Called with the sweeps over the points that are done, and with the most that there are.
 
     Attributes
     ----------
@@ -211,6 +213,7 @@ class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):
         *,
         bins: Mapping[str, Any] | None = None,
         classes: Sequence[Scalar] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self._store(locals())
 
@@ -219,6 +222,7 @@ class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):
     domain: Domain | None
     bins: Any
     classes: Sequence[Scalar] | None
+    progress: Progress | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a card.
@@ -265,7 +269,7 @@ class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):
             source=f"glassine.{type(self).__name__}",
         )
         card = model.to_scorecard(max_items=self.max_items, max_points=self.max_points)
-        card = _polished(card, columns, labels, times, self.max_points)
+        card = _polished(card, columns, labels, times, self.max_points, self.progress)
         keep(
             self,
             {
@@ -378,11 +382,18 @@ def _ridge(
 
 
 def _polished(
-    card: AdditiveModel, columns: Columns, labels: npt.NDArray[np.int64], times: Array, most: int
+    card: AdditiveModel,
+    columns: Columns,
+    labels: npt.NDArray[np.int64],
+    times: Array,
+    most: int,
+    progress: Progress | None,
 ) -> AdditiveModel:
     """Return the card calibrated on its counts, with points moved by one as long as the log loss falls."""
     best = _calibrated(card, columns, labels, times)
-    for _ in range(SWEEPS):
+    for sweep in range(SWEEPS):
+        if progress is not None:
+            progress(sweep, SWEEPS)
         before = best[0]
         for k in range(len(card.terms)):
             for worth in np.unique(np.rint(best[1].terms[k].scores / _unit(best[1]))):

@@ -138,14 +138,6 @@ class Smoother:
             fitted = scale * slope * (prior.covariance @ (self.curvature * solved))
         return np.asarray(fitted - self.counts @ fitted / self.counts.sum())
 
-    def evidence(self, sums: Array, slope: float) -> float:
-        """Return how much larger twice the log-likelihood of the sums is under the best prior than without a score."""
-        white = self._whitening * sums
-        scale, prior = self._choose(sums, slope)
-        squares = (white if prior.vectors is None else prior.vectors.T @ white) ** 2
-        spread = slope**2 * scale * prior.values + 1.0
-        return float((squares - np.log(spread) - squares / spread).sum())
-
     def _inner(self, scale: float, curved: Array, slope: float) -> Array:
         """Return the covariance of the sums."""
         inner = (scale * slope**2) * curved
@@ -160,17 +152,15 @@ class Smoother:
         right = scale * curvature[:, None] * prior.covariance
         return np.asarray(np.linalg.solve(self._inner(scale, prior.curved, slope), right).T)
 
-    def deviations(self, noise: Array | None = None) -> Array:
-        """Return the standard deviation of each score, the prior held fixed.
+    def deviations(self) -> Array:
+        """Return the standard deviation of each score for noise of variance 1 in the sums, the prior held fixed.
 
-        The noise in the sums has the given variances, by default 1 each. The prior is taken to be at least so wide that
+        The prior is taken to be at least so wide that
         it does not hide what noise may have hidden.
         """
         scale, prior, slope = self._chosen
         least = LEAST_SIGNAL * float(np.median(self.final / (slope * self.curvature) ** 2))
         gain = self._gain(max(scale, least), prior, slope)
-        if noise is not None:
-            gain = gain * np.sqrt(noise)
         shares = self.counts / self.counts.sum()
         if gain.ndim == 1:
             square = gain**2

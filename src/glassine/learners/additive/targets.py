@@ -196,6 +196,7 @@ def read_numbers(
     domain: Domain | None,
     bounds: tuple[float, float] | None,
     persons: Persons | None = None,
+    private: bool = True,
 ) -> Training:
     """Read the arguments of a regressor's fit.
 
@@ -213,12 +214,15 @@ def read_numbers(
         The public range of the target. None takes it from the domain, or from the data.
     persons : Persons, optional
         Whose records they are; then some are left out or repeated.
+    private : bool, default=True
+        Whether the fit is private: it warns of what is taken from the data, and refuses no value of public records.
 
     Raises
     ------
     InvalidDataError
-        If the data are empty, lack a column or have one too many; without a public domain and range, if a value is
-        missing or the target is not finite numbers. With them, a record whose target is no number is left out.
+        If the data are empty, lack a column or have one too many; not private, or without a public domain and range,
+        if a value is missing or the target is not finite numbers. Otherwise a record whose target is no number is left
+        out.
     InvalidParameterError
         If the range is none.
     """
@@ -233,7 +237,7 @@ def read_numbers(
     names, records = reading.named(estimator, X, reset=True, target=name)
     caveats = []
     limits = checked if checked is not None else _declared_bounds(domain, name)
-    strict = domain is None or domain.inferred or limits is None
+    strict = not private or domain is None or domain.inferred or limits is None
     numbers = _finite_numbers(y) if strict else _readable_numbers(y)
     check_lengths(_num_samples(reading.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
@@ -252,7 +256,8 @@ def read_numbers(
     )
     if domain.inferred:
         caveats.append(DOMAIN_FROM_DATA)
-    warn_of(caveats, domain)
+    if private:
+        warn_of(caveats, domain)
     half, middle = limits[1] / 2 - limits[0] / 2, limits[0] / 2 + limits[1] / 2
     values = (np.clip(numbers, *limits) - middle) / half
     outside = Outside.KEEP_UNDECLARED | (Outside.REFUSE if strict else Outside.CLIP)

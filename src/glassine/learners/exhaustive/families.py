@@ -1,13 +1,14 @@
-"""The two families of learners: how parameters make a class of all trees, or of all rule lists."""
+"""How parameters make a class of models: all trees or all rule lists, and leaves of classes or of numbers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import RegressorMixin
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.slices import Progress
@@ -15,32 +16,40 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan, check_whole
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import TransparentClassifier
+from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.gibbs import LOG_RANGE
 from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.losses import MOST_STEPS, Loss
+from glassine.learners.exhaustive.losses import MOST_STEPS, Loss, released_means, released_probabilities
 from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.numbers import NumericIntake, read_numeric
 from glassine.learners.exhaustive.trees import TreeClass
+from glassine.learners.intake import Intake, read_training
+from glassine.learners.publishing import evidence_of
+from glassine.models import DecisionTree, Evidence, RuleList
 
-__all__ = ["ClassLearner", "Conditions", "Lists", "Trees"]
+__all__ = ["ClassLearner", "Classes", "Conditions", "Lists", "Numbers", "Trees"]
 
 Conditions: TypeAlias = LiteralPlan | PoolPlan
 """Where the splits of trees, or the rules of lists, come from, fixed before the data are looked at."""
 
+Floats: TypeAlias = npt.NDArray[np.float64]
 
-class ClassLearner(TransparentClassifier):
+Publish: TypeAlias = Callable[[Sequence[Evidence]], DecisionTree | RuleList]
+"""Makes a model of what is published of its leaves or rules."""
+
+
+class ClassLearner(TransparentModel):
     """A learner of one model of a class of trees or rule lists over public conditions."""
 
     domain: Domain | None
     literals: str | Sequence[Literal]
-    classes: Sequence[Scalar] | None
     n_quantiles: int
     memory_limit: float
     time_limit: float
     progress: Progress | None
 
-    accuracy_share: float = 1.0
-    """Share of errors in the loss; learners without such a parameter count errors alone."""
+    counts_share: ClassVar[dict[bool, float]]
+    """Share of epsilon for the counts of leaves, by whether the loss ranks."""
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -54,28 +63,163 @@ class ClassLearner(TransparentClassifier):
     def _members(self, domain: Domain, conditions: Sequence[Any], loss: Loss) -> ModelClass[Any]:
         """Return all models over some conditions."""
 
-    def _ranks(self, n_classes: int) -> bool:
-        """Return whether leaves have probabilities for values, and not classes alone."""
-        share = check_number(self.accuracy_share, "accuracy_share", low=0.0, high=1.0)
-        return share < 1 and n_classes > 1
+    @abstractmethod
+    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> Intake:
+        """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
-    def _loss(self, rates: npt.NDArray[np.float64], strength: float, widest: ModelClass[Any]) -> Loss:
+    def _ranks(self, n_classes: int) -> bool:
+        """Return whether the values of leaves lie about base rates, which are released first."""
+        return False
+
+    @abstractmethod
+    def _public_loss(self, n_classes: int, steps: int) -> Loss:
+        """Return the loss as far as it is public, with at most so many steps between the values of a leaf."""
+
+    def _loss(self, rates: Floats, strength: float, widest: ModelClass[Any]) -> Loss:
         """Return the loss about base rates, with no more values than the widest class has."""
-        steps = (widest.loss.n_values - 1) // len(rates)
-        return Loss.ranking(rates, strength, float(self.accuracy_share), steps=steps)
+        return widest.loss
+
+    @abstractmethod
+    def _released(
+        self,
+        intake: Intake,
+        loss: Loss,
+        values: Sequence[int],
+        counts: npt.NDArray[np.int64] | None,
+        rates: Floats | None,
+        epsilons: tuple[float, float],
+    ) -> tuple[Evidence, ...]:
+        """Return what a private fit publishes of leaves or rules: it follows from what was released of them."""
+
+    @abstractmethod
+    def _exact(
+        self, intake: Intake, loss: Loss, values: Sequence[int], counts: npt.NDArray[np.int64], publish: Publish
+    ) -> tuple[DecisionTree | RuleList, float]:
+        """Return what a fit without privacy publishes, with exact figures, and the mean loss of a record."""
+
+    @abstractmethod
+    def _target(self, intake: Intake) -> dict[str, Any]:
+        """Return what a certificate names as public of the target and the loss."""
 
     def _widest(self, domain: Domain, n_classes: int, part_weight: float = 1.0) -> ModelClass[Any]:
         """Return the class with as many conditions and values as there can be; it follows from what is public alone."""
         conditions = self._conditions(domain).widest()
-        if not self._ranks(n_classes):
-            return self._members(domain, conditions, Loss.errors(n_classes))
         steps = MOST_STEPS
-        members = self._members(domain, conditions, Loss.widest(n_classes, steps))
+        members = self._members(domain, conditions, self._public_loss(n_classes, steps))
         # Of deep trees the grid is as fine as their weights can be summed.
-        while steps > 1 and not members.log_range(part_weight) <= LOG_RANGE:
+        while steps > 1 and not members.loss.counts_errors and not members.log_range(part_weight) <= LOG_RANGE:
             steps -= 1
-            members = members.with_loss(Loss.widest(n_classes, steps))
+            members = members.with_loss(self._public_loss(n_classes, steps))
         return members
+
+
+class Classes(TransparentClassifier, ClassLearner):
+    """Leaves of classes: errors alone, or with log loss of probabilities about base rates that are released first."""
+
+    classes: Sequence[Scalar] | None
+
+    accuracy_share: float = 1.0
+    """Share of errors in the loss; learners without such a parameter count errors alone."""
+
+    counts_share: ClassVar[dict[bool, float]] = {False: 0.05, True: 0.095}
+
+    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> Intake:
+        return read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
+
+    def _ranks(self, n_classes: int) -> bool:
+        share = check_number(self.accuracy_share, "accuracy_share", low=0.0, high=1.0)
+        return share < 1 and n_classes > 1
+
+    def _public_loss(self, n_classes: int, steps: int) -> Loss:
+        return Loss.widest(n_classes, steps) if self._ranks(n_classes) else Loss.errors(n_classes)
+
+    def _loss(self, rates: Floats, strength: float, widest: ModelClass[Any]) -> Loss:
+        steps = (widest.loss.n_values - 1) // len(rates)
+        return Loss.ranking(rates, strength, float(self.accuracy_share), steps=steps)
+
+    def _released(
+        self,
+        intake: Intake,
+        loss: Loss,
+        values: Sequence[int],
+        counts: npt.NDArray[np.int64] | None,
+        rates: Floats | None,
+        epsilons: tuple[float, float],
+    ) -> tuple[Evidence, ...]:
+        shares = None
+        if rates is not None:
+            shares = released_probabilities(counts, np.array(values), loss, rates, epsilons)
+        return evidence_of([loss.labels[value] for value in values], counts, shares)
+
+    def _exact(
+        self, intake: Intake, loss: Loss, values: Sequence[int], counts: npt.NDArray[np.int64], publish: Publish
+    ) -> tuple[DecisionTree | RuleList, float]:
+        cost = int((loss.costs[list(values)] * counts).sum())
+        cells = evidence_of([loss.labels[value] for value in values], counts)
+        return publish(cells), cost / loss.unit / max(intake.n_records, 1)
+
+    def _target(self, intake: Intake) -> dict[str, Any]:
+        share = {"share of errors in the loss": float(self.accuracy_share)} if self._ranks(len(intake.classes)) else {}
+        return {"classes": list(intake.classes), **share}
+
+
+class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-learn ships no types
+    """Leaves of numbers in a public range: squared error of values over that range."""
+
+    target_range: tuple[float, float] | None
+
+    counts_share: ClassVar[dict[bool, float]] = {False: 0.1}
+
+    def _n_classes(self) -> int:
+        # Of the parts of a record: those of the lower and of the upper class.
+        return 2
+
+    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> NumericIntake:
+        return read_numeric(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
+
+    def _public_loss(self, n_classes: int, steps: int) -> Loss:
+        return Loss.squares(steps)
+
+    def _exact(
+        self, intake: Intake, loss: Loss, values: Sequence[int], counts: npt.NDArray[np.int64], publish: Publish
+    ) -> tuple[DecisionTree | RuleList, float]:
+        numeric, n = _numeric(intake), len(values)
+        # Leaves publish the means of the targets themselves, which their parts round.
+        where = publish([Evidence()] * n).apply(numeric.columns)
+        times = np.ones(len(where)) if numeric.multiplicities is None else numeric.multiplicities
+        sizes = np.bincount(where, times, n).astype(int)
+        lo, hi = numeric.target_range
+        grid = lo + (hi - lo) * loss.values[list(values)]
+        means = np.where(sizes > 0, np.bincount(where, times * numeric.targets, n) / np.maximum(sizes, 1), grid)
+        errors = float((times * (numeric.targets - means[where]) ** 2).sum()) / (hi - lo) ** 2
+        pairs = zip(means.tolist(), sizes.tolist(), strict=True)
+        return publish([Evidence(value=value, total=size) for value, size in pairs]), errors / max(intake.n_records, 1)
+
+    def _released(
+        self,
+        intake: Intake,
+        loss: Loss,
+        values: Sequence[int],
+        counts: npt.NDArray[np.int64] | None,
+        rates: Floats | None,
+        epsilons: tuple[float, float],
+    ) -> tuple[Evidence, ...]:
+        lo, hi = _numeric(intake).target_range
+        means = lo + (hi - lo) * released_means(counts, np.array(values), loss, epsilons)
+        sizes = (
+            [None] * len(values) if counts is None else np.rint(counts.sum(axis=1) / loss.parts).astype(int).tolist()
+        )
+        return tuple(Evidence(value=value, total=size) for value, size in zip(means.tolist(), sizes, strict=True))
+
+    def _target(self, intake: Intake) -> dict[str, Any]:
+        return {"range of the target": list(_numeric(intake).target_range)}
+
+
+def _numeric(intake: Intake) -> NumericIntake:
+    """Return records whose targets are numbers."""
+    if not isinstance(intake, NumericIntake):
+        raise TypeError("the targets of these records are classes")
+    return intake
 
 
 class Trees(ClassLearner):

@@ -262,7 +262,7 @@ class ListClass(ModelClass[DrawnList]):
         cells: Sequence[Evidence],
         *,
         domain: Domain,
-        classes: tuple[Scalar, ...],
+        classes: tuple[Scalar, ...] | None,
         source: str,
         guarantee: Guarantee | None = None,
     ) -> RuleList:
@@ -403,7 +403,7 @@ def list_model(
     cells: Sequence[Evidence],
     *,
     attributes: tuple[str, ...],
-    classes: tuple[Scalar, ...],
+    classes: tuple[Scalar, ...] | None,
     source: str,
     guarantee: Guarantee | None = None,
 ) -> RuleList:

@@ -106,7 +106,7 @@ class ModelClass(ABC, Generic[M]):
         cells: Sequence[Evidence],
         *,
         domain: Domain,
-        classes: tuple[Scalar, ...],
+        classes: tuple[Scalar, ...] | None,
         source: str,
         guarantee: Guarantee | None = None,
     ) -> DecisionTree | RuleList:

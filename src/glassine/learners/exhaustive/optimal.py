@@ -10,21 +10,20 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import TransparentClassifier, fitted, keep
-from glassine.learners.exhaustive.families import ClassLearner, Lists, Trees
+from glassine.learners.estimator import TransparentModel, fitted, keep
+from glassine.learners.exhaustive.families import Classes, ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import Loss, base_rates
-from glassine.learners.intake import read_training
-from glassine.learners.publishing import evidence_of
+from glassine.learners.exhaustive.losses import MOST_STEPS, base_rates
+from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 
-__all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
+__all__ = ["Optimal", "OptimalRuleListClassifier", "OptimalTreeClassifier"]
 
 
-class _Optimal(ClassLearner):
+class Optimal(ClassLearner):
     """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""
 
-    released = TransparentClassifier.released | {"objective_"}
+    released = TransparentModel.released | {"objective_"}
 
     model_: Any
     certificate_: Certificate
@@ -51,37 +50,38 @@ class _Optimal(ClassLearner):
         """
         self._check_parameters()
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
+        intake = self._read(X, y, sample_weight, private=False)
         conditions = self._conditions(intake.domain).from_data(intake)
         n_classes, n = len(intake.classes), intake.n_records
-        ranks = self._ranks(n_classes)
-        loss = Loss.widest(n_classes) if ranks else Loss.errors(n_classes)
-        members = self._members(intake.domain, conditions, loss)
+        members = self._members(intake.domain, conditions, self._public_loss(n_classes, MOST_STEPS))
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
         bitsets = intake.pack(members.antecedents)
-        if ranks:
-            loss = self._loss(base_rates(bitsets.totals()), math.inf, members)
-            members = members.with_loss(loss)
+        if self._ranks(n_classes):
+            members = members.with_loss(self._loss(base_rates(bitsets.totals()), math.inf, members))
+        loss = members.loss
         # A share of the records as a penalty becomes units of cost, in which the sums count.
-        sums = members.sums(bitsets, Weighting.optimal(penalty * n * loss.unit), self.progress)
+        sums = members.sums(bitsets, Weighting.optimal(penalty * n * loss.unit * loss.parts), self.progress)
         best = sums.best()
         counts, values = sums.class_counts(best), members.values(best)
-        model = members.publish(
-            best,
-            evidence_of([loss.labels[value] for value in values], counts),
-            domain=intake.domain,
-            classes=intake.classes,
-            source=f"glassine.{type(self).__name__}",
-        )
-        cost = int((loss.costs[list(values)] * counts).sum())
+
+        def publish(cells: Sequence[Evidence]) -> DecisionTree | RuleList:
+            return members.publish(
+                best,
+                cells,
+                domain=intake.domain,
+                classes=intake.classes or None,
+                source=f"glassine.{type(self).__name__}",
+            )
+
+        model, mean_loss = self._exact(intake, loss, values, counts, publish)
         # A tree has one leaf more than splits, a list one part more than rules: the default rule's.
-        objective = cost / loss.unit / max(n, 1) + penalty * (len(counts) - 1)
+        objective = mean_loss + penalty * (len(counts) - 1)
         certificate = Certificate.none("exact counts of the records")
         keep(self, fitted(intake, model, certificate) | {"objective_": objective})
         return self
 
 
-class OptimalRuleListClassifier(Lists, _Optimal):
+class OptimalRuleListClassifier(Lists, Classes, Optimal):
     """A rule list of least cost among all lists of at most K rules over a pool.
 
     The cost is the loss on the training records plus ``penalty`` times the number of records for each rule. The same
@@ -150,7 +150,7 @@ class OptimalRuleListClassifier(Lists, _Optimal):
         self._store(locals())
 
 
-class OptimalTreeClassifier(Trees, _Optimal):
+class OptimalTreeClassifier(Trees, Classes, Optimal):
     """A decision tree of least cost among all trees of a depth over given literals.
 
     The cost is the loss on the training records plus ``penalty`` times the number of records for each split. The same

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,23 +19,20 @@ from glassine.domain.attributes import Scalar
 from glassine.learners.antecedents import LiteralPlan, PoolPlan
 from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
 from glassine.learners.estimator import PrivateLearner, fitted
-from glassine.learners.exhaustive.families import ClassLearner, Conditions, Lists, Trees
+from glassine.learners.exhaustive.families import Classes, ClassLearner, Conditions, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
-from glassine.learners.exhaustive.losses import base_rates, released_probabilities
+from glassine.learners.exhaustive.losses import base_rates
 from glassine.learners.exhaustive.model_class import ModelClass
-from glassine.learners.intake import Intake, read_training
+from glassine.learners.intake import Intake
 from glassine.learners.persons import Persons
-from glassine.learners.publishing import evidence_of, noisy_histogram
+from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
-__all__ = ["PrivateRuleListClassifier", "PrivateTreeClassifier"]
+__all__ = ["PrivateRuleListClassifier", "PrivateTree", "PrivateTreeClassifier"]
 
 PROOF = "learners/exhaustive/private.md"
-
-COUNTS_SHARE = {False: 0.05, True: 0.095}
-"""Share of epsilon for the class counts, by whether leaves have probabilities, to which counts then contribute."""
 
 
 class _Exponential(PrivateLearner, ClassLearner):
@@ -54,7 +52,7 @@ class _Exponential(PrivateLearner, ClassLearner):
 
     epsilon: float
     leaf_counts_share: float | None
-    base_rate_share: float
+    base_rate_share: float = 0.05
     quantile_share: float
 
     @abstractmethod
@@ -69,14 +67,14 @@ class _Exponential(PrivateLearner, ClassLearner):
         self._check_parameters()
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
-        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
+        intake = self._read(X, y, persons, private=True)
         conditions = self._conditions(intake.domain)
         ranks = self._ranks(len(intake.classes))
         rate_share = check_number(self.base_rate_share, "base_rate_share", low=0.0, high=1.0, low_open=True)
         budget = Budget.split(
             self.epsilon,
             literals_share=self.quantile_share,
-            counts_share=COUNTS_SHARE[ranks] if self.leaf_counts_share is None else self.leaf_counts_share,
+            counts_share=self.counts_share[ranks] if self.leaf_counts_share is None else self.leaf_counts_share,
             with_literals=bool(conditions.quantiled),
             base_rate_share=rate_share if ranks else 0.0,
             unit=intake.unit,
@@ -89,7 +87,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         widest.refuse_too_large(
             memory_limit=self.memory_limit,
             time_limit=self.time_limit,
-            more_bytes=powers_bytes(budget.per_record(budget.total)),
+            more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts),
             part_weight=prior,
         )
         return Planned(
@@ -119,44 +117,45 @@ class _Exponential(PrivateLearner, ClassLearner):
             events.append(event)
             members = members.with_loss(self._loss(rates.shares, rates.strength, widest))
         slack, loss = widest.rounding(), members.loss
-        epsilon = budget.per_record(budget.selection(slack))
-        weighting = Weighting.private(epsilon, prior, intake.n_records, loss.unit)
+        # A record is so many parts, which a neighbor has more together: each part is drawn at its share of epsilon.
+        epsilon = budget.per_record(budget.selection(slack)) / loss.parts
+        weighting = Weighting.private(epsilon, prior, intake.n_records * loss.parts, loss.unit)
         sums = members.sums(bitsets, weighting, self.progress)
         drawn = sums.draw(paid.randomness)
-        spent = weighting.exact_epsilon * loss.unit
-        name = self.drawn.format(self.values_drawn[rates is not None])
+        spent = weighting.exact_epsilon * loss.unit * loss.parts
+        name = self.drawn.format(self.values_drawn[not loss.counts_errors])
         events.append(selection_event(name, spent, slack, budget, PROOF))
         counts = None
         if budget.counts:
-            # One record is in one leaf or rule: the histogram has sensitivity 1, whatever model was drawn.
+            # One record is in one leaf or rule: the histogram has its parts as sensitivity, whatever model was drawn.
             counts, event = noisy_histogram(
                 sums.class_counts(drawn),
                 budget.per_record(budget.counts),
                 budget.per_record(budget.total),
                 paid.randomness,
+                parts=loss.parts,
             )
             events.append(event)
-        values = members.values(drawn)
-        probabilities = None
-        if rates is not None:
-            epsilons = float(spent), float(budget.per_record(budget.counts))
-            probabilities = released_probabilities(counts, np.array(values), loss, rates.shares, epsilons)
+        shares = None if rates is None else rates.shares
+        epsilons = float(spent), float(budget.per_record(budget.counts))
         model = members.publish(
             drawn,
-            evidence_of([loss.labels[value] for value in values], counts, probabilities),
+            self._released(intake, loss, members.values(drawn), counts, shares, epsilons),
             domain=intake.domain,
-            classes=intake.classes,
+            classes=intake.classes or None,
             source=f"glassine.{type(self).__name__}",
-            guarantee=claim(budget, paid.caveats),
+            guarantee=claim(budget, paid.caveats, loss.count_spread),
         )
-        public = self._public(intake, conditions, len(members.antecedents))
+        if loss.parts > 1 and counts is not None:
+            # Records are rounded from noisy parts: their noise has no law that could be used to infer them.
+            model = replace(model, approximate=True)
+        public = self._public(intake, conditions, len(members.antecedents)) | self._target(intake) | {**intake.weights}
         # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
         # The widest grid is public; how many values lie about the released base rates is not.
         excess = (members.with_loss(widest.loss).log_weight(prior) + math.log(20) + slack) / float(spent)
-        errors = math.floor(excess) if rates is None else None
-        if rates is not None:
-            public["share of errors in the loss"] = float(self.accuracy_share)
+        errors = math.floor(excess) if loss.counts_errors else None
+        if not loss.counts_errors:
             # Of errors alone nothing follows: a model may make more of them and rank better.
             public[LOSS_BOUND] = math.ceil(excess)
         certificate = certify(budget, events, model, paid=paid, public=public, error_bound=errors)
@@ -185,7 +184,7 @@ class _Rates(NamedTuple):
     strength: float
 
 
-class PrivateRuleListClassifier(Lists, _Exponential):
+class PrivateRuleListClassifier(Lists, Classes, _Exponential):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
     A list of cost e on the training records is drawn with probability proportional to
@@ -302,12 +301,31 @@ class PrivateRuleListClassifier(Lists, _Exponential):
             "literals": conditions.literals.text(),
             "different rules": n_distinct,
             "prior weight of a rule": float(self.rule_weight),
-            "classes": list(intake.classes),
-            **intake.weights,
         }
 
 
-class PrivateTreeClassifier(Trees, _Exponential):
+class PrivateTree(Trees, _Exponential):
+    """A tree drawn from all trees of a depth."""
+
+    part = "split_weight"
+    drawn = "structure and {} of the tree"
+    values_drawn = ("labels", "leaf values")
+
+    split_weight: float
+
+    def _note(self) -> str:
+        return f"private tree of depth {self.max_depth}"
+
+    def _public(self, intake: Intake, conditions: LiteralPlan, n_distinct: int) -> dict[str, Any]:
+        return {
+            "model class": f"all trees of depth {self.max_depth} over the literals",
+            "literals": conditions.text(),
+            "different splits": n_distinct,
+            "prior weight of a split": float(self.split_weight),
+        }
+
+
+class PrivateTreeClassifier(Classes, PrivateTree):
     """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
 
     A tree of cost e on the training records is drawn with probability proportional to
@@ -410,12 +428,6 @@ class PrivateTreeClassifier(Trees, _Exponential):
     (1.0, 1.0)
     """
 
-    part = "split_weight"
-    drawn = "structure and {} of the tree"
-    values_drawn = ("labels", "leaf values")
-
-    split_weight: float
-
     def __init__(
         self,
         max_depth: int = 3,
@@ -440,16 +452,3 @@ class PrivateTreeClassifier(Trees, _Exponential):
         random_state: Any = None,
     ) -> None:
         self._store(locals())
-
-    def _note(self) -> str:
-        return f"private tree of depth {self.max_depth}"
-
-    def _public(self, intake: Intake, conditions: LiteralPlan, n_distinct: int) -> dict[str, Any]:
-        return {
-            "model class": f"all trees of depth {self.max_depth} over the literals",
-            "literals": conditions.text(),
-            "different splits": n_distinct,
-            "prior weight of a split": float(self.split_weight),
-            "classes": list(intake.classes),
-            **intake.weights,
-        }

@@ -103,7 +103,13 @@ class Weighed(NamedTuple):
 
 
 def backward(
-    kernel: Callable[..., None], tables: tuple[object, ...], p: int, levels: int, signs: int, progress: Progress | None
+    kernel: Callable[..., None],
+    tables: tuple[object, ...],
+    p: int,
+    levels: int,
+    signs: int,
+    progress: Progress | None,
+    last: Weighed | None = None,
 ) -> list[Weighed]:
     """Return the sums of every level m < ``levels``, from the sets with one condition left to the empty set.
 
@@ -119,9 +125,11 @@ def backward(
         Signs of each condition: 2 where a node is a set with signs, 1 where it is the set alone.
     progress : callable or None
         Told about the level with the most sets, the first that is summed.
+    last : Weighed, optional
+        The sums of the last level, if they are known already.
     """
-    out: list[Weighed] = []
-    for m in reversed(range(levels)):
+    out: list[Weighed] = [] if last is None else [last]
+    for m in reversed(range(levels - len(out))):
         sets = combinations(p, m)
         shape = (len(sets), signs**m)[:signs]
         level = Weighed(np.empty(shape), np.empty(shape))
@@ -379,35 +387,25 @@ def sum_level(
 ) -> None:  # pragma: no cover - compiled
     """Sum over the trees below every node of m literals; ``sets`` are rows ``first`` onward.
 
-    ``children`` are the sums below the nodes of m + 1 literals. Without any, what follows a split are two leaves.
+    ``children`` are the sums below the nodes of m + 1 literals.
     """
-    # sets: (slice, m); children: (binom(p, m + 1), 2^(m + 1)) or empty; out: (binom(p, m), 2^m). Room is allotted once
-    # for a slice, which one thread works on. Counts of all 2^m patterns are formed together, since each needs those of
-    # the others; those beside each further literal are needed for leaves alone.
-    table, last = counts.table, len(children.costs) == 0
-    m, p, n_classes = sets.shape[1], len(atoms.blocks), table.shape[1]
-    inside = np.empty((1 << m, n_classes), dtype=table.dtype)
-    beside = np.empty((1 << m if last else 0, n_classes, p), dtype=table.dtype)
-    n_values = len(costs.values)
-    room = Room(np.empty((n_values + 1, 2, p), dtype=np.int64), np.empty((2, p), dtype=np.float64))
+    # sets: (slice, m); children: (binom(p, m + 1), 2^(m + 1)); out: (binom(p, m), 2^m). Room is allotted once for a
+    # slice, which one thread works on. Counts of all 2^m patterns are formed together, since each needs the others'.
+    table = counts.table
+    m, p = sets.shape[1], len(atoms.blocks)
+    inside = np.empty((1 << m, table.shape[1]), dtype=table.dtype)
     allowed = np.empty(p, dtype=np.bool_)
     mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
     options = Weighed(np.empty(p + 1, dtype=np.float64), np.empty(p + 1, dtype=np.float64))
     for i in range(len(sets)):
         chosen = sets[i]
-        if last:
-            signed_counts(chosen, counts, inside, beside)
-        else:
-            signed_insides(chosen, counts, inside)
+        signed_insides(chosen, counts, inside)
         for signs in range(1 << m):
             if not admissible(chosen, signs, atoms, mask, allowed):
                 out.costs[first + i, signs] = np.inf
                 out.weights[first + i, signs] = 0.0
                 continue
-            if last:
-                last_choices(inside[signs], beside[signs], allowed, costs, room, options)
-            else:
-                inner_choices(chosen, signs, inside[signs], allowed, costs, counts.binom, children, options)
+            inner_choices(chosen, signs, inside[signs], allowed, costs, counts.binom, children, options)
             cost, weight = total(options, costs)
             out.costs[first + i, signs] = cost
             out.weights[first + i, signs] = weight

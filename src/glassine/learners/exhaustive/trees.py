@@ -20,6 +20,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
+from glassine.learners.exhaustive.last_splits import last_level
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Room, Weighed
@@ -97,9 +98,12 @@ class TreeClass(ModelClass[Tree]):
         return int(counts + sums + (comb(p, d - 1) * 2 * d if d else 0))
 
     def steps(self) -> int:
-        """Return the number of choices that a fit weighs: nodes times literals times values."""
+        """Return the number of choices that a fit weighs: nodes times literals, and leaves, times values."""
         p, d = len(self.logic.literals), self.levels
-        return int(sum(comb(p, k) * 2**k * (p - k + 1) for k in range(d)) * self.loss.n_values)
+        nodes = sum(comb(p, k) * 2**k * (p - k + 1) for k in range(d - 1))
+        # The leaves of the last splits are summed once each, and those of a level before for its nodes.
+        leaves = sum(comb(p, k) * 2**k for k in range(max(0, d - 1), d + 1))
+        return int((nodes + leaves) * self.loss.n_values)
 
     def log_range(self, part_weight: float) -> float:
         """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
@@ -136,7 +140,7 @@ class TreeClass(ModelClass[Tree]):
         cells: Sequence[Evidence],
         *,
         domain: Domain,
-        classes: tuple[Scalar, ...],
+        classes: tuple[Scalar, ...] | None,
         source: str,
         guarantee: Guarantee | None = None,
     ) -> DecisionTree:
@@ -177,7 +181,8 @@ class TreeSums:
         """Sum backwards, from the nodes with one split left to the root."""
         p = len(trees.logic.literals)
         tables = (Counts.of(counts, p, trees.depth), Atoms.of(trees.logic), Costs.of(weighting, trees.loss))
-        levels = tree_sums.backward(tree_sums.sum_level, tables, p, trees.levels, 2, progress)
+        last = last_level(*tables, trees.levels, progress) if trees.levels else None
+        levels = tree_sums.backward(tree_sums.sum_level, tables, p, trees.levels, 2, None, last)
         costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
         return cls(trees=trees, counts=counts, weighting=weighting, costs=costs, weights=weights)
 
@@ -298,7 +303,7 @@ def tree_model(
     cells: Sequence[Evidence],
     *,
     domain: Domain,
-    classes: tuple[Scalar, ...],
+    classes: tuple[Scalar, ...] | None,
     source: str,
     guarantee: Guarantee | None = None,
 ) -> DecisionTree:

@@ -15,7 +15,7 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateLearner, fitted
-from glassine.learners.exhaustive.families import Lists
+from glassine.learners.exhaustive.families import Classes, Lists
 from glassine.learners.exhaustive.lists import list_model
 from glassine.learners.greedy.growth import GreedyPool, Remaining, count_bytes
 from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
@@ -39,7 +39,7 @@ from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 __all__ = ["PrivateGreedyRuleListClassifier"]
 
 
-class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
+class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, each rule chosen by one of seven private mechanisms.
 
     At each step the rule is chosen that, but for noise, makes the weighted Gini impurity of what it captures and what

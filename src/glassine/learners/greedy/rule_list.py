@@ -15,7 +15,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import fitted, keep
-from glassine.learners.exhaustive.families import Lists
+from glassine.learners.exhaustive.families import Classes, Lists
 from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
 from glassine.learners.greedy.impurity import best_split
@@ -27,7 +27,7 @@ from glassine.privacy.exact import decimal
 __all__ = ["GreedyRuleListClassifier", "grow"]
 
 
-class GreedyRuleListClassifier(Lists):
+class GreedyRuleListClassifier(Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
 
     At each step the rule is chosen that makes the weighted Gini impurity of what it captures and what it leaves least.

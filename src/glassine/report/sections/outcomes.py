@@ -145,7 +145,17 @@ def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
             Fact(
                 f"Leaves that publish one {wording.unit()}'s value",
                 "some leaves" if leakage.n_lone_targets else "none",
-                "A leaf made from one record predicts that record's value.",
+                "A leaf made from one record predicts that record's value, and so does a median.",
+            )
+        )
+        facts.append(
+            Fact(
+                f"Largest share of two {wording.units()} in a leaf",
+                "not known" if leakage.dominance is None else f"at least {wording.percent(leakage.dominance)}",
+                "It needs the data with the target."
+                if leakage.dominance is None
+                else f"Of the total of the values in the leaf. Near 100%, one of the two {wording.units()} can compute "
+                "the value of the other from the mean and the size of the leaf.",
             )
         )
     return tuple(facts)

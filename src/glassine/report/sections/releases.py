@@ -71,8 +71,8 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
             *record_sections(findings, "release"),
         ),
         terms=(
-            *("group", "fidelity", "member of release", "midpoint", "gap attack"),
-            *("entropy l", "bit", "cut point", "suppressed in release"),
+            *("group", "fidelity", "member", "midpoint", "gap attack"),
+            *("entropy l", "bit", "cut point", "suppressed"),
         ),
     )
 

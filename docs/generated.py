@@ -1,0 +1,92 @@
+"""Parts of pages that are made from the code when the documentation is built.
+
+A page asks for a part by a line ``<!-- generated: NAME -->``; :data:`PARTS` has the names, and ``notebook NAME`` is a
+notebook.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import typer
+
+from docs import notebook_pages
+from glassine.auditing.schema import schema
+from glassine.cli.entry import app
+from glassine.formats import formats
+from glassine.formats.registry import Format
+from glassine.report.terms import TERMS
+
+__all__ = ["PARTS", "filled", "table"]
+
+MARK = re.compile(r"^<!-- generated: (.*?) -->$", flags=re.MULTILINE)
+
+
+def filled(text: str) -> str:
+    """Return a page with its generated parts."""
+    return MARK.sub(lambda mark: _part(mark[1]), text)
+
+
+def _part(name: str) -> str:
+    kind, _, notebook = name.partition(" ")
+    return notebook_pages.page(notebook) if kind == "notebook" else PARTS[name]()
+
+
+def table() -> str:
+    """Return the rows of all formats that are read, by name."""
+    rows = ["| input | with | holds | leaves out |", "|---|---|---|---|"]
+    rows += [_row(one) for one in sorted(formats(), key=lambda one: one.reads.casefold()) if one.reads]
+    return "\n".join(rows) + "\n"
+
+
+def _row(one: Format) -> str:
+    entries = [name for kind, name in (("object", "`as_model`"),) if kind in one.contents]
+    entries += ["`load_model`"] if set(one.contents) - {"object"} else []
+    return f"| {one.reads} | {', '.join(entries)} | {one.tells} | {one.leaves_out} |"
+
+
+def _commands(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:
+    """Yield each command, and what it prints with ``--help``."""
+    context = command.context_class(command, info_name=words.split()[-1], parent=parent, terminal_width=100)
+    yield words, command.get_help(context)
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _commands(below, f"{words} {name}", context)
+
+
+def _help() -> str:
+    commands = _commands(typer.main.get_command(app), "glassine")
+    return "\n".join(f"## {words}\n\n```text\n{text.strip()}\n```\n" for words, text in commands)
+
+
+def _findings() -> str:
+    fields = schema()["properties"]
+    rows = ["| field | holds |", "|---|---|"]
+    rows += [f"| `{name}` | {_holds(one)} |" for name, one in fields.items()]
+    measured = ", ".join(f"`{name}`" for name in fields["measured"]["properties"])
+    return "\n".join(rows) + f"\n\nMeasurements: {measured}.\n"
+
+
+def _holds(one: dict[str, Any]) -> str:
+    """Return the type of a field in words; the fields of an object by their names."""
+    if "const" in one:
+        return f"`{one['const']}`"
+    if "enum" in one:
+        return ", ".join(f"`{value}`" for value in one["enum"])
+    if "anyOf" in one:
+        return " or ".join(dict.fromkeys(map(_holds, one["anyOf"])))
+    if one.get("type") == "array" and "items" in one:
+        return f"list of: {_holds(one['items'])}"
+    if one.get("properties"):
+        return ", ".join(f"`{name}`" for name in one["properties"])
+    return {"null": "null"}.get(str(one.get("type")), str(one.get("type", "findings")))
+
+
+def _terms() -> str:
+    entries = sorted(TERMS.values(), key=lambda term: term.name.casefold())
+    return "```{glossary}\n" + "\n\n".join(f"{term.name}\n  {term.meaning}" for term in entries) + "\n```\n"
+
+
+PARTS: dict[str, Callable[[], str]] = {"commands": _help, "findings": _findings, "formats": table, "terms": _terms}
+"""What makes each part."""

@@ -1,0 +1,294 @@
+"""Each statement of the paper judged by its printed tables and by ours: ``claims.csv`` and ``evidence.csv``.
+
+``statements.csv`` names the judge of each statement. Printed and stored figures are means and deviations over splits; a
+difference has the error of both, as if independent. RMSE is compared by its logarithm, so that data sets share a scale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from study import EPSILONS, HERE, read
+
+from papers.common.judging import (
+    AT_LEAST,
+    DERIVED,
+    EVERY,
+    FIGURE,
+    MEAN,
+    NONE,
+    Comparison,
+    Judgement,
+    clustered,
+    estimated,
+    within,
+    write_judged,
+)
+
+GDP, CLASSIC, BOOST = "DP-EBM GDP", "DP-EBM classic", "DPBoost"
+LINEAR = {"auroc": "DP logistic regression", "rmse": "DP linear regression"}
+MEASURES = {2: "auroc", 3: "rmse"}
+DIGITS = {"auroc": 0.0005, "rmse": 0.0005}
+NON_PRIVATE = "inf"
+PRINTED_SPLITS = 25
+BUDGETS = tuple(f"{epsilon:g}" for epsilon in EPSILONS)
+
+Figure = tuple[float, float]
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Means and their standard errors, by data set, epsilon and method: printed, and measured here."""
+
+    printed: Mapping[str, Mapping[Key, Figure]]
+    here: Mapping[str, Mapping[Key, Figure]]
+
+
+def evidence(results: Path) -> Evidence:
+    """Return the printed tables and the results of a folder."""
+    printed: dict[str, dict[Key, Figure]] = {}
+    here: dict[str, dict[Key, Figure]] = {}
+    for number, name in MEASURES.items():
+        printed[name] = {
+            (row["dataset"], row["epsilon"], row["method"]): (
+                float(row[f"{name}_mean"]),
+                float(row[f"{name}_sd"]) / math.sqrt(PRINTED_SPLITS),
+            )
+            for row in read(HERE / f"published_table_{number}.csv")
+        }
+        here[name] = {
+            (row["dataset"], row["epsilon"], row["method"]): (
+                float(row["mean"]),
+                float(row["sd"]) / math.sqrt(int(row["splits"])),
+            )
+            for row in read(results / f"table_{number}.csv")
+            if row["measure"] == name
+        }
+    return Evidence(printed=printed, here=here)
+
+
+def gain(name: str, one: Figure, other: Figure) -> Figure:
+    """Return by how much a figure is better than another one, and its error: AUROC, or the logarithm of the RMSE."""
+    if name == "auroc":
+        return one[0] - other[0], math.hypot(one[1], other[1])
+    return math.log(other[0] / one[0]), math.hypot(one[1] / one[0], other[1] / other[0])
+
+
+def _data(table: Mapping[Key, Figure]) -> list[str]:
+    return list(dict.fromkeys(key[0] for key in table))
+
+
+def _loss(found: Evidence, printed: str, ours: str) -> Judgement:
+    """Judge the loss of at most 0.05 at epsilon 0.5, against the printed model without privacy."""
+    table, here = found.printed["auroc"], found.here["auroc"]
+    comparisons = []
+    for name, rows, method in (("printed", table, printed), ("here", here, ours)):
+        cases = []
+        for data in _data(rows):
+            less, error = gain("auroc", rows[data, "0.5", method], table[data, NON_PRIVATE, printed])
+            cases.append((0.05 + less, error))
+        comparisons.append(estimated(f"{name}: 0.05 less the loss", cases, PRINTED_SPLITS))
+    losses = {data: table[data, NON_PRIVATE, printed][0] - table[data, "0.5", printed][0] for data in _data(table)}
+    seen = "printed losses: " + ", ".join(f"{data} {loss:.3f}" for data, loss in losses.items())
+    return Judgement(rule=AT_LEAST, seen=seen, comparisons=tuple(comparisons))
+
+
+def loss_gdp(found: Evidence) -> Judgement:
+    """Judge the loss of the GDP form."""
+    return _loss(found, GDP, "boosting gdp")
+
+
+def loss_classic(found: Evidence) -> Judgement:
+    """Judge the loss of the classic form."""
+    return _loss(found, CLASSIC, "boosting classic")
+
+
+def _outperform(found: Evidence, method: str) -> Judgement:
+    """Judge whether a form beats the better peer in all 40 printed settings."""
+    comparisons = []
+    for name, table in found.printed.items():
+        cases = []
+        for data in _data(table):
+            for epsilon in BUDGETS:
+                peers = [
+                    gain(name, table[data, epsilon, method], table[data, epsilon, peer])
+                    for peer in (BOOST, LINEAR[name])
+                ]
+                cases.append(min(peers))
+        comparisons.append(estimated(f"printed {name.upper()}: gain over the better peer", cases, PRINTED_SPLITS))
+    return Judgement(rule=EVERY, seen="DPBoost and linear models were not rerun", comparisons=tuple(comparisons))
+
+
+def outperform_gdp(found: Evidence) -> Judgement:
+    """Judge the 40 settings of the GDP form."""
+    return _outperform(found, GDP)
+
+
+def outperform_classic(found: Evidence) -> Judgement:
+    """Judge the 40 settings of the classic form."""
+    return _outperform(found, CLASSIC)
+
+
+def averages(found: Evidence) -> Judgement:
+    """Judge the printed averages at epsilon 4: 0.62, 0.56 and 0.88."""
+    table = found.printed["auroc"]
+    figures = [
+        (fmean(table[data, "4", method][0] for data in _data(table)), value)
+        for method, value in ((BOOST, 0.62), (LINEAR["auroc"], 0.56), (GDP, 0.88))
+    ]
+    return Judgement(
+        rule=DERIVED,
+        seen=", ".join(f"{here:.3f}" for here, _ in figures),
+        comparisons=(within("three averages", [(here, v - 0.005, v + 0.005) for here, v in figures]),),
+    )
+
+
+def without_privacy(found: Evidence) -> Judgement:
+    """Judge whether LightGBM beats EBMs in over half of the printed settings without privacy."""
+    better = [
+        gain(name, table[data, NON_PRIVATE, BOOST], table[data, NON_PRIVATE, GDP])[0] > 0
+        for name, table in found.printed.items()
+        for data in _data(table)
+    ]
+    band = within("data sets", [(sum(better), len(better) / 2 + 0.5, len(better))])
+    return Judgement(rule=DERIVED, seen=f"{sum(better)} of {len(better)} printed", comparisons=(band,))
+
+
+def _noticeable(tables: Mapping[str, Mapping[Key, Figure]], gdp: str, classic: str) -> Comparison:
+    """Compare, at epsilon 2, 4 and 8: a setting whose difference is within chance is one for the statement."""
+    settings = {
+        data: [
+            1.0
+            if abs((pair := gain(name, table[data, epsilon, gdp], table[data, epsilon, classic]))[0]) <= 1.96 * pair[1]
+            else -1.0
+            for epsilon in ("2", "4", "8")
+        ]
+        for name, table in tables.items()
+        for data in _data(table)
+    }
+    return clustered(f"{gdp} and {classic} within chance", settings)
+
+
+def beyond_one(found: Evidence) -> Judgement:
+    """Judge whether classic and GDP typically differ noticeably at epsilon of at most 1 only."""
+    comparisons = (
+        _noticeable(found.printed, GDP, CLASSIC),
+        _noticeable(found.here, "boosting gdp", "boosting classic"),
+    )
+    return Judgement(
+        rule=MEAN,
+        seen="settings within chance at epsilon 2, 4, 8, less those beyond; data sets as splits",
+        comparisons=comparisons,
+    )
+
+
+def tighter(found: Evidence) -> Judgement:
+    """Judge whether the GDP form is at least as good as the classic one everywhere."""
+    comparisons = []
+    for source, tables, one, other in (
+        ("printed", found.printed, GDP, CLASSIC),
+        ("here", found.here, "boosting gdp", "boosting classic"),
+    ):
+        for name, table in tables.items():
+            cases = [gain(name, table[data, e, one], table[data, e, other]) for data in _data(table) for e in BUDGETS]
+            comparisons.append(estimated(f"{source}, {name.upper()}", cases, PRINTED_SPLITS))
+    return Judgement(rule=AT_LEAST, seen="GDP over classic", comparisons=tuple(comparisons))
+
+
+def _rounding(name: str, data: str) -> float:
+    return 0.5 if data == "california" else DIGITS[name]
+
+
+def _reproduced(found: Evidence, printed: str, ours: str) -> Judgement:
+    """Judge the printed figures: within 1.96 errors of both and the rounding of the last digit."""
+    bands, worse = [], 0
+    for name, table in found.here.items():
+        for data in _data(table):
+            for epsilon in BUDGETS:
+                here, paper = table[data, epsilon, ours], found.printed[name][data, epsilon, printed]
+                room = 1.96 * math.hypot(here[1], paper[1]) + _rounding(name, data)
+                bands.append((here[0], paper[0] - room, paper[0] + room))
+                worse += (here[0] - paper[0]) * (1 if name == "rmse" else -1) > room
+    comparison = within("printed figures", bands)
+    seen = f"{comparison.worse - worse} better than printed and {worse} worse, beyond chance"
+    return Judgement(rule=FIGURE, seen=seen, comparisons=(comparison,))
+
+
+def reproduced_gdp(found: Evidence) -> Judgement:
+    """Judge the printed figures of the GDP form."""
+    return _reproduced(found, GDP, "boosting gdp")
+
+
+def reproduced_classic(found: Evidence) -> Judgement:
+    """Judge the printed figures of the classic form."""
+    return _reproduced(found, CLASSIC, "boosting classic")
+
+
+def _over(found: Evidence, ours: str, other: str | None) -> Judgement:
+    """Compare one of our algorithms with the published GDP form, or with another method in the same run."""
+    comparisons = []
+    for name, table in found.here.items():
+        rival = found.printed[name] if other is None else table
+        cases = [
+            gain(name, table[data, e, ours], rival[data, e, other or GDP]) for data in _data(table) for e in BUDGETS
+        ]
+        comparisons.append(estimated(name.upper(), cases, PRINTED_SPLITS))
+    return Judgement(rule=EVERY, seen="AUROC, logarithm of RMSE", comparisons=tuple(comparisons))
+
+
+def penalized(found: Evidence) -> Judgement:
+    """Judge our penalized fit against the published figures of the GDP form."""
+    return _over(found, "penalized", None)
+
+
+def penalized_peer(found: Evidence) -> Judgement:
+    """Judge our penalized fit against interpret in the same run."""
+    return _over(found, "penalized", "interpret")
+
+
+def by_construction(found: Evidence) -> Judgement:
+    """Name what follows from post-processing."""
+    return Judgement(rule=NONE, seen="post-processing")
+
+
+def not_rerun(found: Evidence) -> Judgement:
+    """Name a statement that nothing stored decides."""
+    return Judgement(rule=NONE, seen="not rerun")
+
+
+JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
+    loss_gdp,
+    loss_classic,
+    outperform_gdp,
+    outperform_classic,
+    averages,
+    without_privacy,
+    beyond_one,
+    tighter,
+    reproduced_gdp,
+    reproduced_classic,
+    by_construction,
+    not_rerun,
+    penalized,
+    penalized_peer,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=HERE / "results", help="folder of the CSV files")
+    given, _ = parser.parse_known_args(arguments)
+    write_judged(HERE / "statements.csv", JUDGES, evidence(given.results), given.results)
+
+
+__all__ = ["JUDGES", "Evidence", "evidence", "gain", "main"]
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,390 @@
+"""Each statement of the paper, and those about our own two lines, judged: ``claims.csv`` and ``evidence.csv``.
+
+``statements.csv`` names the judge of each statement. Figures are means over 100 splits with their standard errors. Two
+methods' errors are added as if independent, although they share the splits, which widens the intervals. The best of
+several other methods is the best as measured, which chance favors: against the statement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from drawing import OURS
+from figure_4 import GLOBAL, GRID, SMOOTH
+from study import FOLDER, Row, options, published, read
+
+from papers.common.judging import (
+    AT_LEAST,
+    DERIVED,
+    EVERY,
+    FIGURE,
+    MEAN,
+    NONE,
+    Comparison,
+    Judgement,
+    estimated,
+    exact,
+    within,
+    write_judged,
+)
+
+NAMES = {"german": "German", "compas": "COMPAS", "adult": "Adult", "adult-pairs": "Adult, conjunctions"}
+HIGH = tuple(f"{epsilon:g}" for epsilon in GRID if epsilon >= 0.1)
+ALL = tuple(f"{epsilon:g}" for epsilon in GRID)
+SPLITS = 100
+
+LARGE = 0.005
+"""The least difference of accuracy that the paper calls significant: it contrasts less than 0.5 points with 1.0."""
+
+NORMAL = 1.96
+LOG_ERROR = math.sqrt(1 / (SPLITS - 1))
+"""Standard error of the logarithm of a ratio of two standard errors, each of 100 normal values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The results that statements are judged by, the rows of the files of these names."""
+
+    counts: Sequence[Row]
+    accuracies: Sequence[Row]
+    vulnerability: Sequence[Row]
+    importance: Sequence[Row]
+    noise: Sequence[Row]
+    errors: Sequence[Row]
+
+
+def _value(rows: Sequence[Row], setting: str, method: str, epsilon: str, name: str = "test") -> tuple[float, float]:
+    for row in rows:
+        if (row["setting"], row["method"], row["epsilon"]) == (setting, method, epsilon):
+            return float(row[name]), float(row[f"{name}_error"])
+    raise LookupError(f"no {name} of {method} on {setting} at epsilon {epsilon or 'none'}. Run figure_4.py.")
+
+
+def _less(one: tuple[float, float], other: tuple[float, float], margin: float = 0.0) -> tuple[float, float]:
+    return one[0] - other[0] - margin, math.hypot(one[1], other[1])
+
+
+def _order(
+    found: Evidence, first: str, others: Sequence[str], grid: Sequence[str], margin: float = 0.0
+) -> tuple[Comparison, ...]:
+    """Compare a method with the best of others at each epsilon, setting by setting."""
+    comparisons = []
+    for setting, name in NAMES.items():
+        cases = []
+        for epsilon in grid:
+            best = max(
+                (_value(found.accuracies, setting, other, epsilon) for other in others), key=lambda each: each[0]
+            )
+            cases.append(_less(_value(found.accuracies, setting, first, epsilon), best, margin))
+        comparisons.append(estimated(f"{name}: {first}", cases, SPLITS))
+    return tuple(comparisons)
+
+
+def noisy_gini(found: Evidence) -> Judgement:
+    """Judge whether noisy impurities beat noisy counts for epsilon from 0.1 to 20."""
+    comparisons = []
+    for setting in ("compas", "german", "adult"):
+        cases = [
+            _less(
+                _value(found.counts, setting, "gl-Laplace", epsilon, "train"),
+                _value(found.counts, setting, "noisy counts", epsilon, "train"),
+            )
+            for epsilon in ("0.1", "0.316", "1", "3.16", "10")
+        ]
+        comparisons.append(estimated(NAMES[setting], cases, SPLITS))
+    return Judgement(rule=MEAN, seen="training accuracy, impurities less counts", comparisons=tuple(comparisons))
+
+
+def converge(found: Evidence) -> Judgement:
+    """Judge whether both forms reach GreedyRL at epsilon 10,000, to half a point of accuracy."""
+    comparisons = []
+    for setting in ("compas", "german", "adult"):
+        aim = _value(found.counts, setting, "GreedyRL", "", "train")[0]
+        cases = [
+            (
+                LARGE - abs(_value(found.counts, setting, method, "10000", "train")[0] - aim),
+                _value(found.counts, setting, method, "10000", "train")[1],
+            )
+            for method in ("gl-Laplace", "noisy counts")
+        ]
+        comparisons.append(estimated(NAMES[setting], cases, SPLITS))
+    return Judgement(rule=EVERY, seen="half a point less the distance", comparisons=tuple(comparisons))
+
+
+def smooth_match(found: Evidence) -> Judgement:
+    """Judge whether smooth forms match or outperform the best global one at every epsilon from 0.1."""
+    comparisons = [each for smooth in SMOOTH for each in _order(found, smooth, GLOBAL, HIGH)]
+    return Judgement(rule=AT_LEAST, seen="accuracy less that of the best global form", comparisons=tuple(comparisons))
+
+
+def consistently(found: Evidence) -> Judgement:
+    """Judge whether sm-Laplace beats all other forms at every epsilon from 0.1."""
+    return Judgement(
+        rule=EVERY,
+        seen="accuracy less that of the best other form",
+        comparisons=_order(found, "sm-Laplace", ("sm-Cauchy", *GLOBAL), HIGH),
+    )
+
+
+def largely(found: Evidence) -> Judgement:
+    """Judge whether it does so by what the paper calls significant."""
+    return Judgement(
+        rule=MEAN,
+        seen="the same, beyond 0.5 points",
+        comparisons=_order(found, "sm-Laplace", ("sm-Cauchy", *GLOBAL), HIGH, LARGE),
+    )
+
+
+def cauchy(found: Evidence) -> Judgement:
+    """Judge whether sm-Cauchy beats the other pure forms at every epsilon from 0.1."""
+    return Judgement(
+        rule=EVERY,
+        seen="accuracy less that of the best other pure form",
+        comparisons=_order(found, "sm-Cauchy", ("gl-Laplace", "gl-Exponential"), HIGH),
+    )
+
+
+def slower(found: Evidence) -> Judgement:
+    """Judge whether sm-Cauchy converges more slowly than sm-Laplace on the two data sets that the paper names."""
+    comparisons = [each for each in _order(found, "sm-Laplace", ("sm-Cauchy",), HIGH) if "German" not in each.name]
+    return Judgement(rule=MEAN, seen="accuracy, sm-Laplace less sm-Cauchy", comparisons=tuple(comparisons))
+
+
+def half_a_point(found: Evidence) -> Judgement:
+    """Judge the loss of sm-Laplace at epsilon 1 on Adult, on both readings of the rules."""
+    comparisons = []
+    for setting in ("adult", "adult-pairs"):
+        gap = _less(
+            _value(found.accuracies, setting, "sm-Laplace", "1"), _value(found.accuracies, setting, "GreedyRL", "")
+        )
+        comparisons.append(estimated(NAMES[setting], [(LARGE + gap[0], gap[1])], SPLITS))
+    return Judgement(rule=EVERY, seen="0.5 points less the loss", comparisons=tuple(comparisons))
+
+
+def standard_errors(found: Evidence) -> Judgement:
+    """Judge whether sm-Laplace's standard errors are equal to or below gl-Laplace's from epsilon 1 on."""
+    by = {(row["setting"], row["method"], row["epsilon"]): float(row["standard error"]) for row in found.errors}
+    comparisons = [
+        estimated(
+            NAMES[setting],
+            [
+                (-math.log(by[setting, "sm-Laplace", epsilon] / by[setting, "gl-Laplace", epsilon]), LOG_ERROR)
+                for epsilon in ("1", "10", "100")
+            ],
+            SPLITS,
+        )
+        for setting in ("german", "compas", "adult")
+    ]
+    return Judgement(
+        rule=AT_LEAST, seen="logarithm of gl-Laplace's error over sm-Laplace's", comparisons=tuple(comparisons)
+    )
+
+
+def table_1(found: Evidence) -> Judgement:
+    """Judge the 45 printed standard errors: a ratio within chance of one, over all 45."""
+    band = 3.26 * LOG_ERROR
+    ratios = [
+        math.log(float(row["standard error"]) / float(row["published"])) for row in found.errors if row["published"]
+    ]
+    return Judgement(
+        rule=FIGURE,
+        seen=f"ratios to the printed ones {math.exp(min(ratios)):.2f} to {math.exp(max(ratios)):.2f}",
+        comparisons=(within("45 errors", [(ratio, -band, band) for ratio in ratios]),),
+    )
+
+
+def accuracies(found: Evidence) -> Judgement:
+    """Judge the six accuracies of Table II, within 1.96 errors of both; the printed plus or minus is a variance."""
+    spread = published("plus or minus of the accuracy")
+    figures, seen = [], []
+    for (setting, method, epsilon), value in published("test accuracy").items():
+        if (setting, method, epsilon) not in spread:
+            continue
+        here, error = _value(found.accuracies, setting, method, epsilon)
+        band = NORMAL * math.hypot(error, math.sqrt(float(spread[setting, method, epsilon]) / SPLITS)) + LARGE / 10
+        figures.append((here, float(value) - band, float(value) + band))
+        seen.append(f"{NAMES[setting]} {here:.3f} for {float(value):.3f}")
+    return Judgement(rule=FIGURE, seen="; ".join(seen), comparisons=(within("six accuracies", figures),))
+
+
+def text_accuracies(found: Evidence) -> Judgement:
+    """Judge the two accuracies that the text gives for Adult, on the conjunctions."""
+    figures = []
+    for method, epsilon, printed in (("GreedyRL", "", 0.791), ("sm-Laplace", "1", 0.787)):
+        here, error = _value(found.accuracies, "adult-pairs", method, epsilon)
+        figures.append(
+            (
+                here,
+                printed - NORMAL * math.hypot(error, error) - LARGE / 10,
+                printed + NORMAL * math.hypot(error, error) + LARGE / 10,
+            )
+        )
+    return Judgement(
+        rule=FIGURE,
+        seen=" and ".join(f"{here:.3f}" for here, _, _ in figures),
+        comparisons=(within("two accuracies", figures),),
+    )
+
+
+def vulnerable(found: Evidence) -> Judgement:
+    """Judge whether the model without privacy is more vulnerable than sm-Laplace, on every data set."""
+    comparisons = []
+    for setting, name in NAMES.items():
+        gap = _less(
+            _value(found.vulnerability, setting, "GreedyRL", "", "vulnerability"),
+            _value(found.vulnerability, setting, "sm-Laplace", "10", "vulnerability"),
+        )
+        comparisons.append(estimated(name, [gap], SPLITS))
+    return Judgement(rule=EVERY, seen="vulnerability, GreedyRL less sm-Laplace", comparisons=tuple(comparisons))
+
+
+def chance(found: Evidence) -> Judgement:
+    """Judge whether vulnerability is more than permuted membership gives."""
+    comparisons = []
+    for setting, name in NAMES.items():
+        rows = [row for row in found.vulnerability if row["setting"] == setting and row["method"] not in OURS]
+        cases = [
+            (float(row["vulnerability"]) - float(row["control"]), float(row["vulnerability_error"])) for row in rows
+        ]
+        comparisons.append(estimated(name, cases, SPLITS))
+    return Judgement(rule=MEAN, seen="vulnerability less its control", comparisons=tuple(comparisons))
+
+
+def preserved(found: Evidence) -> Judgement:
+    """Judge whether sm-Laplace keeps more of the important attributes than gl-Laplace."""
+    comparisons = []
+    for setting in ("adult", "adult-pairs"):
+        cases = [
+            _less(
+                _value(found.importance, setting, "sm-Laplace", epsilon, "value"),
+                _value(found.importance, setting, "gl-Laplace", epsilon, "value"),
+            )
+            for epsilon in ("1", "10")
+        ]
+        comparisons.append(estimated(NAMES[setting], cases, SPLITS))
+    return Judgement(rule=EVERY, seen="I_7, ties at random, sm-Laplace less gl-Laplace", comparisons=tuple(comparisons))
+
+
+def increasing(found: Evidence) -> Judgement:
+    """Judge whether I_7 rises with epsilon, for both methods; the paper's own gl-Laplace falls from 0.316 to 0.308."""
+    comparisons = []
+    for method in ("sm-Laplace", "gl-Laplace"):
+        cases = [
+            _less(
+                _value(found.importance, setting, method, "10", "value"),
+                _value(found.importance, setting, method, "1", "value"),
+            )
+            for setting in ("adult", "adult-pairs")
+        ]
+        comparisons.append(estimated(method, cases, SPLITS))
+    return Judgement(rule=MEAN, seen="I_7 at epsilon 10 less at 1", comparisons=tuple(comparisons))
+
+
+def table_3(found: Evidence) -> Judgement:
+    """Judge the four printed figures of Table III, with the printed deviations."""
+    figures = []
+    for (setting, method, epsilon), printed in published("feature intersection").items():
+        here, error = _value(found.importance, setting, method, epsilon, "value")
+        band = NORMAL * math.hypot(error, 0.04 if method == "gl-Laplace" else 0.03)
+        figures.append((here, float(printed) - band, float(printed) + band))
+    return Judgement(
+        rule=FIGURE,
+        seen=", ".join(f"{here:.3f}" for here, _, _ in figures),
+        comparisons=(within("four figures", figures),),
+    )
+
+
+def theorem(found: Evidence) -> Judgement:
+    """Judge whether the closed form of Theorem IV.1 is the maximum over k, at every size of Figure 1."""
+    gaps = [(float(row["smooth"]), float(row["brute_force"])) for row in found.noise]
+    figures = [(smooth, brute * (1 - 1e-5), brute * (1 + 1e-5)) for smooth, brute in gaps]
+    return Judgement(
+        rule=DERIVED, seen=f"{len(figures)} sizes", comparisons=(within("sizes of the remainder", figures),)
+    )
+
+
+def less_noise(found: Evidence) -> Judgement:
+    """Judge whether smooth sensitivity needs less noise than global sensitivity at the sizes of Figure 1."""
+    first = min(int(row["remaining"]) for row in found.noise if float(row["smooth"]) < float(row["global"]))
+    gaps = [math.log(float(row["global"]) / float(row["smooth"])) for row in found.noise]
+    return Judgement(
+        rule=MEAN,
+        seen=f"from {first} records on; logarithm of the ratio",
+        comparisons=(exact("scale of the noise", gaps),),
+    )
+
+
+def counted_gini(found: Evidence) -> Judgement:
+    """Judge our counted-gini, strict, against the best published form, at every epsilon."""
+    return Judgement(
+        rule=AT_LEAST,
+        seen="accuracy less that of the best published form",
+        comparisons=_order(found, OURS[0], (*SMOOTH, *GLOBAL), ALL),
+    )
+
+
+def exponential(found: Evidence) -> Judgement:
+    """Judge our exponential rule list against counted-gini, strict, at every epsilon."""
+    return Judgement(
+        rule=AT_LEAST,
+        seen="accuracy less that of counted-gini, strict",
+        comparisons=_order(found, OURS[1], OURS[:1], ALL),
+    )
+
+
+def not_measured(found: Evidence) -> Judgement:
+    """Name a statement that nothing stored decides."""
+    return Judgement(rule=NONE, seen="not rerun")
+
+
+JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
+    theorem,
+    less_noise,
+    noisy_gini,
+    converge,
+    smooth_match,
+    consistently,
+    largely,
+    cauchy,
+    slower,
+    half_a_point,
+    standard_errors,
+    table_1,
+    accuracies,
+    text_accuracies,
+    vulnerable,
+    chance,
+    preserved,
+    increasing,
+    table_3,
+    not_measured,
+    counted_gini,
+    exponential,
+)
+
+
+def evidence(results: Path) -> Evidence:
+    """Return the results of a folder."""
+    return Evidence(
+        counts=[*read(results / "figure_2.csv"), *read(results / "figure_3.csv")],
+        accuracies=read(results / "figure_4.csv"),
+        vulnerability=read(results / "table_2_measured.csv"),
+        importance=read(results / "table_3_measured.csv"),
+        noise=read(results / "figure_1.csv"),
+        errors=read(results / "table_1.csv"),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Judge."""
+    given = options(__doc__, arguments)
+    write_judged(FOLDER / "statements.csv", JUDGES, evidence(given.results), given.results)
+
+
+__all__ = ["JUDGES", "Evidence", "evidence", "main"]
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""``glassine summarize``: one private summary of records; and models from its file, which spend nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from glassine.cli.charging import Charge, ledger_files
+from glassine.cli.fitting import ADDITIVE, RULE_LIST, TREE, Order, report_on, write_fitted
+from glassine.cli.interrupts import uninterrupted
+from glassine.cli.naming import in_options
+from glassine.cli.options import (
+    DatasetOption,
+    Group,
+    JsonOption,
+    LedgerOption,
+    OverwriteOption,
+    PersonColumnOption,
+    PublicOptions,
+    RecordsArgument,
+    RecordsFileOptions,
+    RecordsPerPersonOption,
+    RequiredTargetOption,
+    UnprotectedSeedOption,
+)
+from glassine.cli.progress import progress
+from glassine.cli.reading import opened, read_domain, read_policy
+from glassine.cli.training import TrainingFile, check_public, read_training
+from glassine.cli.writing import check_outputs, check_room, print_value
+from glassine.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from glassine.domain import Domain
+    from glassine.models import AdditiveModel, DecisionTree, RuleList
+    from glassine.privacy.certificate import Certificate
+
+__all__ = ["fit_from_summary", "summarize_command"]
+
+OF_A_SUMMARY = {TREE: ("max_depth",), RULE_LIST: ("max_rules",), ADDITIVE: ("monotone",)}
+"""Options of each model that a summary takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendingOptions(Group):
+    """What the summary spends, and on whose behalf."""
+
+    heading: ClassVar[str] = "Privacy"
+
+    epsilon: Annotated[float, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget, such as 1.")]
+    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Delta.")] = 1e-6
+    ledger: LedgerOption = None
+    dataset: DatasetOption = None
+    person: PersonColumnOption = None
+    records_per_person: RecordsPerPersonOption = None
+    seed: UnprotectedSeedOption = None
+
+
+def summarize_command(
+    data: RecordsArgument,
+    target: RequiredTargetOption,
+    public: PublicOptions,
+    budget: SpendingOptions,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the summary, JSON.")],
+    written: RecordsFileOptions,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Release one differentially private summary, from which trees, rule lists and additive models follow.
+
+    Models are trained by glassine fit with --summary, as many as you like: they spend nothing.
+
+    Exit status: 0 if the summary was written, 2 if not.
+    """
+    from glassine.summaries import PrivateSummary
+
+    domain_file = opened(public.domain)
+    domain = read_domain(domain_file)
+    check_outputs([output], [data, public.domain, *ledger_files(budget.ledger)], overwrite=overwrite)
+    check_room(output)
+    check_public(domain, target, public, private=True)
+    if (budget.person is None) != (budget.records_per_person is None):
+        raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
+    charge = Charge(budget.ledger, budget.dataset)
+    names = {"domain": "--domain", "classes": "--classes", "random_state": "--seed"}
+    with progress(quiet=as_json) as display, in_options(names):
+        display.stage("reading the records")
+        file = TrainingFile(path=data, written=written, person=budget.person)
+        training = read_training(file, target, domain, public.classes, lenient=True)
+        summary = PrivateSummary(
+            budget.epsilon,
+            budget.delta,
+            domain,
+            classes=training.classes,
+            ledger=charge.book,
+            dataset=budget.dataset,
+            records_per_person=budget.records_per_person,
+            random_state=budget.seed,
+        )
+        with charge.admitted(output.with_suffix(".certificate.json")):
+            display.stage("releasing tables")
+            summary.fit(training.frame, target, persons=budget.person)
+            with uninterrupted():
+                charge.settled = True
+                summary.write(output)
+    certificate = summary.certificate_
+    plain = {"summary": str(output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
+    print_value(plain if as_json else _text(certificate, output), as_json)
+
+
+def _text(certificate: Certificate, output: Path) -> str:
+    holds = "" if certificate.holds else f"The guarantee does not hold: {'; '.join(certificate.caveats)}.\n"
+    return (
+        f"Private summary at epsilon {certificate.epsilon:g}, delta {certificate.delta:g}, per {certificate.unit}.\n"
+        f"{holds}Summary: {output}\nNext: glassine fit tree --summary {output} -o tree.json"
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Fitted:
+    """A model of a summary with its certificate, as a fitted estimator has them."""
+
+    model_: DecisionTree | RuleList | AdditiveModel
+    certificate_: Certificate
+    domain_: Domain
+
+
+def fit_from_summary(order: Order, path: Path) -> None:
+    """Write a model of a summary with its certificate; nothing is read but the summary, and nothing is spent."""
+    from glassine.formats.json import to_dict
+    from glassine.summaries import PrivateSummary
+
+    files = order.shared.files
+    given = {name: value for name, value in order.given.items() if value is not None}
+    if order.shared.path is not None or order.shared.public != PublicOptions():
+        raise InvalidParameterError(
+            "a summary has its records, domain and classes behind it.", remedy="Leave RECORDS and what is public out."
+        )
+    for name in given if order.private else ("not_private",):
+        if name not in OF_A_SUMMARY.get(order.model, ()) or isinstance(given[name], str):
+            option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
+            raise InvalidParameterError(
+                f"{option} does not apply to {order.kind} from a summary.", remedy="Leave it out."
+            )
+    if order.model not in OF_A_SUMMARY or order.grid is not None:
+        raise InvalidParameterError(
+            "a summary gives trees, rule lists and additive models.", remedy="Use fit tree, rule-list or additive."
+        )
+    policy, policy_file = read_policy(files.policy)
+    files.check([path, files.policy])
+    summary = PrivateSummary.read(path)
+    makes: dict[str, Any] = {TREE: summary.tree, RULE_LIST: summary.rule_list, ADDITIVE: summary.additive}
+    model = makes[order.model](**given)
+    fitted = _Fitted(model_=model, certificate_=summary.certify(model), domain_=summary.domain_)
+    write_fitted(fitted, files)
+    verdict = None
+    if files.report is not None:
+        limits = None if files.policy is None else policy
+        verdict = report_on(order, fitted, None, limits, {"policy": policy_file})
+    plain = {"model": to_dict(model), "certificate": fitted.certificate_.to_dict(), "verdict": verdict}
+    epsilon = summary.certificate_.epsilon
+    text = f"{str(model).capitalize()} from a summary at epsilon {epsilon:g}; nothing more is spent."
+    print_value(
+        plain if files.as_json else f"{text}\nModel: {files.output}\nCertificate: {files.certified}", files.as_json
+    )

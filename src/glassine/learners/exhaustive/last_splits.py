@@ -1,0 +1,249 @@
+"""Sums over the last splits of all trees of a depth: each leaf is summed once, and spread to all of its parents.
+
+A leaf of d literals has d parents, the nodes that lack one of them. Summed from the parents it would be summed d times,
+which is most of the work of deep trees. So the leaves of all sets of d literals are summed set by set, a chunk of sets
+at a time, and each is added to its parents: first the least costs, then the weights relative to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+
+import numpy as np
+
+from glassine.compiling import AnyArray, compiled
+from glassine.data.slices import Progress, cuts, run
+from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, power
+
+__all__: list[str] = []
+
+CHUNK = 2**18
+"""Leaves of a chunk: 4 MB of costs and weights, which stay in the cache between the two steps."""
+
+PIECES = 16
+"""Slices of a chunk, which are summed on all cores."""
+
+
+def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: Progress | None) -> Weighed:
+    """Return the sums below every node after which one split may come, shapes (binom(p, size - 1), 2^(size - 1)).
+
+    Parameters
+    ----------
+    counts, atoms, costs : Counts, Atoms, Costs
+        As for :func:`~glassine.learners.exhaustive.tree_sums.sum_level`.
+    size : int
+        Literals of a leaf of full depth, at least 1.
+    progress : callable or None
+        Told about the sets of literals.
+    """
+    shape = (comb(len(atoms.blocks), size - 1), 2 ** (size - 1))
+    out = Weighed(np.empty(shape), np.empty(shape))
+    tables = (counts, atoms, costs)
+    # The least costs first: relative to them no weight exceeds its own size, and nothing overflows.
+    for weigh in (False, True):
+        for start, leaves in _leaves(tables, size - 1, weigh, None):
+            settle(start, leaves, costs, weigh, out)
+        for start, leaves in _leaves(tables, size, weigh, progress if weigh else None):
+            spread(_combination(start, size), counts.binom, leaves, costs, weigh, out)
+    return out
+
+
+def _leaves(
+    tables: tuple[Counts, Atoms, Costs], size: int, weigh: bool, progress: Progress | None
+) -> Iterator[tuple[int, Weighed]]:
+    """Yield the leaves of all sets of literals of a size, a chunk of sets at a time, with the number of its first."""
+    n_sets = comb(len(tables[1].blocks), size)
+    each = max(1, CHUNK >> size)
+    room = Weighed(np.empty((min(each, n_sets), 2**size)), np.empty((min(each, n_sets), 2**size)))
+    for start in range(0, n_sets, each):
+        number = min(each, n_sets - start)
+
+        # Bound now, as the slices run on several threads.
+        def work(first: int, last: int, start: int = start) -> None:
+            into = Weighed(room.costs[first:last], room.weights[first:last])
+            sum_leaves(_combination(start + first, size), *tables, weigh, into)
+
+        run(cuts(number, PIECES), work)
+        if progress is not None:
+            progress(start + number, n_sets)
+        yield start, Weighed(room.costs[:number], room.weights[:number])
+
+
+def _combination(rank: int, size: int) -> AnyArray:
+    """Return the set of a rank: the increasing x_1, x_2, ... of which binom(x_i, i) add up to it."""
+    out = np.empty(size, dtype=np.int64)
+    for i in range(size, 0, -1):
+        member = i - 1
+        while comb(member + 1, i) <= rank:
+            member += 1
+        out[i - 1] = member
+        rank -= comb(member, i)
+    return out
+
+
+@compiled
+def advance(chosen: AnyArray) -> None:  # pragma: no cover - compiled
+    """Turn a set into the next one by rank: raise the first member that can be raised, reset those before it."""
+    at = 0
+    while at < len(chosen) - 1 and chosen[at] + 1 == chosen[at + 1]:
+        chosen[at] = at
+        at += 1
+    if len(chosen):
+        chosen[at] += 1
+
+
+@compiled
+def possible_signs(
+    chosen: AnyArray, atoms: Atoms, regions: AnyArray, possible: AnyArray
+) -> None:  # pragma: no cover - compiled
+    """Mark the signs under which a set of literals leaves something of every block of dependent attributes."""
+    # regions: (2^k, w), room; possible: (2^k,). Literals are sorted by block: a block's signs are the next bits, so
+    # that the marks of the blocks before it are repeated for each of its patterns.
+    blocks, _, masks, full = atoms
+    width = masks.shape[1]
+    possible[0] = True
+    before, i = 1, 0
+    while i < len(chosen):
+        block = blocks[chosen[i]]
+        regions[0, :] = full[block]
+        own = 1
+        while i < len(chosen) and blocks[chosen[i]] == block:
+            for q in range(own):
+                for w in range(width):
+                    regions[q + own, w] = regions[q, w] & masks[chosen[i], w]
+                    regions[q, w] &= ~masks[chosen[i], w]
+            own *= 2
+            i += 1
+        # From the last pattern down: the marks that are repeated stand where those of the first go.
+        for q in range(own - 1, -1, -1):
+            some = np.uint64(0)
+            for w in range(width):
+                some |= regions[q, w]
+            for s in range(before):
+                possible[q * before + s] = possible[s] and some != 0
+        before *= own
+
+
+@compiled
+def sum_leaves(
+    first: AnyArray, counts: Counts, atoms: Atoms, costs: Costs, weigh: bool, into: Weighed
+) -> None:  # pragma: no cover - compiled
+    """Sum the leaves of consecutive sets of k literals under all signs; costs are infinite where one is impossible.
+
+    Bit i of a sign pattern says that literal i of the set is true. ``into`` (sets, 2^k) gets the least cost of a value
+    and, if asked, the sum over values of exp(-epsilon (cost - least cost)).
+    """
+    # Numbers of records as doubles, in which costs are exact below 2^53, for the sake of vector instructions: the
+    # inner loops run over the 2^k patterns.
+    table, offsets, binom = counts
+    values, powers, jumps, shift = costs.values, costs.powers, costs.jumps, costs.shift
+    k, n_classes, n_values = len(first), table.shape[1], len(values)
+    n = 1 << k
+    chosen = first.copy()
+    sizes = np.zeros(n, dtype=np.int64)
+    for q in range(1, n):
+        sizes[q] = sizes[q >> 1] + (q & 1)
+    ranks = np.zeros(n, dtype=np.int64)
+    inside = np.empty((n_classes, n), dtype=np.float64)
+    by_value = np.empty((n_values, n), dtype=np.float64)
+    possible = np.empty(n, dtype=np.bool_)
+    regions = np.empty((n, atoms.masks.shape[1]), dtype=np.uint64)
+    for row in range(len(into.costs)):
+        least, weights = into.costs[row], into.weights[row]
+        # The subsets that hold literal i are those before it with one more, its largest: ranks add up.
+        for i in range(k):
+            half = 1 << i
+            for q in range(half):
+                ranks[q + half] = ranks[q] + binom[chosen[i], sizes[q] + 1]
+        for q in range(n):
+            at = offsets[sizes[q]] + ranks[q]
+            for c in range(n_classes):
+                inside[c, q] = table[at, c]
+        # Until here the literals outside a subset are free: what has one true is subtracted from what leaves it free.
+        for c in range(n_classes):
+            for i in range(k):
+                half = 1 << i
+                for high in range(0, n, 2 * half):
+                    for q in range(high, high + half):
+                        inside[c, q] -= inside[c, q + half]
+        possible_signs(chosen, atoms, regions, possible)
+        for v in range(n_values):
+            own = by_value[v]
+            for c in range(n_classes):
+                price = float(values[v, c])
+                for q in range(n):
+                    own[q] = price * inside[c, q] + (own[q] if c else 0.0)
+            for q in range(n):
+                least[q] = min(least[q], own[q]) if v else own[q]
+        if weigh:
+            for q in range(n):
+                weight = 0.0
+                if possible[q]:
+                    for v in range(n_values):
+                        weight += power(np.int64(by_value[v, q] - least[q]), powers, jumps, shift)
+                weights[q] = weight
+        for q in range(n):
+            if not possible[q]:
+                least[q] = np.inf
+        advance(chosen)
+
+
+@compiled
+def settle(start: int, leaves: Weighed, costs: Costs, weigh: bool, out: Weighed) -> None:  # pragma: no cover - compiled
+    """Begin the sums of consecutive nodes with what they are as leaves: their costs, then their weights."""
+    powers, jumps, shift = costs.powers, costs.jumps, costs.shift
+    for i in range(len(leaves.costs)):
+        for s in range(leaves.costs.shape[1]):
+            cost = leaves.costs[i, s]
+            if not weigh:
+                out.costs[start + i, s] = cost
+            elif cost < np.inf:
+                gap = np.int64(cost - out.costs[start + i, s])
+                out.weights[start + i, s] = leaves.weights[i, s] * power(gap, powers, jumps, shift)
+            else:
+                out.weights[start + i, s] = 0.0
+
+
+@compiled
+def spread(
+    first: AnyArray, binom: AnyArray, leaves: Weighed, costs: Costs, weigh: bool, out: Weighed
+) -> None:  # pragma: no cover - compiled
+    """Add the splits into two leaves of consecutive sets of literals to their nodes: their costs, then their weights.
+
+    A split is admissible where both of its leaves are possible.
+    """
+    penalty, split_weight, powers, jumps, shift = (
+        costs.penalty,
+        costs.part_weight,
+        costs.powers,
+        costs.jumps,
+        costs.shift,
+    )
+    chosen = first.copy()
+    k = len(chosen)
+    for row in range(len(leaves.costs)):
+        least, weights = leaves.costs[row], leaves.weights[row]
+        # Without literal i those before it keep their places, and those behind it move down by one: the node's rank.
+        below, above = 0, 0
+        for j in range(1, k):
+            above += binom[chosen[j], j]
+        for i in range(k):
+            node_costs, node_weights = out.costs[below + above], out.weights[below + above]
+            half = 1 << i
+            for high in range(1 << (k - 1 - i)):
+                for low in range(half):
+                    false = high << (i + 1) | low
+                    true = false | half
+                    s = high << i | low
+                    cost = penalty + (least[true] + least[false])
+                    if not weigh:
+                        node_costs[s] = min(node_costs[s], cost)
+                    elif cost < np.inf:
+                        gap = np.int64(cost - node_costs[s])
+                        weight = split_weight * weights[true] * weights[false]
+                        node_weights[s] += weight * power(gap, powers, jumps, shift)
+            below += binom[chosen[i], i + 1]
+            if i + 1 < k:
+                above -= binom[chosen[i + 1], i + 1]
+        advance(chosen)

@@ -1,0 +1,234 @@
+"""What a summary says by itself: counts of regions, dependence of pairs, and what it makes of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
+
+from glassine.data.columns import Columns, columns_of, values_of
+from glassine.domain import Domain, Literal
+from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.learners.additive.grids import Axis
+from glassine.learners.publishing import probabilities
+from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.summaries.additive import representatives
+from glassine.summaries.denoising import junction_tree
+from glassine.summaries.junction_tree import JunctionTree
+from glassine.summaries.release import Released
+
+__all__ = ["Dependence", "Estimate", "count_region", "estimate"]
+
+LEAST_STRENGTH = 500.0
+"""Least released number of records times mu for an estimate: below it, noise decides what a summary thinks of a model.
+
+On Adult, accuracy and AUC were off by up to .07 below it."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """How far a pair of attributes is from independent given the class.
+
+    Attributes
+    ----------
+    attributes : tuple of two str
+        The pair.
+    score : float
+        Noisy L1 distance of their table by class from independence, in records, less what chance gives.
+    deviation : float
+        Standard deviation of the noise in it.
+    in_tree : bool
+        Whether the summary holds their table.
+    """
+
+    attributes: tuple[str, str]
+    score: float
+    deviation: float
+    in_tree: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a summary makes of a model, which is neither an accuracy on records nor a cross-validation.
+
+    Attributes
+    ----------
+    accuracy, auc : float
+        Under the summary's distribution; ``auc`` is NaN with more than two classes.
+    accuracy_spread, auc_spread : float
+        Standard deviation over summaries released anew from the summary.
+    effective_sample : float
+        How many equally weighted records the representative ones count for.
+    n_records : float
+        Released number of records.
+    """
+
+    accuracy: float
+    auc: float
+    accuracy_spread: float
+    auc_spread: float
+    effective_sample: float
+    n_records: float
+
+
+def count_region(released: Released, domain: Domain, literals: Sequence[Literal]) -> Array:
+    """Return the expected number of records of each class that satisfy all literals, shape (classes,)."""
+    tree = junction_tree(released)
+    weights: list[Array | None] = [None] * len(released.axes)
+    names = list(domain.names)
+    for name in dict.fromkeys(literal.attribute for literal in literals):
+        if name not in names:
+            raise InvalidModelError(f"the domain of the summary has no attribute {name!r}.", remedy="Check its name.")
+        place = names.index(name)
+        own = [literal for literal in literals if literal.attribute == name]
+        weights[place] = _shares(released, domain, place, own)[:, None]
+    return np.asarray(tree.masses(weights)[0])
+
+
+def _shares(released: Released, domain: Domain, place: int, literals: Sequence[Literal]) -> Array:
+    """Return the share of each merged bin that satisfies all literals on its attribute, shape (1, bins)."""
+    axis, groups = released.axes[place], released.groups[place]
+    cells = _cells(axis, domain)
+    holds = np.all([cells.holds(literal) for literal in literals], axis=0).astype(np.float64)
+    size = np.bincount(axis.bin_of, minlength=axis.n_bins)
+    inside = np.bincount(axis.bin_of, weights=holds, minlength=axis.n_bins) / np.maximum(size, 1)
+    # Within a merged bin records are spread as the fine bins are; noise may have made some of these negative.
+    fine = np.maximum(axis.counts, 0.0) + 1e-6
+    of_groups = np.bincount(groups, weights=fine)
+    return np.asarray(np.bincount(groups, weights=fine * inside) / of_groups)[None]
+
+
+def _cells(axis: Axis, domain: Domain) -> Columns:
+    """Return one record for each public cell of an attribute, the last cell included."""
+    name = axis.grid.attribute
+    attribute = domain[name]
+    if axis.grid.cuts is not None and axis.grid.bounds is not None:
+        # The upper end of a cell is in it.
+        values: npt.NDArray[np.float64] = np.append(axis.grid.cuts, axis.grid.bounds[1])
+        return columns_of({name: attribute}, {name: np.append(values, np.nan)})
+    declared = list(values_of(attribute))
+    codes = [-1 if group[0] is None else declared.index(group[0]) for group in axis.grid.groups or ()]
+    return columns_of({name: attribute}, {name: np.array([*codes, -1], dtype=np.int32)})
+
+
+def estimate(
+    released: Released,
+    domain: Domain,
+    model: DecisionTree | RuleList | AdditiveModel,
+    *,
+    mu: float,
+    replicates: int,
+) -> Estimate:
+    """Return what a summary makes of a model, with the spread over summaries that are released anew from it.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the released number of records times mu is too small.
+    """
+    tree = junction_tree(released)
+    n_records = float(tree.totals.sum())
+    if not n_records * mu >= LEAST_STRENGTH:
+        raise InvalidParameterError(
+            f"the noise is too strong for an estimate: about {n_records:.0f} records at a mu of {mu:.3g} make less "
+            f"than {LEAST_STRENGTH:g}.",
+            remedy="Measure the model on records of your own.",
+        )
+    own = _measured(tree, released, domain, model)
+    rng = np.random.default_rng(0)
+    again = np.array(
+        [_measured(junction_tree(new), new, domain, model) for new in _replicates(released, rng, replicates)]
+    )
+    spread = again.std(axis=0, ddof=1)
+    weights = representatives(tree).classes.sum(axis=1)
+    return Estimate(
+        accuracy=own[0],
+        auc=own[1],
+        accuracy_spread=float(spread[0]),
+        auc_spread=float(spread[1]),
+        effective_sample=float(weights.sum() ** 2 / (weights**2).sum()),
+        n_records=n_records,
+    )
+
+
+def _replicates(released: Released, rng: np.random.Generator, number: int) -> list[Released]:
+    """Return summaries that are released anew from a summary's distribution, along the same tree."""
+    tree = junction_tree(released)
+    totals = np.maximum(np.rint(tree.totals), 1.0)
+    out = []
+    for _ in range(number):
+        tables = []
+        for place, (table, groups) in enumerate(zip(released.tables, released.groups, strict=True)):
+            fine = np.maximum(table, 0.0) + 1e-6
+            rows = tree.tables([None] * len(tree.parents))[place][:, 0]
+            within = fine / np.stack([np.bincount(groups, weights=column)[groups] for column in fine.T], axis=1)
+            tables.append(_noisy((rows.T[groups] * within).T, totals, released.deviations[0], rng).T)
+        edges = {}
+        for a, b in released.edges:
+            clique = _clique(tree, a, b)
+            flat = _noisy(clique.reshape(len(totals), -1), totals, released.deviations[2], rng)
+            edges[a, b] = np.moveaxis(flat.reshape(clique.shape), 0, 2)
+        out.append(replace(released, tables=tuple(tables), edges=edges))
+    return out
+
+
+def _clique(tree: JunctionTree, a: int, b: int) -> Array:
+    """Return the expected counts of a pair along the tree, shape (classes, bins, bins)."""
+    child, parent = (a, b) if tree.parents[a] == b else (b, a)
+    rows = tree.tables([None] * len(tree.parents))[parent][:, 0]
+    table = rows[..., None] * tree.conditionals[child]
+    return np.asarray(table if parent == a else table.swapaxes(1, 2))
+
+
+def _noisy(expected: Array, totals: Array, deviation: float, rng: np.random.Generator) -> Array:
+    """Return counts drawn from expected ones, shape (classes, cells), with noise."""
+    shares = np.maximum(expected, 0.0)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    drawn = np.stack([rng.multinomial(int(n), share) for n, share in zip(totals, shares, strict=True)])
+    return np.asarray(drawn + rng.normal(0.0, deviation, drawn.shape))
+
+
+def _measured(
+    tree: JunctionTree, released: Released, domain: Domain, model: DecisionTree | RuleList | AdditiveModel
+) -> tuple[float, float]:
+    """Return accuracy and AUC of a model on the representative records."""
+    records = representatives(tree)
+    chances = _chances(model, _columns(released, domain, records.codes))
+    right = np.take_along_axis(records.classes, chances.argmax(axis=1)[:, None], axis=1).sum() / records.classes.sum()
+    if records.classes.shape[1] != 2:
+        return float(right), float("nan")
+    labels = np.repeat([0, 1], len(chances))
+    scores, weights = np.tile(chances[:, 1], 2), records.classes.T.ravel()
+    return float(right), float(roc_auc_score(labels, scores, sample_weight=weights))
+
+
+def _chances(model: DecisionTree | RuleList | AdditiveModel, columns: Columns) -> Array:
+    """Return class probabilities of records, shape (n, classes)."""
+    if isinstance(model, AdditiveModel):
+        return np.asarray(model.predict_proba(columns))
+    return np.asarray(probabilities(model)[model.apply(columns)])
+
+
+def _columns(released: Released, domain: Domain, codes: npt.NDArray[np.int64]) -> Columns:
+    """Return representative records as records of the domain: within a merged bin, as the fine bins are spread."""
+    rng = np.random.default_rng(1)
+    arrays = {}
+    for axis, groups, bins in zip(released.axes, released.groups, codes, strict=True):
+        cells = _cells(axis, domain).array(axis.grid.attribute)
+        sizes = np.bincount(axis.bin_of, minlength=axis.n_bins)
+        mass = (np.maximum(axis.counts, 0.0)[axis.bin_of] + 1e-6) / np.maximum(sizes, 1)[axis.bin_of]
+        if not axis.grid.missing:
+            mass[-1] = 0.0
+        picked = np.zeros(len(bins), dtype=np.int64)
+        for number in range(int(groups.max()) + 1):
+            rows = np.flatnonzero(bins == number)
+            members = np.flatnonzero(groups[axis.bin_of] == number)
+            shares = mass[members] if mass[members].sum() > 0 else np.ones(len(members))
+            picked[rows] = rng.choice(members, size=len(rows), p=shares / shares.sum())
+        arrays[axis.grid.attribute] = cells[picked]
+    return columns_of({name: domain[name] for name in domain.names}, arrays)

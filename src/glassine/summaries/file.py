@@ -1,0 +1,269 @@
+"""A summary as JSON, schema ``glassine.summary/1``: what was released, the public domain, and the certificate."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.codec import FLOAT, WHOLE, Codec, Field, decoded, listed, optional, record
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.domain.domain import from_dict as domain_from_dict
+from glassine.domain.domain import to_dict as domain_to_dict
+from glassine.errors import GlassineError, InvalidModelError
+from glassine.files import read_json, write_text
+from glassine.learners.additive.grids import Axis, Grid, public_grids
+from glassine.privacy.certificate import Certificate
+from glassine.summaries.release import Released
+
+__all__ = ["SCHEMA", "SummaryFile", "digest", "is_summary", "read_file", "write_file"]
+
+SCHEMA = "glassine.summary/1"
+
+MOST = 2**20
+"""Most entries of a list: more than a summary of the largest domain holds."""
+
+CHANGED = "the summary is not the one that its certificate is of: it was changed after it was released"
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class SummaryFile:
+    """What a file holds beside the certificate.
+
+    Attributes
+    ----------
+    domain : Domain
+        The public domain of the attributes.
+    classes : tuple of scalars
+        The public classes.
+    target : str
+        Name of the target, if it has one.
+    released : Released
+        What was released.
+    bins : mapping or None
+        Bins that the user fixed.
+    """
+
+    domain: Domain
+    classes: tuple[Scalar, ...]
+    target: str
+    released: Released
+    bins: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attribute:
+    """One attribute: the first cell of each fine bin of a number, or the bin of each cell; and what was released."""
+
+    bin_of: tuple[int, ...]
+    counts: tuple[float, ...]
+    variances: tuple[float, ...]
+    table: tuple[tuple[float, ...], ...]
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """One pair of attributes, by place: its score and, along the spanning tree, its counts by class."""
+
+    places: tuple[int, int]
+    score: float
+    table: tuple[tuple[tuple[float, ...], ...], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbers:
+    """What was released."""
+
+    deviations: tuple[float, float, float]
+    attributes: tuple[_Attribute, ...]
+    pairs: tuple[_Pair, ...]
+
+
+_FLOATS = listed(FLOAT, most=MOST)
+_WHOLES = listed(WHOLE, most=MOST)
+_ROWS = listed(_FLOATS, most=MOST)
+_ATTRIBUTE: Codec[_Attribute] = record(
+    _Attribute,
+    {
+        "bin_of": Field(codec=_WHOLES),
+        "counts": Field(codec=_FLOATS),
+        "variances": Field(codec=_FLOATS),
+        "table": Field(codec=_ROWS),
+        "groups": Field(codec=_WHOLES),
+    },
+)
+_PAIR: Codec[_Pair] = record(
+    _Pair, {"table": Field(codec=optional(listed(_ROWS, most=MOST)), omit=None, required=False)}
+)
+_NUMBERS: Codec[_Numbers] = record(
+    _Numbers,
+    {"attributes": Field(codec=listed(_ATTRIBUTE, most=MOST)), "pairs": Field(codec=listed(_PAIR, most=MOST))},
+)
+
+
+def is_summary(values: object) -> bool:
+    """Return whether values of JSON say that they are a summary."""
+    return isinstance(values, dict) and values.get("schema") == SCHEMA
+
+
+def digest(file: SummaryFile) -> str:
+    """Return the SHA-256 of what a summary released, in hexadecimal, whatever the layout of its file."""
+    text = json.dumps(_plain(file), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_file(file: SummaryFile, certificate: Certificate, path: str | os.PathLike[str]) -> None:
+    """Write a summary with its certificate."""
+    values = {"schema": SCHEMA, "certificate": certificate.to_dict(), **_plain(file)}
+    write_text(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n", path)
+
+
+def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
+    """Return the summary of a file and its certificate, checked against each other.
+
+    Raises
+    ------
+    InvalidModelError
+        If it is no summary, a part is missing or contradicts another, or it is not what the certificate is of.
+    UnreadableFileError
+        If the file cannot be read, or is not whole JSON.
+    """
+    values = read_json(path)
+    keys = ("schema", "certificate", "domain", "classes", "target", "released", "bins")
+    if not is_summary(values):
+        raise InvalidModelError(
+            f"{os.fspath(path)} is no summary of the schema {SCHEMA!r}.", remedy="Write one with PrivateSummary.write."
+        )
+    odd = [key for key in values if key not in keys] or [key for key in keys if key not in values]
+    if odd:
+        raise InvalidModelError(f"the summary lacks the key {odd[0]!r:.60}, or must not have it.")
+    certificate = Certificate.from_dict(values["certificate"])
+    try:
+        domain = domain_from_dict(values["domain"])
+        grids = public_grids(domain, values["bins"])
+    except GlassineError as error:
+        raise InvalidModelError(f"the domain of the summary cannot be read: {error}") from None
+    classes = values["classes"]
+    scalars = isinstance(classes, list) and all(isinstance(name, str | int | float) for name in classes)
+    if not scalars or len(classes) < 2 or not isinstance(values["target"], str):
+        raise InvalidModelError("the summary must name its target, a text, and at least two classes.")
+    numbers = decoded(_NUMBERS, values["released"], "the summary", InvalidModelError)
+    file = SummaryFile(
+        domain=domain,
+        classes=tuple(classes),
+        target=values["target"],
+        released=_released(numbers, grids, len(classes)),
+        bins=values["bins"],
+    )
+    if certificate.model != digest(file):
+        raise InvalidModelError(f"{CHANGED}.", remedy="Ask for the file that was written.")
+    return file, certificate
+
+
+def _plain(file: SummaryFile) -> dict[str, Any]:
+    released = file.released
+    numbers = _Numbers(
+        deviations=released.deviations,
+        attributes=tuple(
+            _Attribute(
+                bin_of=tuple(axis.bin_of.tolist()),
+                counts=tuple(axis.counts.tolist()),
+                variances=tuple(axis.variances.tolist()),
+                table=tuple(map(tuple, table.tolist())),
+                groups=tuple(groups.tolist()),
+            )
+            for axis, table, groups in zip(released.axes, released.tables, released.groups, strict=True)
+        ),
+        pairs=tuple(
+            _Pair(places=pair, score=score, table=released.edges[pair].tolist() if pair in released.edges else None)
+            for pair, score in released.scores.items()
+        ),
+    )
+    return {
+        "domain": domain_to_dict(file.domain),
+        "classes": list(file.classes),
+        "target": file.target,
+        "released": _NUMBERS.encode(numbers),
+        "bins": _plain_bins(file.bins),
+    }
+
+
+def _plain_bins(bins: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if bins is None:
+        return None
+    return {
+        name: [value if isinstance(value, str | float | int) else list(value) for value in list(values)]
+        for name, values in bins.items()
+    }
+
+
+def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Released:
+    """Return what was released, each part of the shape that the others ask for."""
+    if len(numbers.attributes) != len(grids):
+        raise InvalidModelError("the summary has another number of attributes than its domain.")
+    axes, tables, groups = [], [], []
+    for grid, one in zip(grids, numbers.attributes, strict=True):
+        n_bins = len(one.counts)
+        bin_of, group = np.array(one.bin_of, dtype=np.int64), np.array(one.groups, dtype=np.int64)
+        table = _array(one.table, (n_bins, n_classes), grid.attribute)
+        whole = len(bin_of) == grid.n_cells + 1 and _covers(bin_of, n_bins) and len(group) == n_bins
+        ordered = grid.cuts is None or all(b - a in (0, 1) for a, b in pairwise(bin_of[:-1].tolist()))
+        if not whole or not ordered or not _covers(group, int(group.max()) + 1) or len(one.variances) != n_bins:
+            raise InvalidModelError(f"the bins of {grid.attribute!r} in the summary do not fit its domain.")
+        if not all(value > 0 for value in one.variances):
+            raise InvalidModelError(f"the variances of {grid.attribute!r} in the summary must be positive.")
+        counts, variances = np.array(one.counts), np.array(one.variances)
+        axes.append(Axis(grid=grid, bin_of=bin_of, counts=counts, variances=variances))
+        tables.append(table)
+        groups.append(group)
+    scores: dict[tuple[int, int], float] = {}
+    edges: dict[tuple[int, int], Array] = {}
+    parts = list(range(len(grids)))
+    for pair in numbers.pairs:
+        a, b = pair.places
+        if not 0 <= a < b < len(grids) or (a, b) in scores:
+            raise InvalidModelError("the pairs of the summary must be different attributes, each pair once.")
+        scores[a, b] = pair.score
+        if pair.table is not None:
+            shape = (int(groups[a].max()) + 1, int(groups[b].max()) + 1, n_classes)
+            edges[a, b] = _array(pair.table, shape, f"{grids[a].attribute} and {grids[b].attribute}")
+            if parts[a] == parts[b]:
+                raise InvalidModelError("the pairs of the summary that have tables must form a tree.")
+            parts = [parts[a] if part == parts[b] else part for part in parts]
+    if not all(value >= 0 for value in numbers.deviations) or not numbers.deviations[0] > 0:
+        raise InvalidModelError("the standard deviations of the summary must be positive.")
+    return Released(
+        axes=tuple(axes),
+        tables=tuple(tables),
+        groups=tuple(groups),
+        scores=scores,
+        edges=edges,
+        deviations=numbers.deviations,
+    )
+
+
+def _covers(numbers: Ints, size: int) -> bool:
+    """Return whether numbers are the whole numbers below a size, each at least once."""
+    return bool(len(numbers)) and set(numbers.tolist()) == set(range(size))
+
+
+def _array(values: object, shape: tuple[int, ...], name: str) -> Array:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except ValueError:
+        array = np.zeros(0)
+    if array.shape != shape:
+        raise InvalidModelError(f"the table of {name} in the summary must have the shape {shape}.")
+    return array

@@ -1,0 +1,173 @@
+"""Exact inference in a tree of attributes given the class, by message passing along its junction tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["JunctionTree"]
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class JunctionTree:
+    """Expected numbers of records: class totals, and of each attribute its distribution given the class and its parent.
+
+    A clique is an attribute, its parent and the class; that of all attributes' joint table is never made. An attribute
+    without a parent depends on the class alone. Friedman, Geiger and Goldszmidt (1997) call it a tree-augmented naive
+    Bayes network.
+
+    Attributes
+    ----------
+    totals : ndarray, shape (classes,)
+        Records of each class.
+    parents : tuple of int
+        Parent of each attribute; -1 where there is none.
+    conditionals : tuple of ndarray, shape (classes, parent's bins or 1, bins)
+        Distribution of each attribute given class and parent; rows add up to 1.
+    order : tuple of int
+        The attributes, parents before children.
+    """
+
+    totals: Array
+    parents: tuple[int, ...]
+    conditionals: tuple[Array, ...]
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, totals: Array, margins: Sequence[Array], edges: dict[tuple[int, int], Array]) -> JunctionTree:
+        """Return the tree of counts that agree with each other.
+
+        Parameters
+        ----------
+        totals : ndarray, shape (classes,)
+            Records of each class.
+        margins : sequence of ndarray, shape (bins, classes)
+            Counts of each attribute by class.
+        edges : dict of (int, int) to ndarray, shape (bins, bins, classes)
+            Counts of pairs of attributes by class; the pairs are a forest.
+        """
+        parents = [-1] * len(margins)
+        order: list[int] = []
+        # In one order, whichever that of the pairs is: a file gives the same models.
+        left = dict(sorted(edges.items()))
+        conditionals: list[Array] = [np.zeros(0)] * len(margins)
+        for root in range(len(margins)):
+            if root in order:
+                continue
+            conditionals[root] = _normalized(margins[root].T[:, None, :])
+            order.append(root)
+            ahead = [root]
+            while ahead:
+                parent = ahead.pop()
+                for pair in [pair for pair in left if parent in pair]:
+                    table = left.pop(pair)
+                    child = pair[1] if pair[0] == parent else pair[0]
+                    by_parent = table if pair[0] == parent else table.swapaxes(0, 1)
+                    # Where the parent's bin is empty, the child is as in all records of the class.
+                    by_parent = by_parent + 1e-9 * margins[child][None] / np.maximum(totals, 1.0)
+                    parents[child] = parent
+                    conditionals[child] = _normalized(np.moveaxis(by_parent, 2, 0))
+                    order.append(child)
+                    ahead.append(child)
+        return cls(totals=totals, parents=tuple(parents), conditionals=tuple(conditionals), order=tuple(order))
+
+    @property
+    def n_bins(self) -> tuple[int, ...]:
+        """Number of bins of each attribute."""
+        return tuple(conditional.shape[2] for conditional in self.conditionals)
+
+    def masses(self, weights: Sequence[Array | None]) -> Array:
+        """Return the expected number of records of each class in regions, shape (regions, classes); one pass upwards.
+
+        Parameters
+        ----------
+        weights : sequence of ndarray or None, shape (classes or 1, regions, bins)
+            Share of each attribute's bin that is in each region; None for all of it.
+        """
+        _, masses = self._upward(weights)
+        product: Array = self.totals[:, None] * np.ones_like(next(iter(masses.values())))
+        for mass in masses.values():
+            product = product * mass
+        return np.asarray(product.T)
+
+    def tables(self, weights: Sequence[Array | None]) -> list[Array]:
+        """Return the expected records in regions by each attribute's bins, shape (classes, regions, bins) each.
+
+        One pass upwards and one downwards; ``weights`` as for :meth:`masses`.
+        """
+        inside, masses = self._upward(weights)
+        outside: list[Array] = [np.zeros(0)] * len(self.parents)
+        messages = {j: inside[j] @ self.conditionals[j].swapaxes(1, 2) for j in self.order if self.parents[j] >= 0}
+        children: dict[int, list[int]] = {j: [] for j in self.order}
+        for j in messages:
+            children[self.parents[j]].append(j)
+        for j in self.order:
+            if self.parents[j] < 0:
+                others: Array = self.totals[:, None] * np.ones_like(masses[j])
+                for root, mass in masses.items():
+                    others = others if root == j else others * mass
+                outside[j] = others[..., None] * self.conditionals[j]
+            for child in children[j]:
+                # Siblings are multiplied anew: dividing by a message fails where it is zero.
+                cavity = outside[j] if weights[j] is None else outside[j] * weights[j]
+                for sibling in children[j]:
+                    cavity = cavity if sibling == child else cavity * messages[sibling]
+                outside[child] = cavity @ self.conditionals[child]
+        return [outside[j] * inside[j] for j in range(len(self.parents))]
+
+    def _upward(self, weights: Sequence[Array | None]) -> tuple[list[Array], dict[int, Array]]:
+        """Return what lies below each attribute, by its bins, and the mass of each root, shape (classes, regions)."""
+        shape = next((weight.shape for weight in weights if weight is not None), (1, 1, 1))
+        n_regions = shape[1]
+        inside: list[Array] = [
+            np.ones((len(self.totals), n_regions, size))
+            if weights[j] is None
+            else np.broadcast_to(np.asarray(weights[j]), (len(self.totals), n_regions, size)).copy()
+            for j, size in enumerate(self.n_bins)
+        ]
+        masses = {}
+        for j in reversed(self.order):
+            message = inside[j] @ self.conditionals[j].swapaxes(1, 2)
+            if self.parents[j] < 0:
+                masses[j] = message[..., 0]
+            else:
+                inside[self.parents[j]] *= message
+        return inside, masses
+
+    def draws(self, n: int) -> Ints:
+        """Return representative records, shape (attributes, n), each class's share of them that of its total.
+
+        They are the same each time: a fixed stream, of which nothing is secret, replaces the sum over all records.
+        """
+        rng = np.random.default_rng(20_261_123)
+        sizes = np.diff(np.rint(np.cumsum(np.append(0.0, self.totals)) / self.totals.sum() * n).astype(np.int64))
+        labels = np.repeat(np.arange(len(sizes)), sizes)
+        out = np.zeros((len(self.parents), n), dtype=np.int64)
+        for j in self.order:
+            below = np.cumsum(self.conditionals[j], axis=2)
+            rows = below[labels, out[self.parents[j]] if self.parents[j] >= 0 else 0]
+            # Evenly spread in shuffled places: the share of each bin of a root is right but for one record.
+            places = (rng.permutation(n) + rng.random(n)) / n if self.parents[j] < 0 else rng.random(n)
+            out[j] = np.minimum((rows < places[:, None] * rows[:, -1:]).sum(axis=1), below.shape[2] - 1)
+        return out
+
+    def posteriors(self, codes: Ints) -> Array:
+        """Return the probability of each class for records, given by their bins: shape (n, classes)."""
+        logs = np.tile(np.log(np.maximum(self.totals, 1e-300)), (codes.shape[1], 1))
+        for j, conditional in enumerate(self.conditionals):
+            above = codes[self.parents[j]] if self.parents[j] >= 0 else np.zeros(codes.shape[1], dtype=np.int64)
+            logs += np.log(np.maximum(conditional, 1e-300))[:, above, codes[j]].T
+        logs -= logs.max(axis=1, keepdims=True)
+        odds = np.exp(logs)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _normalized(table: Array) -> Array:
+    sums = table.sum(axis=2, keepdims=True)
+    return np.asarray(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), 1.0 / table.shape[2]))

@@ -1,0 +1,212 @@
+"""The private releases of a summary: bins, tables by class, scores of pairs, and tables along a spanning tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.learners.additive.budget import GaussianBudget, Portion
+from glassine.learners.additive.grids import Axis, Grid, bin_counted
+from glassine.learners.additive.records import AdditiveRecords
+from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.fine_gaussian import FineNoise, wrapped
+from glassine.privacy.loss_distributions import GaussianFilter
+from glassine.privacy.release import Paid
+from glassine.summaries.merging import MOST_GROUPS, coarse_axis, margins, merged_groups
+
+__all__ = ["Released", "by_chance", "most_released", "release_summary", "spanning_tree"]
+
+SHARES = {"bins": 0.15, "tables": 0.48, "scores": 0.06, "edges": 0.31}
+"""Shares of the squared mu. They were set on Adult; a public rule, on which no guarantee rests."""
+
+PROOF = "summaries/release.md"
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Released:
+    """What a summary released, as it was drawn. All else follows from it.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        The fine bins of each attribute, and their noisy counts.
+    tables : tuple of ndarray, shape (bins, classes)
+        Noisy counts by fine bin and class.
+    groups : tuple of ndarray of int, shape (bins,)
+        The merged bin of each fine bin: a function of the tables, kept so that a file is read as it was written.
+    scores : mapping of (int, int) to float
+        Noisy dependence of pairs of attributes, in records: the L1 distance of their table by class from independence.
+    edges : mapping of (int, int) to ndarray, shape (bins, bins, classes)
+        Noisy counts of the merged bins of the pairs along the spanning tree, by class.
+    deviations : tuple of float
+        Standard deviation of the noise in each count of the tables, in each score, and in each count of the edges.
+    """
+
+    axes: tuple[Axis, ...]
+    tables: tuple[Array, ...]
+    groups: tuple[Ints, ...]
+    scores: Mapping[tuple[int, int], float]
+    edges: Mapping[tuple[int, int], Array]
+    deviations: tuple[float, float, float]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.tables[0].shape[1])
+
+    @property
+    def coarse(self) -> tuple[Axis, ...]:
+        """The merged bins of each attribute."""
+        return tuple(coarse_axis(axis, groups) for axis, groups in zip(self.axes, self.groups, strict=True))
+
+
+def release_summary(
+    records: AdditiveRecords,
+    grids: Sequence[Grid],
+    n_classes: int,
+    budget: GaussianBudget,
+    paid: Paid,
+) -> tuple[Released, list[DiscreteGaussianNoise]]:
+    """Release the tables of a summary.
+
+    Guarantee
+    ---------
+    The budget's (epsilon, delta): a filter keeps the squared mu of all releases within the budget's, whatever is
+    released; see ``release.md``.
+
+    Parameters
+    ----------
+    records : AdditiveRecords
+        The records, in memory or in an engine.
+    grids : sequence of Grid
+        The public cells of each attribute.
+    n_classes : int
+        Number of public classes.
+    budget : GaussianBudget
+        Epsilon, delta and mu.
+    paid : Paid
+        The randomness.
+    """
+    spending = GaussianFilter(budget.mu)
+
+    def portion(name: str) -> Portion:
+        return Portion(mu=spending.share(SHARES[name]), share=SHARES[name], randomness=paid.randomness)
+
+    axes, event = bin_counted(records.cell_counts(grids), grids, portion("bins"))
+    events = [event]
+    singles = [(k,) for k in range(len(axes))]
+    exact = records.tables(grids, axes, singles, n_classes)
+    tables, deviation, event = _release_tables(
+        [exact[one] for one in singles], portion("tables"), "attributes by class"
+    )
+    events.append(event)
+    groups = tuple(merged_groups(axis, table, deviation) for axis, table in zip(axes, tables, strict=True))
+    # An attribute whose class rates are all alike is in one bin, which depends on nothing.
+    useful = [k for k, group in enumerate(groups) if group.max() > 0]
+    pairs = list(combinations(useful, 2))
+    scores: dict[tuple[int, int], float] = {}
+    edges: dict[tuple[int, int], Array] = {}
+    of_scores = of_edges = 0.0
+    if pairs:
+        coarse = [coarse_axis(axis, group) for axis, group in zip(axes, groups, strict=True)]
+        totals, rows = margins(tables, groups, deviation)
+        joint = records.tables(grids, coarse, pairs, n_classes)
+        independent = {(a, b): rows[a][:, None] * rows[b][None] / totals for a, b in pairs}
+        scores, of_scores, event = _release_scores(joint, independent, portion("scores"))
+        events.append(event)
+        tree = spanning_tree({pair: scores[pair] - by_chance(independent[pair]) for pair in pairs})
+        noisy, of_edges, event = _release_tables([joint[pair] for pair in tree], portion("edges"), "pairs by class")
+        events.append(event)
+        edges = dict(zip(tree, noisy, strict=True))
+    released = Released(
+        axes=tuple(axes),
+        tables=tuple(tables),
+        groups=groups,
+        scores=scores,
+        edges=edges,
+        deviations=(deviation, of_scores, of_edges),
+    )
+    return released, events
+
+
+def _release_tables(
+    exact: Sequence[Ints], portion: Portion, name: str
+) -> tuple[list[Array], float, DiscreteGaussianNoise]:
+    """Release tables of counts, in each of which a record is in one cell; see ``release.md``.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
+    """
+    noise = FineNoise.of(portion.mu, len(exact))
+    noisy = [noise.release(np.asarray(table) * noise.units, portion.randomness) for table in exact]
+    event = portion.event(f"tables of {name}", noise, sum(table.size for table in noisy), proof=PROOF)
+    return noisy, noise.deviation, event
+
+
+def _release_scores(
+    joint: Mapping[tuple[int, int], Ints], independent: Mapping[tuple[int, int], Array], portion: Portion
+) -> tuple[dict[tuple[int, int], float], float, DiscreteGaussianNoise]:
+    """Release the L1 distance of each pair's table from a released one.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
+    """
+    noise = FineNoise.of(portion.mu, len(joint))
+    exact = [_distance(table, independent[pair], noise.units) for pair, table in joint.items()]
+    noisy = noise.release(wrapped(exact), portion.randomness)
+    event = portion.event("dependence of all pairs", noise, len(noisy), proof=PROOF)
+    return dict(zip(joint, noisy.tolist(), strict=True)), noise.deviation, event
+
+
+def _distance(table: Ints, model: Array, units: int) -> int:
+    """Return the L1 distance of counts from released numbers, each rounded to whole units first."""
+    # Python's integers: exact, however many records there are.
+    rounded = [round(float(value) * units) for value in model.ravel()]
+    return sum(abs(int(count) * units - value) for count, value in zip(table.ravel().tolist(), rounded, strict=True))
+
+
+def by_chance(model: Array) -> float:
+    """Return the L1 distance from independence that is expected of independent attributes."""
+    # The mean absolute deviation of a Poisson count, near its two limits.
+    return float(np.minimum(np.sqrt(2 * model / math.pi), 2 * model).sum())
+
+
+def spanning_tree(scores: Mapping[tuple[int, int], float]) -> list[tuple[int, int]]:
+    """Return the pairs of a maximum spanning tree (Kruskal), the first of equal ones.
+
+    Examples
+    --------
+    >>> spanning_tree({(0, 1): 3.0, (0, 2): 1.0, (1, 2): 2.0})
+    [(0, 1), (1, 2)]
+    """
+    parts = {node: {node} for pair in scores for node in pair}
+    out = []
+    for a, b in sorted(scores, key=lambda pair: -scores[pair]):
+        if parts[a] is not parts[b]:
+            out.append((a, b))
+            union = parts[a] | parts[b]
+            parts.update(dict.fromkeys(union, union))
+    return out
+
+
+def most_released(grids: Sequence[Grid], n_classes: int) -> tuple[int, int]:
+    """Return the most releases of a summary, and the most values that they can hold together.
+
+    Guarantee
+    ---------
+    none by itself: both follow from public quantities, for the slack of discrete noise; see ``release.md``.
+    """
+    levels = max((len(grid.sizes) for grid in grids), default=1)
+    cells, d = sum(grid.n_cells + 1 for grid in grids), len(grids)
+    values = levels * cells + n_classes * cells + d * d // 2 + d * n_classes * (MOST_GROUPS + 1) ** 2
+    return levels + 2 * d + 1, values

@@ -1,0 +1,209 @@
+"""Trees and rule lists from a junction tree: splits are weighed by exact counts of each region."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal as Choice
+from typing import TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Between, Binary, Domain, Literal, OneOf
+from glassine.domain.literals import complement
+from glassine.learners.additive.grids import Axis
+from glassine.summaries.junction_tree import JunctionTree
+
+__all__ = ["MEASURES", "Growth", "Measure", "Node", "Region", "costs", "shares_of"]
+
+Measure: TypeAlias = Choice["errors", "gini", "log_loss"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+LEAST_GAIN = 1e-4
+"""Least gain of a split, relative to the cost of all records."""
+
+Array = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Region: TypeAlias = Mapping[int, Array]
+"""Of the attributes that a region constrains the share of each bin that is in it, shape (bins,)."""
+
+
+def costs(counts: Array, measure: Measure) -> Array:
+    """Return the cost of predicting the class rates of cells, in records; class counts stand along the first axis.
+
+    Examples
+    --------
+    >>> costs(np.array([[3.0, 2.0], [1.0, 2.0]]), "errors").tolist()
+    [1.0, 2.0]
+    """
+    totals = np.maximum(counts.sum(axis=0), 1e-12)
+    if measure == "errors":
+        return np.asarray(counts.sum(axis=0) - counts.max(axis=0))
+    if measure == "gini":
+        return np.asarray(counts.sum(axis=0) - (counts**2).sum(axis=0) / totals)
+    return np.asarray(-(counts * np.log(np.maximum(counts, 1e-12) / totals)).sum(axis=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Node:
+    """A region that is divided, or a leaf: class counts, and the literal of the true side with both parts."""
+
+    counts: Array
+    literal: Literal | None = None
+    true: Node | None = None
+    false: Node | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Split:
+    """The better of all splits of a region: its cost, the bins of the true side, and the literal that says so."""
+
+    cost: float
+    attribute: int
+    bins: Bools
+    literal: Literal
+    inside: Array
+    outside: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Growth:
+    """What greedy growth reads: a junction tree, and the public bins of its attributes.
+
+    Attributes
+    ----------
+    tree : JunctionTree
+        The distribution.
+    axes : tuple of Axis
+        The bins of each attribute.
+    domain : Domain
+        The public attributes.
+    measure : {"errors", "gini", "log_loss"}
+        What a split is to lower.
+    least : float
+        Least expected number of records of either side: below it noise decides.
+    """
+
+    tree: JunctionTree
+    axes: tuple[Axis, ...]
+    domain: Domain
+    measure: Measure
+    least: float
+
+    def grow(self, depth: int) -> Node:
+        """Return a tree of at most some depth, each split the one that lowers the cost of its region most (CART)."""
+        whole = self.tree.masses([None] * len(self.axes))[0]
+        return self._grown({}, whole, depth, LEAST_GAIN * float(costs(whole, self.measure)))
+
+    def _grown(self, region: Region, counts: Array, depth: int, least_gain: float) -> Node:
+        best = self._best(region) if depth else None
+        # Errors alone often fall two splits below, where they stay for one: a split must not raise them.
+        floor = 0.0 if self.measure == "errors" else least_gain
+        if best is None or not float(costs(counts, self.measure)) - best.cost >= floor:
+            return Node(counts=counts)
+        inside, outside = self._parts(region, best)
+        true = self._grown(inside, best.inside, depth - 1, least_gain)
+        false = self._grown(outside, best.outside, depth - 1, least_gain)
+        return Node(counts=counts, literal=best.literal, true=true, false=false)
+
+    def rules(self, number: int) -> tuple[list[tuple[Literal, Array]], Array]:
+        """Return at most so many rules with the class counts of what each captures, and those of what is left.
+
+        Each rule is the better split of what remains; it captures the side with the lower cost for each record.
+        """
+        region: Region = {}
+        rest = self.tree.masses([None] * len(self.axes))[0]
+        least_gain = LEAST_GAIN * float(costs(rest, self.measure))
+        out: list[tuple[Literal, Array]] = []
+        while len(out) < number:
+            best = self._best(region)
+            if best is None or not float(costs(rest, self.measure)) - best.cost >= least_gain:
+                break
+            inside, outside = self._parts(region, best)
+            sides = [(best.literal, best.inside, outside, best.outside)]
+            other = complement(best.literal, missing=self.domain[best.literal.attribute].missing)
+            sides.append((other, best.outside, inside, best.inside))
+            literal, captured, region, rest = min(
+                sides, key=lambda side: float(costs(side[1], self.measure)) / max(float(side[1].sum()), 1e-12)
+            )
+            out.append((literal, captured))
+        return out, rest
+
+    def _parts(self, region: Region, split: _Split) -> tuple[Region, Region]:
+        share = region.get(split.attribute, np.ones(len(split.bins)))
+        return (
+            {**region, split.attribute: share * split.bins},
+            {**region, split.attribute: share * ~split.bins},
+        )
+
+    def _best(self, region: Region) -> _Split | None:
+        """Return the split of least cost, the first among equals; None where there is none."""
+        weights = [None if k not in region else region[k][None, None] for k in range(len(self.axes))]
+        best: _Split | None = None
+        for k, table in enumerate(self.tree.tables(weights)):
+            for bins, literal in self._candidates(k, table[:, 0]):
+                inside = table[:, 0] @ bins
+                outside = table[:, 0] @ ~bins
+                if not min(inside.sum(), outside.sum()) >= self.least:
+                    continue
+                cost = float(costs(inside, self.measure) + costs(outside, self.measure))
+                if best is None or cost < best.cost - 1e-9:
+                    best = _Split(cost=cost, attribute=k, bins=bins, literal=literal, inside=inside, outside=outside)
+        return best
+
+    def _candidates(self, place: int, table: Array) -> Iterator[tuple[Bools, Literal]]:
+        """Yield the splits of an attribute, each as the bins of its true side and the literal that holds there."""
+        axis = self.axes[place]
+        if axis.ordered:
+            cuts = axis.grid.cuts if axis.grid.cuts is not None else np.zeros(0)
+            borders = cuts[np.flatnonzero(np.diff(axis.bin_of[:-1]))]
+            for k, cut in enumerate(borders.tolist()):
+                yield np.arange(axis.n_bins) <= k, Between(axis.grid.attribute, hi=cut)
+            if axis.n_bins > axis.n_ordered > 0 and self.domain[axis.grid.attribute].missing:
+                bins = np.arange(axis.n_bins) < axis.n_ordered
+                yield bins, Between(axis.grid.attribute)
+            return
+        totals = table.sum(axis=0)
+        rates = table[-1] / np.maximum(totals, 1e-12) if len(table) == 2 else _main_direction(table)
+        order = np.argsort(rates, kind="stable")
+        seen = set()
+        for k in range(1, axis.n_bins):
+            chosen = np.zeros(axis.n_bins, dtype=np.bool_)
+            chosen[order[:k]] = True
+            for bins in (chosen, ~chosen):
+                literal = self._one_of(axis, bins)
+                if literal is not None and literal not in seen:
+                    seen.add(literal)
+                    yield bins, literal
+                    break
+
+    def _one_of(self, axis: Axis, bins: Bools) -> Literal | None:
+        """Return the literal of some bins of a category; None where no literal says so."""
+        attribute = self.domain[axis.grid.attribute]
+        cells = list(zip(axis.grid.groups or (), axis.bin_of[:-1], strict=True))
+        listed = tuple(value for group, to in cells if bins[to] for value in group if value is not None)
+        if isinstance(attribute, Binary):
+            return OneOf(axis.grid.attribute, (1,)) if listed == (1,) else None
+        if attribute.missing:
+            # What is not declared reads as missing where a tree or a list is applied.
+            missing = any(bins[to] and None in group for group, to in cells)
+            return OneOf(axis.grid.attribute, listed, missing=missing) if listed else None
+        # What is not declared satisfies no list: it belongs to the false side.
+        return OneOf(axis.grid.attribute, listed) if listed and not bins[axis.bin_of[-1]] else None
+
+
+def _main_direction(table: Array) -> Array:
+    """Return one number for each bin along which the rates of several classes differ most."""
+    totals = table.sum(axis=0)
+    rates = (table / np.maximum(totals, 1e-12)).T
+    centered = rates - totals @ rates / max(float(totals.sum()), 1e-12)
+    return np.asarray(centered @ np.linalg.svd(centered * np.sqrt(totals)[:, None], full_matrices=False)[2][0])
+
+
+def shares_of(counts: Sequence[float] | Array) -> tuple[float, ...]:
+    """Return class probabilities of expected counts, with half a record added to each class."""
+    values = np.asarray(counts, dtype=np.float64) + 0.5
+    rounded = np.round(values / values.sum(), 6)
+    return tuple((rounded / math.fsum(rounded)).tolist())

@@ -1,0 +1,62 @@
+"""``glassine fit tree`` for a target that is a number."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import Certificate, Domain, Integer, Real
+from glassine.formats import load_model
+from tests.cli.running import Run
+
+DOMAIN = Domain({"age": Integer(20, 70, thresholds=(30, 40, 50)), "pay": Real(0.0, 100.0)})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with records of which the pay follows from the age, and the public domain."""
+    monkeypatch.chdir(tmp_path)
+    age = np.random.default_rng(0).integers(20, 71, 300)
+    pl.DataFrame({"age": age, "pay": age + (age > 40) * 20.0}).write_csv("people.csv")
+    DOMAIN.to_json("domain.json")
+    return tmp_path
+
+
+FIT = ("fit", "tree", "people.csv", "--target", "pay", "--domain", "domain.json", "-o", "m.json", "--max-depth", "2")
+
+
+def test_a_number_of_the_domain_as_target_makes_a_regression_tree(folder: Path, run: Run) -> None:
+    done = run(*FIT, "--epsilon", "2", "--report", "r.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert done.out.startswith("Private regression tree")
+    assert "The RMSE is not told" in done.out
+    assert load_model(folder / "m.json", DOMAIN).classes is None
+    certificate = Certificate.from_json((folder / "m.certificate.json").read_text())
+    assert certificate.public["range of the target"] == [0.0, 100.0]
+    assert "regression tree" in (folder / "r.html").read_text()
+
+
+def test_the_optimal_regression_tree_states_its_error_beside_that_of_the_mean(folder: Path, run: Run) -> None:
+    done = run(*FIT, "--not-private", "--json", cwd=folder)
+    assert done.status == 0, done.err
+    training = json.loads(done.out)["training"]
+    assert 0 < training["rmse"] < training["baseline_rmse"] / 2
+    assert "RMSE on the training records" in run(*FIT, "--not-private", "--overwrite", cwd=folder).out
+
+
+def test_an_option_of_classes_is_refused_for_numbers(folder: Path, run: Run) -> None:
+    done = run(*FIT, "--epsilon", "2", "--accuracy-share", "0.5", cwd=folder)
+    assert done.status == 2
+    assert "--accuracy-share does not apply to a private tree of numbers" in done.err
+
+
+def test_a_range_is_public(folder: Path, run: Run) -> None:
+    Domain({"age": DOMAIN["age"]}).to_json(folder / "domain.json")
+    done = run(*FIT, "--epsilon", "2", cwd=folder)
+    assert done.status == 2
+    assert "--target-range LO,HI for a number" in done.err
+    assert run(*FIT, "--epsilon", "2", "--target-range", "0,100", cwd=folder).status == 0

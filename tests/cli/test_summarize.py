@@ -1,0 +1,75 @@
+"""``glassine summarize``, and models from its file: one entry of the ledger, however many they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from glassine import Certificate, Ledger, load_model
+from glassine.formats import fingerprint
+from tests.cli.running import Run
+
+SUMMARIZE = ("summarize", "people.csv", "--target", "ill", "--domain", "domain.json", "-o", "s.json", "--epsilon", "2")
+
+
+@pytest.fixture
+def summarized(folder: Path, run: Run) -> Path:
+    Ledger(folder / "b.sqlite").budget("more", 2, 1e-5)
+    done = run(*SUMMARIZE, "--ledger", "b.sqlite", "--dataset", "more", cwd=folder)
+    assert done.status == 0, done.err
+    assert "Private summary at epsilon 2, delta 1e-06" in done.out
+    return folder
+
+
+def test_models_of_a_summary_are_written_with_certificates_and_cost_nothing(summarized: Path, run: Run) -> None:
+    for model, more in (("tree", ("--max-depth", "2")), ("rule-list", ("--max-rules", "2")), ("additive", ())):
+        done = run("fit", model, "--summary", "s.json", "-o", f"{model}.json", *more, cwd=summarized)
+        assert done.status == 0, done.err
+        certificate = Certificate.from_json((summarized / f"{model}.certificate.json").read_text())
+        assert certificate.model == fingerprint(load_model(summarized / f"{model}.json"))
+        assert (certificate.epsilon, certificate.holds) == (2.0, True)
+    (entry,) = Ledger(summarized / "b.sqlite").entries("more")
+    assert float(entry.epsilon) == 2.0
+    verified = run("certificate", "verify", "tree.json", "tree.certificate.json", cwd=summarized)
+    assert verified.status == 0, verified.out
+
+
+def test_a_summary_is_audited_by_its_guarantee(summarized: Path, run: Run) -> None:
+    policy = summarized / "policy.toml"
+    policy.write_text("accept_guarantee = true\n")
+    done = run("audit", "s.json", "--policy", "policy.toml", "--json", cwd=summarized)
+    findings = json.loads(done.out)
+    assert findings["guarantee"]["epsilon"] == 2.0
+    assert done.status == {"within policy": 0, "outside policy": 1, "inconclusive": 3}[findings["verdict"]]
+    assert "This is a private summary" in findings["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--epsilon", "1"), "--epsilon does not apply"),
+        (("people.csv",), "a summary has its records, domain and classes behind it"),
+        (("--not-private",), "--not-private does not apply"),
+    ],
+)
+def test_what_a_summary_has_no_use_for_is_refused(
+    summarized: Path, run: Run, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run("fit", "tree", "--summary", "s.json", "-o", "t.json", *arguments, cwd=summarized)
+    assert done.status == 2
+    assert said in done.err
+    assert not (summarized / "t.json").exists()
+
+
+def test_a_changed_summary_is_refused(summarized: Path, run: Run) -> None:
+    text = (summarized / "s.json").read_text()
+    (summarized / "s.json").write_text(text[:-40])
+    assert run("fit", "tree", "--summary", "s.json", "-o", "t.json", cwd=summarized).status == 2
+    values = json.loads(text)
+    values["released"]["deviations"][0] *= 2
+    (summarized / "s.json").write_text(json.dumps(values))
+    done = run("audit", "s.json", cwd=summarized)
+    assert done.status == 2
+    assert "changed after it was released" in done.err

@@ -1,0 +1,128 @@
+"""What users read: the length of pages and sentences, and the words that it does without.
+
+The lists of words and the counting are those of ``benchmarks/house.py``. Words of a page are counted with its code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.house import MOST_WORDS, prose_of, room, sentences, sources, stops, texts
+from glassine.report.terms import TERMS
+from tests.repo.code_blocks import ROOT
+
+MOST_OF_A_PAGE = {"tutorials": 1_400, "how-to": 1_100, "reference": 2_300, "explanation": 1_800}
+"""Words of a page by its folder, what is generated left out."""
+MOST_OF_THE_HOME, MOST_OF_THE_README, MOST_OF_THE_GLOSSARY, MOST_OF_ALL = 310, 1_200, 1_600, 38_000
+FOLDERS = [ROOT / "docs" / kind for kind in MOST_OF_A_PAGE]
+README = ROOT / "README.md"
+PAGES = {
+    page.relative_to(ROOT).as_posix(): page
+    for page in (ROOT / "docs" / "index.md", *(page for folder in FOLDERS for page in folder.glob("*.md")))
+}
+READ = {"README.md": README, **PAGES}
+
+NATS = {"docs/explanation/disclosure.md"}
+"""Pages of theory, where a paper's unit stands beside bits."""
+
+LONG_SENTENCES: dict[str, int] = {}
+"""Pages that still have so many sentences that are too long. The list only shrinks."""
+
+STOP_WORDS_IN_STRINGS = {
+    "attacks": 217,
+    "auditing": 94,
+    "cli": 49,
+    "codec": 4,
+    "comparison": 11,
+    "compiling": 2,
+    "counting": 1,
+    "data": 47,
+    "domain": 1,
+    "errors": 2,
+    "formats": 137,
+    "learners": 66,
+    "microaggregation": 4,
+    "models": 25,
+    "privacy": 30,
+    "report": 46,
+    "scrubbing": 9,
+    "server": 8,
+    "surrogates": 40,
+    "verification": 32,
+}
+"""Stop words that a room's strings and docstrings still have. The numbers only shrink."""
+SLACK = 10
+"""By so much a number may be too large before it must be lowered."""
+
+
+def long_sentences(page: Path) -> list[str]:
+    """Return the sentences of a page that are too long."""
+    return [one for one in sentences(prose_of(page.read_text())) if len(one.split()) > MOST_WORDS]
+
+
+def test_pages_keep_the_length_of_their_kind() -> None:
+    words = {name: len(page.read_text().split()) for name, page in PAGES.items()}
+    most = {name: MOST_OF_A_PAGE.get(Path(name).parent.name, MOST_OF_THE_HOME) for name in PAGES}
+    assert {name: n for name, n in words.items() if n > most[name]} == {}
+    assert sum(words.values()) <= MOST_OF_ALL
+    assert sum(len(f"{term.name} {term.meaning}".split()) for term in TERMS.values()) <= MOST_OF_THE_GLOSSARY
+    outside = re.sub(r"^```.*?^```$", "", README.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert len(outside.split()) <= MOST_OF_THE_README
+
+
+def test_sentences_of_pages_are_short() -> None:
+    too_long = {name: found for name, page in READ.items() if (found := long_sentences(page))}
+    assert {name: len(found) for name, found in too_long.items()} == LONG_SENTENCES, too_long
+
+
+def test_pages_do_without_stop_words() -> None:
+    found = {}
+    for name, page in READ.items():
+        headings_and_tables = "\n".join(line for line in page.read_text().splitlines() if line.startswith(("#", "|")))
+        prose = f"{prose_of(page.read_text())}\n{headings_and_tables}"
+        found[name] = [*stops(prose), *(re.findall(r"\bnats?\b", prose) if name not in NATS else ())]
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_pages_end_with_what_is_next() -> None:
+    ends = {name for name, page in PAGES.items() if re.search(r"^## Next\n", page.read_text(), re.MULTILINE)}
+    assert set(PAGES) - ends == {"docs/index.md", *(f"docs/reference/{name}.md" for name in ("api", "cli", "glossary"))}
+
+
+def test_a_how_to_starts_with_the_result_and_a_block() -> None:
+    starts = {name: page.read_text().split("\n```")[0] for name, page in PAGES.items() if "how-to" in name}
+    assert len(starts) > 15
+    assert [name for name, start in starts.items() if "\nYou need:\n" not in start or len(start.split()) > 150] == []
+
+
+def test_terms_of_reports_do_without_stop_words() -> None:
+    assert not stops("\n".join(term.meaning for term in TERMS.values()))
+
+
+def test_strings_have_no_more_stop_words_than_before() -> None:
+    found: Counter[str] = Counter()
+    for name, (_, text) in sources(ROOT / "src" / "glassine").items():
+        found[room(name)] += stops("\n".join(texts(text))).total()
+    assert {name: n for name, n in found.items() if n > STOP_WORDS_IN_STRINGS.get(name, 0)} == {}
+    lower = {name: found[name] for name, n in STOP_WORDS_IN_STRINGS.items() if n > found[name] + SLACK}
+    assert lower == {}, "lower these numbers"
+
+
+@pytest.mark.parametrize(
+    ("page", "n_long", "words"),
+    [
+        ("A short one.\n\nWhoever reads this, knows it too.\n", 0, ["too.", "whoever"]),
+        (f"{'word ' * 26}.\n", 1, []),
+        (f"{'word ' * 20}here. `X` {'word ' * 20}.\n", 0, []),
+        (f"```text\nwhoever {'word ' * 30}\n```\n\n| thus | {'word ' * 30} |\n|---|---|\n", 0, []),
+        (f"- [{'word ' * 13}](page.md)\n- `code` {'word ' * 13}\n", 0, []),
+    ],
+)
+def test_planted_words_and_sentences_are_found(tmp_path: Path, page: str, n_long: int, words: list[str]) -> None:
+    (tmp_path / "page.md").write_text(page)
+    assert len(long_sentences(tmp_path / "page.md")) == n_long
+    assert sorted(stops(prose_of(page))) == words
