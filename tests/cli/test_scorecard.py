@@ -26,7 +26,7 @@ def test_a_card_is_trained_and_written_with_its_certificate(folder: Path, run: R
     certificate = Certificate.from_json((folder / "card.certificate.json").read_text())
     assert (certificate.epsilon, certificate.public["items"]) == (4.0, 3)
     assert "Private scorecard of" in done.out
-    verified = run("certificate", "verify", "card.certificate.json", "card.json", cwd=folder)
+    verified = run("certificate", "verify", "card.json", "card.certificate.json", cwd=folder)
     assert verified.status == 0, verified.err + verified.out
 
 

@@ -17,7 +17,7 @@ from glassine.formats import to_python, to_sql, to_text
 from glassine.formats.json import from_dict, to_dict
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term, editing
 from glassine.models.scorecard import Item, bin_points, card_items, risk_table
-from glassine.report import render_text
+from glassine.report import render_html
 
 RNG = np.random.default_rng(5)
 AGE = NumericBins("age", (20, 30, 40, 50, 60), bounds=(0, 99))
@@ -178,7 +178,7 @@ def test_a_scrubbed_card_is_a_card() -> None:
 
 def test_a_card_is_audited_as_an_additive_model() -> None:
     findings = glassine.audit(model().to_scorecard(), domain=DOMAIN)
-    assert "scorecard" in render_text(findings)
+    assert "on a scorecard of" in render_html(findings)
     assert findings.to_dict() == glassine.audit(model().to_scorecard(), domain=DOMAIN).to_dict()
 
 
