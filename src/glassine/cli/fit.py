@@ -302,9 +302,7 @@ class ScorecardOptions(Group):
         list[str] | None,
         typer.Option("--monotone", metavar="NAME:DIRECTION", help="Points increasing or decreasing; repeat it."),
     ] = None
-    not_private: Annotated[
-        bool, typer.Option("--not-private", help="Least log loss instead, without any guarantee.")
-    ] = False
+    not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
 
 

@@ -246,16 +246,17 @@ class _Moments:
         share = np.maximum(whole[0], RARE)
         means = whole[1] / share
         errors = None
-        if all(shape.variances is not None for shape in shapes):
+        variances = [shape.variances for shape in shapes if shape.variances is not None]
+        if len(variances) == len(shapes):
             errors = np.zeros((2, len(share)))
-            for k, (shape, points) in enumerate(zip(shapes, worths, strict=True)):
+            for k, (shape, points, of_bins) in enumerate(zip(shapes, worths, variances, strict=True)):
                 rest = _sum(parts[:k] + parts[k + 1 :], intercept)[0]
                 # Given the total, how likely each bin is; the noise of bins is taken as independent.
                 for worth in range(parts[k].shape[1]):
                     chance = np.zeros(len(share))
                     chance[worth : worth + len(rest)] = rest / share[worth : worth + len(rest)]
                     own = points == worth
-                    within = (shape.variances[:, own] * shape.shares[own] ** 2).sum(axis=1)
+                    within = (of_bins[:, own] * shape.shares[own] ** 2).sum(axis=1)
                     errors += within[:, None] * np.minimum(chance, 1.0) ** 2
             # At totals that practically no record has, nothing is known that is better than the worst.
             errors[:, whole[0] < RARE] = errors.max(axis=1, keepdims=True)
@@ -329,5 +330,7 @@ def _merged(term: Term, points: Ints, unit: float) -> Term:
     place = np.append(group, group.max() + 1)
     scores = np.zeros(len(merged.labels))
     scores[place] = points * unit
-    weights = None if term.weights is None else np.bincount(place, weights=term.weights)
+    weights: Array | None = None
+    if term.weights is not None:
+        weights = np.bincount(place, weights=term.weights).astype(np.float64)
     return Term(bins=(merged,), scores=scores, weights=weights, name=term.name)
