@@ -353,7 +353,7 @@ def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
 
     Print the card with glassine export --to card.
 
-    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    Exit status: 0 if all was written, 2 if not.
     """
     options = _parameters(card) | {"monotone": _directions_of(card.monotone or []), "bins": _bins_of(card.bins)}
     private = not options.pop("not_private")

@@ -22,7 +22,7 @@ __all__ = ["check_limits", "rounded"]
 MOST_ITEMS, MOST_POINTS = 100, 100
 
 RARE = 1e-12
-"""Share of the records below which a total counts as one that nobody has."""
+"""Share of the records below which a total counts as one that no record has."""
 
 UNITS = np.geomspace(0.1, 1.5, 40)
 """Units that are tried, relative to the one at which the widest term has the most points."""
@@ -65,7 +65,7 @@ def rounded(
 
     Guarantee
     ---------
-    none of its own: a function of the published model alone, so that the model's guarantee covers the card.
+    none: a function of the published model alone, so that the model's guarantee covers the card.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class _Shape:
 
 
 def _choose(shapes: Sequence[_Shape], max_items: int, max_points: int) -> tuple[list[_Rounding], float]:
-    """Return each term in points, at most so many items in all, and the unit: those of the least loss."""
+    """Return each term in points, at most so many items, and the unit: those of the least loss."""
     splits = [shape.runs(1 + min(max_items, max_points + 1)) for shape in shapes]
     widest = max((float(np.ptp(shape.near[shape.shares > 0])) for shape in shapes), default=0.0)
     best: tuple[float, list[_Rounding], float] | None = None

@@ -23,7 +23,7 @@ LONGEST = 90
 def render_card(model: AdditiveModel, *, title: str | None = None) -> str:
     """Return a scorecard as a page to print; it loads nothing from anywhere.
 
-    **Guarantee**: none by itself; the page holds the published model and nothing else.
+    **Guarantee**: none: the page holds the published model and nothing else.
 
     Parameters
     ----------

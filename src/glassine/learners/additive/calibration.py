@@ -80,7 +80,7 @@ def calibrate(model: AdditiveModel, counts: Array, deviation: float) -> Additive
 
     Guarantee
     ---------
-    none of its own: a function of the card and of released counts.
+    none: a function of the card and of released counts.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class FittedPairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lack:
-    """Records of the second class that the predictions lack in all, with noise, and its standard deviation."""
+    """Records of the second class that the predictions lack, with noise, and its standard deviation."""
 
     total: float
     deviation: float

@@ -350,7 +350,7 @@ def matched(model: AdditiveModel, *, share: float, error: float, lack: float, de
 
     Guarantee
     ---------
-    none of its own: a function of what was released.
+    none: a function of what was released.
 
     Parameters
     ----------
