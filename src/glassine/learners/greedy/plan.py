@@ -37,7 +37,7 @@ TOTAL_SHARE = Fraction(1, 20)
 COUNTS_SHARE = Fraction(1, 4)
 """Share for the class counts, where none is asked for, of what the thresholds leave of epsilon.
 
-It was chosen on Adult and COMPAS (docs/explanation/benchmarks.md); public and fixed, so that no guarantee rests on it."""
+Chosen on Adult and COMPAS (docs/explanation/benchmarks.md); public and fixed: no guarantee rests on it."""
 
 LEAST_LEFT = Fraction(1, 1000)
 """Least share of epsilon for the choices of the rules: with less they are drawn by chance."""

@@ -50,7 +50,7 @@ LOOKAHEAD = 256
 WHOLE, DISCOUNT, LEAST_WEIGHT = 100, 3, 85
 """Weight of what is settled; what that of the rest is lowered by for each further rule; the least it can be.
 
-Chosen on Adult and COMPAS (docs/explanation/benchmarks.md); the sensitivity holds for any weights of at most ``WHOLE``."""
+Chosen on Adult and COMPAS (docs/explanation/benchmarks.md). The sensitivity holds for weights up to ``WHOLE``."""
 
 PROOF = "learners/greedy/estimator.md"
 
