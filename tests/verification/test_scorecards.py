@@ -10,7 +10,12 @@ import pytest
 
 from glassine import Domain, Integer, PrivateScorecardClassifier
 from glassine.learners.additive import fitting
+from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.calibration import release_totals
 from glassine.models.scorecard import Scorecard
+from glassine.privacy.conversions import mu_from_epsilon
+from glassine.privacy.fine_gaussian import FineNoise
+from glassine.privacy.randomness import Randomness
 from glassine.verification import Claim, Runs, lower_bound
 from glassine.verification.scores import Distinguisher
 
@@ -19,7 +24,8 @@ DOMAIN = Domain({"x": Integer(0, 1, thresholds=(0,))})
 X = np.repeat([[0], [1]], 60, axis=0)
 Y = np.repeat([0, 1], 60)
 D0, D1 = (X, Y), (np.append(X, [[1]], axis=0), np.append(Y, 0))
-OPTIONS: dict[str, Any] = {"runs": Runs(600), "claim": Claim(epsilon=1.0, delta=1e-6)}
+MANY: dict[str, Any] = {"runs": Runs(1000), "claim": Claim(epsilon=1.0, delta=1e-6)}
+OPTIONS: dict[str, Any] = {"runs": Runs(120), "claim": Claim(epsilon=1.0, delta=1e-6)}
 
 
 def learner() -> PrivateScorecardClassifier:
@@ -43,29 +49,31 @@ def test_an_honest_card_is_not_accused() -> None:
     assert not out.violated, str(out)
 
 
+def totals(dataset: Any, seed: int | None, noise: float = 1.0) -> float:
+    """Release the counts at two totals of a card that is public; return that of the record that may be there."""
+    x, y = dataset
+    counts = np.bincount(2 * x[:, 0] + y, minlength=4).reshape(2, 2)
+    # Planted where noise is below 1: the event is that of the honest release.
+    mu = mu_from_epsilon(1.0, 1e-6) / noise
+    portion = Portion(mu=mu, share=1.0, randomness=Randomness.of(seed))
+    return float(release_totals(counts, portion)[0][1, 0])
+
+
 @pytest.mark.slow
-def test_totals_counted_without_noise_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = fitting.release_totals
-
-    def exact(counts: Any, portion: Any) -> Any:
-        _, _, event = honest(counts, portion)
-        return counts.astype(float), 1e-3, event
-
-    monkeypatch.setattr(fitting, "release_totals", exact)
-    # The items still vary with the noise of the scores; given them, the counts tell the record.
-    out = bound()
-    assert out.violated, str(out)
+def test_released_totals_are_not_accused_and_with_an_eighth_of_the_noise_they_are() -> None:
+    score = Distinguisher(models=())
+    assert not lower_bound(totals, D0, D1, score=score, **MANY).violated
+    planted = lower_bound(lambda dataset, seed: totals(dataset, seed, 0.125), D0, D1, score=score, **MANY)
+    assert planted.violated, str(planted)
 
 
 @pytest.mark.slow
 def test_items_chosen_without_noise_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = fitting._Run.portion
+    def exact(noise: Any, sums: Any, randomness: Any) -> Any:
+        return np.asarray(sums, dtype=float) / noise.units
 
-    def loud(run: Any, mu: float, share: float) -> Any:
-        # Planted: everything but the totals gets a thousand times the mu that the filter granted.
-        return honest(run, mu * (1.0 if share == 0.5 else 1000.0), share)
-
-    monkeypatch.setattr(fitting._Run, "portion", loud)
+    # Planted: neither base, bins nor scores carry noise, and the events say that they do. The totals are left aside.
+    monkeypatch.setattr(FineNoise, "release", exact)
     monkeypatch.setattr(fitting, "calibrate", lambda card, noisy, deviation: card)
     out = bound()
     assert out.violated, str(out)

@@ -155,7 +155,7 @@ def card_items(model: CardModel) -> tuple[Item, ...]:
 
 
 def _conditions(bins: Bins, points: Ints, nobody: bool) -> list[tuple[int, list[str]]]:
-    """Return the conditions worth points; bins that follow each other are one condition; so are groups of equal worth."""
+    """Return the conditions worth points; neighbors of equal worth are one condition, and so are groups."""
     labels, n_labels = bins.labels, len(bins.labels) - 1
     out: list[tuple[int, list[str]]] = []
     if isinstance(bins, NumericBins):
