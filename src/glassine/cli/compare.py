@@ -47,9 +47,11 @@ MODELS = (
     "rule-list",
     "greedy-rule-list",
     "additive",
+    "scorecard",
     "optimal-tree",
     "optimal-rule-list",
     "plain-greedy-rule-list",
+    "plain-scorecard",
     "multiway-tree",
     "cart",
     "deep-cart",
@@ -230,7 +232,7 @@ def fit_command_line(row: Row, task: Task, *, file: TrainingFile, target: str, p
         words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]
     if file.person is not None:
         words += [f"--person={file.person}", "--records-per-person", str(task.records_per_person)]
-    if row.model == "additive":
+    if row.model in ("additive", "scorecard"):
         words += ["--delta", repr(task.delta)]
     if public.domain is not None:
         words += ["--domain", str(public.domain)]
