@@ -12,7 +12,6 @@ from glassine import privacy as privacy
 from glassine import report as report
 from glassine import scrubbing as scrubbing
 from glassine import server as server
-from glassine import summaries as summaries
 from glassine import surrogates as surrogates
 from glassine import verification as verification
 from glassine.attacks import Adversary as Adversary
@@ -53,6 +52,7 @@ from glassine.learners import PrivateSearchCV as PrivateSearchCV
 from glassine.learners import PrivateTreeClassifier as PrivateTreeClassifier
 from glassine.learners import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners import ScorecardClassifier as ScorecardClassifier
+from glassine.learners.summaries.estimator import PrivateSummary as PrivateSummary
 from glassine.microaggregation import microaggregate as microaggregate
 from glassine.models import AdditiveModel as AdditiveModel
 from glassine.models import DecisionTree as DecisionTree
@@ -64,7 +64,6 @@ from glassine.privacy import Ledger as Ledger
 from glassine.report import render_html as render_html
 from glassine.report import render_text as render_text
 from glassine.scrubbing.scrub import scrub as scrub
-from glassine.summaries import PrivateSummary as PrivateSummary
 from glassine.surrogates import SurrogateExplainer as SurrogateExplainer
 from glassine.surrogates import SurrogateRelease as SurrogateRelease
 from glassine.surrogates import load_black_box as load_black_box

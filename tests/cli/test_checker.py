@@ -100,7 +100,16 @@ def test_the_largest_advantage_of_attacks_is_one_limit(tmp_path: Path, run: Run)
     write_model(as_model(grown(members)), tmp_path / "tree.json")
     members.write_csv(tmp_path / "members.csv")
     others.write_csv(tmp_path / "others.csv")
-    command = ("audit", "tree.json", "--only", "membership", "--data", "members.csv", "--holdout", "others.csv")
+    command: tuple[str, ...] = (
+        "audit",
+        "tree.json",
+        "--only",
+        "membership",
+        "--data",
+        "members.csv",
+        "--holdout",
+        "others.csv",
+    )
     command += ("--target", "y", "--max-advantage", "0.99")
     done = run(*command, "--json", cwd=tmp_path)
     limits = {check["rule"]: (check["limit"], check["status"]) for check in json.loads(done.out)["checks"]}

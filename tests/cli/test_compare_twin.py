@@ -55,7 +55,8 @@ def private(sides: tuple[pl.DataFrame, pl.DataFrame]) -> DecisionTree:
     members, _ = sides
     learner = PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), max_depth=2, epsilon=1.0)
     with fresh_count():
-        return learner.fit(members[["a", "b"]], members["y"].to_numpy()).model_
+        model: DecisionTree = learner.fit(members[["a", "b"]], members["y"].to_numpy()).model_
+    return model
 
 
 @pytest.fixture(scope="module")

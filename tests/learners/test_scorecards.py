@@ -112,7 +112,8 @@ def test_an_ordinary_card_has_few_items_and_predicts_the_base_rate() -> None:
 
 
 def test_class_weight_is_refused_with_the_loss_that_serves() -> None:
-    for kind in (PrivateTreeClassifier, OptimalTreeClassifier, PrivateEBMClassifier, ScorecardClassifier):
+    kinds: tuple[Any, ...] = (PrivateTreeClassifier, OptimalTreeClassifier, PrivateEBMClassifier, ScorecardClassifier)
+    for kind in kinds:
         with pytest.raises(TypeError, match="accuracy_share"):
             kind(class_weight="balanced")
     frame, y = people(50)
@@ -124,7 +125,9 @@ def _line(risks: npt.NDArray[np.float64], n: int, seed: int) -> tuple[AdditiveMo
     """Return a card of 0 to 8 points, and noisy counts at each total of records with such risks."""
     rng = np.random.default_rng(seed)
     scores = np.append(np.arange(9) * 0.5, 0.0)
-    term = Term(bins=(NumericBins("x", tuple(range(8))),), scores=scores, weights=[n // 9] * 9 + [0])
+    term = Term(
+        bins=(NumericBins("x", tuple(range(8))),), scores=scores, weights=np.array([n // 9] * 9 + [0], dtype=np.float64)
+    )
     card = AdditiveModel(attributes=("x",), terms=(term,), intercept=(-2.0,), link="logit", classes=(0, 1))
     ill = rng.binomial(n // 9, risks)
     noisy = np.column_stack([n // 9 - ill, ill]) + rng.normal(0, 15, (9, 2))
@@ -142,7 +145,7 @@ def test_nine_in_ten_intervals_of_a_calibrated_card_hold_the_risk() -> None:
         card, noisy = _line(truth, 4500, seed)
         out = calibrate(card, noisy, 15.0).scorecard
         assert out is not None
-        held += [row.low <= risk <= row.high for row, risk in zip(out.risks, truth, strict=True)]  # type: ignore[operator]  # counts give intervals
+        held += [row.low <= risk <= row.high for row, risk in zip(out.risks, truth, strict=True)]
     # Thirty tables of nine: the totals of one table err together, so that the share scatters by about 4 %.
     assert 0.8 <= float(np.mean(held)) <= 0.98
 
@@ -157,7 +160,11 @@ def test_the_mean_prediction_is_within_a_hundredth_of_the_base_rate_of_a_rare_cl
 
 
 def test_matching_finds_the_intercept_that_independent_scores_need() -> None:
-    term = Term(bins=(NumericBins("x", (0,)),), scores=[-1.0, 1.0, 0.0], weights=[500, 500, 0])
+    term = Term(
+        bins=(NumericBins("x", (0,)),),
+        scores=np.array([-1.0, 1.0, 0.0], dtype=np.float64),
+        weights=np.array([500, 500, 0], dtype=np.float64),
+    )
     model = AdditiveModel(attributes=("x",), terms=(term,), intercept=(0.3,), link="logit", classes=(0, 1))
     now = (1 / (1 + np.exp(-(0.3 + np.array([-1.0, 1.0]))))).mean()
     # A residual without noise decides; one that is all noise leaves it to the released share.
@@ -187,7 +194,7 @@ def test_at_small_strength_there_are_few_rounds_and_coarse_public_bins() -> None
 
 def test_no_pairs_are_chosen_by_the_rule_below_epsilon_one_half() -> None:
     frame, y = people(400)
-    parts = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0, "interactions": "auto"}
+    parts: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0, "interactions": "auto"}
     fitted = PrivateEBMClassifier(0.4, **parts).fit(frame, y)
     assert not any("pairs" in event.name for event in fitted.certificate_.events)
     assert fitted.certificate_.public["interactions"] == 0

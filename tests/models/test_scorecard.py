@@ -30,11 +30,16 @@ def model(**more: Any) -> AdditiveModel:
     terms = (
         Term(
             bins=(AGE,),
-            scores=[-2.0, -1.1, -0.1, 0.0, 0.95, 2.1, 0.0],
-            errors=[0.1] * 7,
-            weights=[100, 100, 200, 300, 150, 100, 0],
+            scores=np.array([-2.0, -1.1, -0.1, 0.0, 0.95, 2.1, 0.0], dtype=np.float64),
+            errors=np.array([0.1] * 7, dtype=np.float64),
+            weights=np.array([100, 100, 200, 300, 150, 100, 0], dtype=np.float64),
         ),
-        Term(bins=(JOB,), scores=[0.0, 1.0, -0.05, 0.0], errors=[0.1] * 4, weights=[500, 250, 200, 0]),
+        Term(
+            bins=(JOB,),
+            scores=np.array([0.0, 1.0, -0.05, 0.0], dtype=np.float64),
+            errors=np.array([0.1] * 4, dtype=np.float64),
+            weights=np.array([500, 250, 200, 0], dtype=np.float64),
+        ),
     )
     usual: dict[str, Any] = {
         "attributes": ("age", "job"),
@@ -187,15 +192,23 @@ def test_merged_bins_have_the_points_of_the_bins_they_were_merged_of() -> None:
     assert card.scorecard is not None
     for term in card.terms:
         points = bin_points(whole.term(term.name), term, card.scorecard.unit)
-        middle = {"age": [10, 25, 35, 45, 55, 80], "job": ["clerk", "baker", "cook"]}[term.name]
-        for value, worth in zip(middle, points, strict=False):
+        middle: dict[str, list[Any]] = {"age": [10, 25, 35, 45, 55, 80], "job": ["clerk", "baker", "cook"]}
+        for value, worth in zip(middle[term.name], points, strict=False):
             bins = term.bins[0]
             at = bins.index(np.array([value])) if isinstance(bins, NumericBins) else bins.find([value])
             assert round(float(term.scores[at[0], 0]) / card.scorecard.unit) == worth
 
 
 def test_a_constant_model_gives_a_card_without_items() -> None:
-    flat = model(terms=(Term(bins=(JOB,), scores=[0.0] * 4, weights=[5, 5, 5, 0]),)).to_scorecard()
+    flat = model(
+        terms=(
+            Term(
+                bins=(JOB,),
+                scores=np.array([0.0] * 4, dtype=np.float64),
+                weights=np.array([5, 5, 5, 0], dtype=np.float64),
+            ),
+        )
+    ).to_scorecard()
     assert card_items(flat) == ()
     assert flat.scorecard is not None
     assert len(flat.scorecard.risks) == 1

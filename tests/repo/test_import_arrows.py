@@ -17,7 +17,7 @@ ROOMS = [
     ["report"],
     ["auditing", "comparison"],
     ["surrogates"],
-    ["attacks", "scrubbing", "summaries", "verification"],
+    ["attacks", "scrubbing", "verification"],
     ["learners", "microaggregation"],
     ["formats", "privacy"],
     ["counting", "models"],

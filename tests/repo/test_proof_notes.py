@@ -18,7 +18,7 @@ import pytest
 from tests.repo.code_blocks import ROOT
 
 PACKAGE = ROOT / "src" / "glassine"
-ROOMS = ("attacks", "privacy", "learners", "microaggregation", "models", "summaries", "surrogates", "verification")
+ROOMS = ("attacks", "privacy", "learners", "microaggregation", "models", "surrogates", "verification")
 HEADINGS = ("Precondition", "Pseudocode", "Postcondition", "Proof")
 SECTION = re.compile(r"^Guarantee(?:\n-+\n|: )(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 NOTE = re.compile(r"`([\w/]+\.md)`")

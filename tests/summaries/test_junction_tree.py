@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from glassine.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.junction_tree import JunctionTree
 
 RNG = np.random.default_rng(5)
 SIZES = (2, 3, 2, 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,12 +15,12 @@ from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.targets import read_classes
+from glassine.learners.summaries import release
+from glassine.learners.summaries.release import release_summary, spanning_tree
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
-from glassine.summaries import release
-from glassine.summaries.release import release_summary, spanning_tree
 from glassine.verification import Claim, Runs, lower_bound
 from tests.summaries.people import DOMAIN, people
 
@@ -68,7 +67,7 @@ def unit_free(table: Any, model: Any, units: int) -> int:
 
 def doubled(table: Any, model: Any, units: int) -> int:
     """Return a score in units of half a record."""
-    return math.floor(2 * np.abs(table - model).sum() * units)
+    return int(2 * np.abs(table - model).sum() * units)
 
 
 def test_a_record_moves_a_score_by_at_most_one_unit_and_faults_are_found() -> None:

@@ -23,8 +23,8 @@ from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterE
 from glassine.formats import ModelFile, as_model
 from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.forest import is_sklearn_forest
+from glassine.learners.summaries.estimator import PrivateSummary
 from glassine.models import AdditiveModel
-from glassine.summaries import PrivateSummary
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
 

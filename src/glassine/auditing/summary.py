@@ -11,7 +11,7 @@ from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw
 from glassine.auditing.suppression import Suppression
-from glassine.summaries import PrivateSummary
+from glassine.learners.summaries.estimator import PrivateSummary
 
 __all__ = ["SummarySubject", "summary_subject"]
 

@@ -544,7 +544,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
 
 def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.summaries import PrivateSummary
+    from glassine.learners.summaries.estimator import PrivateSummary
 
     if options.domain is not None or options.records.data is not None or options.records.holdout is not None:
         raise InvalidParameterError("a summary is audited by itself.", remedy="Leave --domain, --data, --holdout out.")

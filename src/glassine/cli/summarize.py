@@ -74,7 +74,7 @@ def summarize_command(
 
     Exit status: 0 if the summary was written, 2 if not.
     """
-    from glassine.summaries import PrivateSummary
+    from glassine.learners.summaries.estimator import PrivateSummary
 
     domain_file = opened(public.domain)
     domain = read_domain(domain_file)
@@ -130,7 +130,7 @@ class _Fitted:
 def fit_from_summary(order: Order, path: Path) -> None:
     """Write a model of a summary with its certificate; nothing is read but the summary, and nothing is spent."""
     from glassine.formats.json import to_dict
-    from glassine.summaries import PrivateSummary
+    from glassine.learners.summaries.estimator import PrivateSummary
 
     files = order.shared.files
     given = {name: value for name, value in order.given.items() if value is not None}

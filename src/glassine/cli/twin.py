@@ -144,10 +144,12 @@ def compare_with_twin(
         tables = [read_records(path, written, known, attributes=identifiers(person)) for path in (data, twin.holdout)]
         check_person(person, dict(zip((data, twin.holdout), tables, strict=True)))
         progress("attacking both models")
+        members, others = (table.frame.to_native() for table in tables)
         return TwinReport(
             compare_twin(
                 _loaded(twin.twin, known, twin.trust_pickle),
-                *(table.frame.to_native() for table in tables),
+                members,
+                others,
                 target,
                 twin=None if twin.ordinary is None else _loaded(twin.ordinary, known, twin.trust_pickle),
                 domain=known,

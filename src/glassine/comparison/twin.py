@@ -183,7 +183,7 @@ def compare_twin(
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
     inside, outside = inside[names], outside[names]
-    whole = read_labelled(inside.vstack(outside.cast(dict(inside.schema))), target, domain, None, persons)
+    whole = read_labelled(inside.vstack(outside.cast(inside.schema)), target, domain, None, persons)
     title = "the twin that was given"
     by_code = twin is None
     if twin is None:

@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from glassine.summaries.junction_tree import JunctionTree
-from glassine.summaries.merging import margins
-from glassine.summaries.release import Released
+from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.merging import margins
+from glassine.learners.summaries.release import Released
 
 __all__ = ["junction_tree"]
 

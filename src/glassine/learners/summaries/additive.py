@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Frame, Shapes, in_order, publish
+from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.models import AdditiveModel
-from glassine.summaries.junction_tree import JunctionTree
 
 __all__ = ["DRAWS", "Representatives", "additive_model", "representatives"]
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from glassine.learners.additive.budget import GaussianBudget, Portion
 from glassine.learners.additive.grids import Axis, Grid, bin_counted
 from glassine.learners.additive.records import AdditiveRecords
+from glassine.learners.summaries.merging import MOST_GROUPS, coarse_axis, margins, merged_groups
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise, wrapped
 from glassine.privacy.loss_distributions import GaussianFilter
 from glassine.privacy.release import Paid
-from glassine.summaries.merging import MOST_GROUPS, coarse_axis, margins, merged_groups
 
 __all__ = ["Released", "by_chance", "most_released", "release_summary", "spanning_tree"]
 

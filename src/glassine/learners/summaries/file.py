@@ -21,8 +21,8 @@ from glassine.domain.domain import to_dict as domain_to_dict
 from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json, write_text
 from glassine.learners.additive.grids import Axis, Grid, public_grids
+from glassine.learners.summaries.release import Released
 from glassine.privacy.certificate import Certificate
-from glassine.summaries.release import Released
 
 __all__ = ["SCHEMA", "SummaryFile", "digest", "is_summary", "read_file", "write_file"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.literals import complement
 from glassine.learners.additive.grids import Axis
-from glassine.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.junction_tree import JunctionTree
 
 __all__ = ["MEASURES", "Growth", "Measure", "Node", "Region", "costs", "shares_of"]
 

@@ -27,16 +27,16 @@ from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_doma
 from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.persons import Persons
+from glassine.learners.summaries.additive import additive_model
+from glassine.learners.summaries.denoising import junction_tree
+from glassine.learners.summaries.estimates import Dependence, Estimate, count_region, estimate
+from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
+from glassine.learners.summaries.release import Released, by_chance, most_released, release_summary
+from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_of
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
-from glassine.summaries.additive import additive_model
-from glassine.summaries.denoising import junction_tree
-from glassine.summaries.estimates import Dependence, Estimate, count_region, estimate
-from glassine.summaries.file import SummaryFile, digest, read_file, write_file
-from glassine.summaries.release import Released, by_chance, most_released, release_summary
-from glassine.summaries.splitting import Growth, Measure, Node, shares_of
 
 __all__ = ["PrivateSummary"]
 

@@ -14,11 +14,11 @@ from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.grids import Axis
 from glassine.learners.publishing import probabilities
+from glassine.learners.summaries.additive import representatives
+from glassine.learners.summaries.denoising import junction_tree
+from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.release import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
-from glassine.summaries.additive import representatives
-from glassine.summaries.denoising import junction_tree
-from glassine.summaries.junction_tree import JunctionTree
-from glassine.summaries.release import Released
 
 __all__ = ["Dependence", "Estimate", "count_region", "estimate"]
 

@@ -1,7 +1,0 @@
-"""Private summaries: one release of tables, from which models follow without spending again."""
-
-from __future__ import annotations
-
-from glassine.exports import exports_of
-
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)
