@@ -4,12 +4,15 @@ A tree of depth 5 on the six numbers of Adult is audited by the command line wit
 records, the target and a sensitive attribute (``sex`` by default, or ``income``), in one process. The first run is to
 warm up: it pays for imports and compiled code. Of the runs that follow the least CPU time is printed, threads included,
 and of the last one how many files and functions of the package were entered, how often the files of model and records
-were opened by Python, and how often records were opened as a frame and columns converted to arrays or lists.
+were opened by Python, and how often records were opened as a frame and columns converted to arrays or lists. Before
+that, what each answer to a checker who has a file alone costs, in a process of its own.
 """
 
 from __future__ import annotations
 
 import csv
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -68,6 +71,30 @@ def write_inputs(folder: Path) -> dict[str, Path]:
     return paths
 
 
+def checker(folder: Path) -> Iterator[tuple[str, float]]:
+    """Yield the CPU time of each answer to a checker who has a file alone, start-up of the process included."""
+    from glassine import Domain, Integer, parse_rules, write_model
+
+    public = folder / "public.json"
+    Domain({"age": Integer(0, 99, thresholds=(40,))}).to_json(public)
+    files = {"fine": ((152, 160), (170, 180)), "memorized": ((1, 0), (0, 1))}
+    for name, ((a, b), (c, d)) in files.items():
+        rules = f"if [age < 40] then [1] ([{a} ; {b}] examples)\nelse [0] ([{c} ; {d}] examples)"
+        write_model(parse_rules(rules), folder / f"{name}.json")
+    for answer, name, options, status in (
+        ("yes", "fine", ["--domain", str(public)], 0),
+        ("no", "memorized", [], 1),
+        ("what is missing", "fine", [], 3),
+    ):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "glassine", "audit", str(folder / f"{name}.json"), *options]
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own interpreter and files
+        if done.returncode != status:
+            raise SystemExit(f"{answer}: the audit ended with {done.returncode}: {done.stderr.decode()}")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        yield answer, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def audit(paths: dict[str, Path], sensitive: str) -> str:
     """Run the command as a user does, and return what it prints."""
     from glassine.cli import main
@@ -116,6 +143,8 @@ def main() -> None:
     package = Path(glassine.__file__).parent
     sensitive = sys.argv[1] if len(sys.argv) > 1 else "sex"
     with tempfile.TemporaryDirectory() as name:
+        for answer, taken in checker(Path(name)):
+            say(f"a checker with a file alone, {answer}: CPU s of the process {taken:.2f}")
         paths = write_inputs(Path(name))
         opened: Counter[str] = Counter()
         sys.addaudithook(lambda event, a: opened.update([Path(str(a[0])).name]) if event == "open" else None)

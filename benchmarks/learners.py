@@ -14,6 +14,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +304,62 @@ def quality(data: Benchmark, make: Callable[[int], Any], splits: int, draws: int
     return {key: statistics.fmean(values) for key, values in found.items()} | {"standard error of AUROC": error}
 
 
+def cards(splits: int) -> dict[str, dict[str, dict[str, float]]]:
+    """Print scorecards of ten items by epsilon, beside ordinary ones, and FasterRisk's where it is installed."""
+    out: dict[str, dict[str, dict[str, float]]] = {}
+    for make in (public_data.adult, public_data.telco, public_data.compas, public_data.german):
+        data = make()
+        shared: dict[str, Any] = {"domain": data.domain, "classes": data.classes}
+        rows: dict[str, Callable[[int], Any]] = {
+            f"epsilon {epsilon:g}": partial(_private_card, epsilon, shared) for epsilon in (0.1, 0.5, 1.0, 4.0)
+        }
+        rows["not private"] = lambda _, shared=shared: glassine.ScorecardClassifier(**shared)
+        if find_spec("fasterrisk") is not None:
+            rows["FasterRisk"] = lambda _, data=data: FasterRisk(data)
+        out[data.name] = {}
+        for name, fit in rows.items():
+            found = quality(data, fit, splits, 1)
+            out[data.name][name] = found
+            say(f"{data.name}, {name}: " + ", ".join(f"{key} {value:.4f}" for key, value in found.items()))
+    return out
+
+
+def _private_card(epsilon: float, shared: dict[str, Any], seed: int) -> Any:
+    return glassine.PrivateScorecardClassifier(epsilon, random_state=seed, **shared)
+
+
+class FasterRisk:
+    """The published learner of cards on the declared literals: ten items of at most five points."""
+
+    def __init__(self, data: Benchmark) -> None:
+        self.literals = declared(data.domain, data.domain.names)
+        self.classes_ = np.array(data.classes)
+
+    def fit(self, X: pl.DataFrame, y: np.ndarray) -> FasterRisk:
+        """Fit the first of its cards."""
+        from fasterrisk.fasterrisk import RiskScoreClassifier, RiskScoreOptimizer
+
+        truth = self._truth(X)
+        search = RiskScoreOptimizer(X=truth, y=np.where(y == self.classes_[1], 1.0, -1.0), k=10, lb=-5, ub=5)
+        search.optimize()
+        multipliers, intercepts, coefficients = search.get_models()
+        self.card = RiskScoreClassifier(multipliers[0], intercepts[0], coefficients[0])
+        return self
+
+    def predict_proba(self, X: pl.DataFrame) -> np.ndarray:
+        """Return the risks."""
+        risks = self.card.predict_prob(self._truth(X))
+        return np.column_stack([1 - risks, risks])
+
+    def predict(self, X: pl.DataFrame) -> np.ndarray:
+        """Return the likelier class."""
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+
+    def _truth(self, X: pl.DataFrame) -> np.ndarray:
+        columns = {name: X[name].to_numpy() for name in X.columns}
+        return np.column_stack([literal.holds(columns[literal.attribute]) for literal in self.literals]).astype(float)
+
+
 def median_time(work: Callable[[], Any], runs: int = 3) -> float:
     """Return the median duration of some runs after a first one."""
     work()
@@ -393,6 +451,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         "depth": depth,
         "chosen-depth": chosen_depth,
         "ranking": ranking,
+        "cards": cards,
         "regression": regression,
         "speed": lambda _: speed(),
         "scale": lambda _: scale(),

@@ -29,6 +29,7 @@ from glassine import (  # noqa: E402 - after the path is set
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateRuleListClassifier,
+    PrivateScorecardClassifier,
     PrivateTreeClassifier,
     PrivateTreeRegressor,
 )
@@ -259,6 +260,9 @@ def defaults() -> list[Subject]:
         Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, pure, 1600),
         Subject("PrivateGreedyRuleListClassifier", _greedy("counted-gini", "strict", 1.0, 2), pairs, pure, 1600),
         Subject("PrivateEBMClassifier", PrivateEBMClassifier(delta=1e-6, **shared), pairs, approximate, 1600),
+        Subject(
+            "PrivateScorecardClassifier", PrivateScorecardClassifier(delta=1e-6, **shared), pairs, approximate, 1600
+        ),
         Subject(
             "PrivateEBMRegressor",
             PrivateEBMRegressor(1.0, 1e-6, BINARY, target_range=(0, 1)),

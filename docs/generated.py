@@ -49,7 +49,8 @@ def _row(one: Format) -> str:
 
 def _commands(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:
     """Yield each command, and what it prints with ``--help``."""
-    context = command.context_class(command, info_name=words.split()[-1], parent=parent, terminal_width=100)
+    settings = {**command.context_settings, "terminal_width": 100}
+    context = command.context_class(command, info_name=words.split()[-1], parent=parent, **settings)
     yield words, command.get_help(context)
     for name, below in getattr(command, "commands", {}).items():
         yield from _commands(below, f"{words} {name}", context)

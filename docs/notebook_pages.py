@@ -7,12 +7,14 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 __all__ = ["executed", "page"]
 
-FOLDER = Path(__file__).parent / "notebooks"
+FOLDER = Path(__file__).resolve().parent / "notebooks"
 
 
 def executed(cells: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -30,15 +32,16 @@ def executed(cells: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 
 
 def page(name: str) -> str:
-    """Return a notebook as Markdown, run in an empty folder."""
-    cells = json.loads((FOLDER / f"{name}.ipynb").read_text())["cells"]
-    here = Path.cwd()
+    """Return a notebook as Markdown, run in a process and a folder of its own: fits of others are not counted."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_page, name).result()
+
+
+def _page(name: str) -> str:
+    notebook = json.loads((FOLDER / f"{name}.ipynb").read_text())
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        try:
-            return "\n\n".join(_cell(cell, value) for cell, value in executed(cells)) + "\n"
-        finally:
-            os.chdir(here)
+        return "\n\n".join(_cell(cell, value) for cell, value in executed(notebook["cells"])) + "\n"
 
 
 def _cell(cell: dict[str, Any], value: Any) -> str:

@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         script = HERE / paper / ("claims.py" if given.judge else "run_all.py")
         sys.stdout.write(f"== {paper}\n")
         sys.stdout.flush()
-        if subprocess.run([sys.executable, str(script)], check=False).returncode:  # noqa: S603 # the project's own script
+        command = [sys.executable, str(script)]
+        if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own file
             failed.append(paper)
         elif given.judge:
             write_page(HERE / paper)

@@ -206,32 +206,35 @@ def write_judged(
 ) -> list[Row]:
     """Judge the statements of a file, each by the judge that it names; write ``claims.csv`` and ``evidence.csv``."""
     named = {judge.__name__: judge for judge in judges}
+    stated = read(statements)
+    judged = [named[statement["judge"]](found) for statement in stated]
+    evidence = [
+        {"judge": statement["judge"], "rule": judgement.rule}
+        | {name: getattr(each, name) for name in Comparison.__slots__}
+        for statement, judgement in zip(stated, judged, strict=True)
+        for each in judgement.comparisons
+    ]
+    write(results / "evidence.csv", evidence)
     claims: list[Row] = []
-    evidence: list[dict[str, object]] = []
-    for statement in read(statements):
-        judged = named[statement["judge"]](found)
-        bands = judged.rule in (FIGURE, DERIVED)
+    for statement, judgement in zip(stated, judged, strict=True):
+        # As stored: whoever reads the file derives the same verdict and the same text.
+        comparisons = compared(results, statement["judge"])
+        bands = judgement.rule in (FIGURE, DERIVED)
         claims.append(
             {
                 "where": statement["where"],
                 "claim": statement["claim"],
                 "judge": statement["judge"],
-                "rule": judged.rule,
-                "verdict": verdict(judged.rule, judged.comparisons),
-                "better / tied / worse": cases_of(judged.comparisons),
-                "comparisons for it": "" if bands else supported(judged.comparisons),
-                "difference": "" if bands else interval_of(judged.comparisons),
-                "seen": judged.seen,
+                "rule": judgement.rule,
+                "verdict": verdict(judgement.rule, comparisons),
+                "better / tied / worse": cases_of(comparisons),
+                "comparisons for it": "" if bands else supported(comparisons),
+                "difference": "" if bands else interval_of(comparisons),
+                "seen": judgement.seen,
                 "remark": statement["remark"],
             }
         )
-        evidence += [
-            {"judge": statement["judge"], "rule": judged.rule}
-            | {name: getattr(each, name) for name in Comparison.__slots__}
-            for each in judged.comparisons
-        ]
     write(results / "claims.csv", claims)
-    write(results / "evidence.csv", evidence)
     return claims
 
 
@@ -240,8 +243,14 @@ def compared(results: Path, judge: str) -> tuple[Comparison, ...]:
     return tuple(
         Comparison(
             name=row["name"],
-            **{name: int(row[name]) for name in ("better", "tied", "worse", "against", "splits")},
-            **{name: float(row[name]) for name in ("mean", "low", "high")},
+            better=int(row["better"]),
+            tied=int(row["tied"]),
+            worse=int(row["worse"]),
+            against=int(row["against"]),
+            mean=float(row["mean"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            splits=int(row["splits"]),
         )
         for row in read(results / "evidence.csv")
         if row["judge"] == judge

@@ -84,7 +84,7 @@ def constraints(found: Evidence) -> Judgement:
         }
         figures += [(float(row[name]), float(printed[name])) for name in printed]
         parts.append(", ".join(f"{int(row[name]):,}" for name in printed))
-    seen = f"{'; '.join(parts)}. {len(found.counts)} prunings, five counts each, were searched"
+    seen = f"{'; '.join(parts)}. {len(found.counts)} prunings, six counts each, were searched"
     return Judgement(rule=FIGURE, seen=seen, comparisons=(_printed(figures, "six numbers", 0.0),))
 
 

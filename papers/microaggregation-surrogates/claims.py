@@ -283,7 +283,7 @@ def data_sets(found: Evidence) -> Judgement:
     spans = [max(column) - min(column) for seed, column in columns.items() if int(seed) != PUBLISHED_SEED]
     return Judgement(
         rule=FIGURE,
-        seen=f"largest less smallest {_percent(spans)} on {len(spans)} data sets",
+        seen=f"largest less smallest {_percent(spans) if spans else ''} on {len(spans)} data sets",
         comparisons=(within("largest less smallest", [(span, 0.0, 2 * HALF) for span in spans]),),
     )
 

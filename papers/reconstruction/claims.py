@@ -57,6 +57,11 @@ class Evidence:
         return {(row[names[0]], row[names[1]], row[names[2]], row[names[3]], row[names[4]]): row for row in rows}
 
     @cached_property
+    def by_learner(self) -> dict[tuple[str, str, str, str], list[Row]]:
+        """The models of each data set, learner, seed and support, shallow ones first."""
+        return indexed([*self.models.values()])
+
+    @cached_property
     def own_trees(self) -> list[Row]:
         """The trees that DL8.5 as released returns, as rows of the grid."""
         return [
@@ -79,7 +84,7 @@ class Evidence:
 
     def at_equal(self, data: str, greedy: str, optimal: str, by: str, what: str) -> Splits:
         """Return the optimal figure less the greedy one at equal size or accuracy, by split."""
-        found, starts = indexed([*self.models.values()]), roots(self.trivial)
+        found, starts = self.by_learner, roots(self.trivial)
         return {
             seed: [
                 gap

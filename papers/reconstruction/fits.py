@@ -217,25 +217,5 @@ def counted(text: str) -> dict[int, int]:
     return {int(bits): int(size) for bits, size in (part.split(":") for part in text.split())}
 
 
-__all__ = [
-    "CART",
-    "DL85",
-    "GREEDY",
-    "LEARNERS",
-    "LIST",
-    "PURER",
-    "TELLING",
-    "TELLING_TREE",
-    "TREE",
-    "Fitted",
-    "Model",
-    "accuracy",
-    "counted",
-    "cut",
-    "figures",
-    "fit",
-    "planted",
-    "rule_list",
-    "tested",
-    "written",
-]
+__all__ = ["CART", "DL85", "GREEDY", "LEARNERS", "LIST", "PURER", "TELLING", "TELLING_TREE", "TREE", "Fitted", "Model",
+           "accuracy", "counted", "cut", "figures", "fit", "planted", "rule_list", "tested", "written"]  # fmt: skip

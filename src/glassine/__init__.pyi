@@ -48,9 +48,11 @@ from glassine.learners import PrivateEBMClassifier as PrivateEBMClassifier
 from glassine.learners import PrivateEBMRegressor as PrivateEBMRegressor
 from glassine.learners import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners import PrivateRuleListClassifier as PrivateRuleListClassifier
+from glassine.learners import PrivateScorecardClassifier as PrivateScorecardClassifier
 from glassine.learners import PrivateSearchCV as PrivateSearchCV
 from glassine.learners import PrivateTreeClassifier as PrivateTreeClassifier
 from glassine.learners import PrivateTreeRegressor as PrivateTreeRegressor
+from glassine.learners import ScorecardClassifier as ScorecardClassifier
 from glassine.microaggregation import microaggregate as microaggregate
 from glassine.models import AdditiveModel as AdditiveModel
 from glassine.models import DecisionTree as DecisionTree

@@ -59,6 +59,7 @@ def test_figures_of_counts_that_are_not_exact_are_refused(changed: dict[str, Any
         known.dist_g,
         known.bits_per_record,
         known.exposure_curve,
+        known.exposure_ratios,
         known.by_attribute,
         known.by_label,
         known.sample,

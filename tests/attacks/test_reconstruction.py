@@ -51,6 +51,11 @@ def test_measures_equal_enumeration(data: st.DataObject) -> None:
         assert [bits for _, bits in curve] == sorted((bits for _, bits in curve), reverse=True)
         if prior:
             assert known.dist_g(domain_aware=domain_aware) == pytest.approx(entropy / prior)
+            ratios = known.exposure_ratios(domain_aware=domain_aware)
+            steps = zip([(0.0, 0), *ratios], ratios, strict=False)
+            mean = sum((share - before) * left for (before, _), (share, left) in steps)
+            assert mean == pytest.approx(entropy / prior)
+            assert [left for _, left in ratios] == sorted(left for _, left in ratios)
 
 
 @settings(max_examples=60)

@@ -205,6 +205,10 @@ def test_a_holdout_adds_a_check_and_none_is_asked_for() -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(members[["a", "b"]].to_pandas(), members["y"].to_numpy())
     memorised = audit(as_model(tree), members, "y", holdout=others, domain=domain)
     assert the(memorised, "largest_measured_advantage").status == "fail"
+    # A public report keeps every check that the verdict rests on, and nothing else that was measured on records.
+    public = memorised.public()
+    assert (public.verdict, public.checks) == (memorised.verdict, memorised.checks)
+    assert not {"membership", "exposed_rows", "alignment"} & set(public.measured)
     assert "largest_measured_advantage" not in statuses(audit(as_model(tree), members, "y", domain=domain))
     stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(
         members[["a", "b"]].to_pandas(), members["y"].to_numpy()

@@ -116,7 +116,7 @@ def test_the_figures_are_those_of_the_attack() -> None:
     assert found.n_internal == reference.counts.internal
 
 
-def test_small_counts_are_hidden_and_no_value_is_told() -> None:
+def test_small_counts_are_hidden_and_no_value_is_told_but_how_many_have_a_class() -> None:
     frame, tree = crowd(classes=("healthy", "ill"))
     findings = audit(
         tree, domain=domain_of(frame), data=frame, settings=AuditSettings(sensitive="disease", criterion="gini")
@@ -124,13 +124,18 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     found = found_in(findings)
     assert found.readers[-1].certain == About(70)
     assert found.readers[-1].d_overall == round(found.readers[-1].d_overall or 0.0, 2)
-    assert "ill" not in json.dumps(findings.to_dict()["measured"]["disclosure"]).replace("will", "")
+    measured = findings.to_dict()["measured"]["disclosure"]
+    # Classes, which the tree publishes, stand beside rounded numbers alone.
+    assert all(isinstance(one.certain, About) or one.certain == 0 for one in found.certain)
+    assert {one.outcome for one in found.certain} <= {"healthy", "ill"}
+    assert "ill" not in json.dumps({**measured, "certain": []}).replace("will", "")
+    assert "disclosure" not in findings.public().to_dict()["measured"]
     page = render_html(findings)
     section = page[page.index('<section id="sensitive"') : page.index('<section id="groups"')]
     assert "about 70 records" in section
-    assert "healthy" not in section
+    assert "disease: healthy for about 70 records (base rate " in section
     assert "The leaves and the internal nodes" in section
-    assert all(f"row {row}" in section for row in found.exposed)
+    assert all(f"row {row + 2}" in section for row in found.exposed)
     assert "practically certain" in render_text(findings)
 
 

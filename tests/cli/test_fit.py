@@ -84,7 +84,7 @@ def test_a_private_tree(folder: Path) -> None:
     # The one share that is told is that of counts that were released.
     assert done.stdout.count("%") == 1
     assert "By the noisy counts, " in done.stdout
-    assert "Accuracy, AUROC and log loss are not told" in done.stdout
+    assert "Accuracy, AUROC and log loss are not shown" in done.stdout
 
 
 def test_a_private_rule_list_as_json(folder: Path, run: Run) -> None:

@@ -33,7 +33,7 @@ def test_a_number_of_the_domain_as_target_makes_a_regression_tree(folder: Path, 
     done = run(*FIT, "--epsilon", "2", "--report", "r.html", cwd=folder)
     assert done.status == 0, done.err
     assert done.out.startswith("Private regression tree")
-    assert "The RMSE is not told" in done.out
+    assert "The RMSE is not given" in done.out
     assert load_model(folder / "m.json", DOMAIN).classes is None
     certificate = Certificate.from_json((folder / "m.certificate.json").read_text())
     assert certificate.public["range of the target"] == [0.0, 100.0]

@@ -162,6 +162,7 @@ def test_a_help_names_the_extra_that_the_command_needs(path: str, tmp_path: Path
 
 def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
     from glassine.learners.additive.estimators import PrivateEBMClassifier
+    from glassine.learners.additive.scorecards import PrivateScorecardClassifier, ScorecardClassifier
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
     from glassine.learners.exhaustive.regression import PrivateTreeRegressor
@@ -173,6 +174,7 @@ def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
         "fit rule-list": [PrivateRuleListClassifier, OptimalRuleListClassifier],
         "fit greedy-rule-list": [PrivateGreedyRuleListClassifier, GreedyRuleListClassifier],
         "fit additive": [PrivateEBMClassifier],
+        "fit scorecard": [PrivateScorecardClassifier, ScorecardClassifier],
     }
     checked = 0
     for path, _, param in OPTIONS:
@@ -219,7 +221,7 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("export", "m"), "export needs --to."),
         (
             ("export", "m", "--to", "sqll"),
-            "--to must be one of onnx, pmml, python, sql, sklearn, text, json, got 'sqll'.",
+            "--to must be one of onnx, pmml, python, sql, sklearn, text, json, card, got 'sqll'.",
         ),
         (("export", "m", "--to", "sqll"), "Did you mean 'sql'?"),
         (("audit", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),
@@ -267,13 +269,19 @@ def test_the_help_of_a_fit_fits_a_screen_and_has_its_own_options_alone(
     said = run(*path.split(), "--help", cwd=tmp_path).out
     assert 24 <= said.count("\n") <= 43
     own = {"tree": "--split-weight", "rule-list": "--rule-weight", "greedy-rule-list": "--mechanism"}
-    own["additive"] = "--interactions"
+    own |= {"additive": "--interactions", "scorecard": "--max-items"}
     assert [name for name, option in own.items() if option in said] == [path.removeprefix("fit ")]
 
 
 def test_fit_lists_its_models_with_a_line_each(tmp_path: Path, run: Run) -> None:
     listed = run("fit", "--help", cwd=tmp_path).out.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed if line] == ["tree", "rule-list", "greedy-rule-list", "additive"]
+    assert [line.split()[0] for line in listed if line] == [
+        "tree",
+        "rule-list",
+        "greedy-rule-list",
+        "additive",
+        "scorecard",
+    ]
 
 
 def test_the_help_of_an_audit_has_a_heading_for_each_attack(tmp_path: Path, run: Run) -> None:

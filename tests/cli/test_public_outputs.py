@@ -375,7 +375,7 @@ def test_a_tie_tells_of_records_whether_they_are_the_same(house: Path, run: Run)
     assert wrong[0].status == 1
     right = run(*verify, "--data", NAMES[2], cwd=house)
     assert [line for line in right.out.splitlines() if line not in wrong[0].out] == [
-        "[holds] records: The model is tied to these records."
+        "[pass] records: The model is tied to these records."
     ]
 
 

@@ -30,6 +30,7 @@ from glassine import (
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
+    PrivateScorecardClassifier,
     PrivateSearchCV,
     PrivateSummary,
     PrivateTreeClassifier,
@@ -121,6 +122,7 @@ LEARNERS: dict[str, Make] = {
     "greedy, counted-gini": greedy("counted-gini", "strict"),
     "additive, boosting": classifier(PrivateEBMClassifier, algorithm="boosting"),
     "regression, boosting": regressor(algorithm="boosting"),
+    "scorecard": classifier(PrivateScorecardClassifier),
     "search over trees": search(PrivateTreeClassifier, {"max_depth": [1, 2]}, literals="thresholds"),
 }
 """One form of every private learner."""

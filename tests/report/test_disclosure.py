@@ -234,3 +234,47 @@ def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> 
     text = render_text(found)
     assert "of those held out" in text
     assert max(map(len, text.splitlines())) <= 88
+
+
+def test_the_report_says_of_which_class_people_are_certain_how_many_and_where(estimate: Disclosure) -> None:
+    found = finding(estimate, truth=people()[1])
+    everybody = [one for one in found.certain if not one.attribute]
+    groups = [one for one in found.certain if one.attribute]
+    assert {one.outcome for one in everybody} == {"high", "low"}
+    assert sum(one.certain for one in everybody if isinstance(one.certain, int)) == found.readers[-1].certain
+    assert sum(one.base_rate for one in everybody) == pytest.approx(1.0)
+    # All who are x are high, and nobody else is certain.
+    frame, _ = people()
+    (all_x,) = [one for one in groups if (one.attribute, one.value) == ("a", "x")]
+    assert (all_x.outcome, all_x.certain, all_x.number) == ("high", *[int((frame["a"] == "x").sum())] * 2)
+    assert {one.value for one in groups if one.attribute == "a"} == {"x"}
+    text = " ".join(render_text(found).split())
+    assert f"Practically certain, level: high for {all_x.certain} records (base rate " in text
+    assert f"Most of them are in: a = x: high for {all_x.certain} records of {all_x.certain}" in text
+    page = render_html(found, title="t")
+    assert "Practically certain, in the subgroups where most are" in page
+    assert page.count('class="mean"') >= len(groups)
+
+
+def test_small_numbers_of_certain_people_are_rounded(estimate: Disclosure) -> None:
+    found = finding(estimate, shown=HIDDEN)
+    assert found.certain
+    assert all(isinstance(one.certain, About) or one.certain == 0 for one in found.certain)
+    assert all(isinstance(one.number, About) for one in found.certain)
+
+
+def test_the_remedy_that_costs_least_is_named_with_its_cost(estimate: Disclosure, remedies: RemedyTable) -> None:
+    found = finding(estimate, remedies=remedies, truth=people()[1])
+    rows = {row.name: row for row in details_of(found).remedies}
+    before = details_of(found).remedies[0]
+    text = " ".join(render_text(found).split())
+    named = text.split("Costs least for what it removes: ")[1].split(". D_overall grows")[0]
+    assert rows[named].d_overall > before.d_overall
+
+    def price(name: str) -> float:
+        row = rows[name]
+        return max(before.accuracy - row.accuracy, 0.0) / (row.d_overall - before.d_overall)
+
+    better = [n for n, row in rows.items() if row.d_overall is not None and row.d_overall > before.d_overall]
+    assert price(named) == min(map(price, better))
+    assert "Without the model " in text

@@ -57,6 +57,7 @@ def test_every_private_learner_is_among_them() -> None:
     assert by_default == {type(s.learner).__name__ for s in LEARNERS.values()} | {
         "PrivateEBMClassifier",
         "PrivateEBMRegressor",
+        "PrivateScorecardClassifier",
     }
     for mechanism in (*benchmark.MECHANISMS, "counted-gini"):
         assert f"{mechanism}, strict" in names

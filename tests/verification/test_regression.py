@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from glassine.domain import Binary, Domain
-from glassine.learners.exhaustive import families
 from glassine.learners.exhaustive.losses import PARTS, Loss
 from glassine.learners.exhaustive.regression import PrivateTreeRegressor
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.verification.exploring import law_of_fit
 
 private: Any = importlib.import_module("glassine.learners.exhaustive.private")
+families: Any = importlib.import_module("glassine.learners.exhaustive.families")
 read_numeric = families.read_numeric
 squares = Loss.squares
 
@@ -42,7 +42,7 @@ def verified(background: Any = (), records: Any = RECORDS, **parameters: Any) ->
     def outcome(fitted: Any) -> Hashable:
         if fitted.leaf_counts_share:
             # The noisy parts are results of their own, and the value follows from them and from the drawn one.
-            return fitted.model_.depth
+            return int(fitted.model_.depth)
         return tuple((str(cell), cell.evidence.value) for cell in fitted.model_.cells)
 
     def mechanism(dataset: tuple[Any, ...]) -> dict[Hashable, float]:

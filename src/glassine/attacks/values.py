@@ -56,7 +56,7 @@ class ValueLeakage:
         Leaves of a regression that captured one record, or one person's, whose target they publish; with the data also
         those whose value is that of one record alone in the leaf, as a median is.
     dominance : float or None
-        Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: whoever knows the one
+        Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: who knows the one
         infers the other within the rest. Of a regression, and it needs the data with the target.
     """
 
@@ -281,8 +281,9 @@ def leak_values(
     cells = enumerate(zip(model.cells, held, strict=True))
     lone = {i for i, (cell, size) in cells if size == 1 and cell.evidence.value is not None}
     dominance = None
-    if model.classes is None and data is not None and target in data and data[target].dtype.kind in "iuf":
-        dominance, alone = _contributions(model, data, data[target].astype(float), whose)
+    targets = None if data is None or target is None or model.classes is not None else data.get(target)
+    if data is not None and targets is not None and targets.dtype.kind in "iuf":
+        dominance, alone = _contributions(model, data, targets.astype(float), whose)
         lone |= alone
     return ValueLeakage(
         n_thresholds=len(numbers),

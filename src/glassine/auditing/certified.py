@@ -12,9 +12,9 @@ from glassine.privacy.payment import Payment
 
 __all__ = ["Match", "Matching", "compare_certificate", "compare_payment"]
 
-Matching: TypeAlias = Literal["holds", "contradicted", "not known"]
+Matching: TypeAlias = Literal["pass", "fail", "unknown"]
 
-PAID: dict[str, Matching] = {"paid": "holds", "fault": "contradicted", "unknown": "not known"}
+PAID: dict[str, Matching] = {"paid": "pass", "fault": "fail", "unknown": "unknown"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Match:
     ----------
     name : str
         What is compared.
-    status : {"holds", "contradicted", "not known"}
+    status : {"pass", "fail", "unknown"}
         How the comparison ended.
     statement : str
         What it says, a sentence.
@@ -64,11 +64,11 @@ def compare_payment(payment: Payment) -> Match:
 def _claim(certificate: Certificate) -> Match:
     if certificate.caveats:
         said = f"The certificate says that its guarantee does not hold: {'; '.join(certificate.caveats)}."
-        return Match(name="claim", status="contradicted", statement=said)
+        return Match(name="claim", status="fail", statement=said)
     delta = f", delta {certificate.delta:g}" if certificate.delta else ""
     return Match(
         name="claim",
-        status="holds",
+        status="pass",
         statement=f"Its events were added up again, and spend no more than it claims: epsilon {certificate.epsilon:g}"
         f"{delta} for one {certificate.unit}.",
     )
@@ -76,12 +76,12 @@ def _claim(certificate: Certificate) -> Match:
 
 def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel) -> Match:
     if certificate.model is None:
-        return Match(name="model", status="not known", statement="The certificate names no model.")
+        return Match(name="model", status="unknown", statement="The certificate names no model.")
     if certificate.model == fingerprint(model):
-        return Match(name="model", status="holds", statement="It is of this model, value by value.")
+        return Match(name="model", status="pass", statement="It is of this model, value by value.")
     return Match(
         name="model",
-        status="contradicted",
+        status="fail",
         statement="It is of another model: the digests of the canonical forms differ. The model was changed, or went "
         "through a format that does not keep all of it.",
     )
@@ -90,12 +90,12 @@ def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveMo
 def _file(certificate: Certificate, file: str) -> Match:
     if certificate.file is None:
         said = "The certificate names no file. What the file holds beside the model is not covered."
-        return Match(name="file", status="not known", statement=said)
+        return Match(name="file", status="unknown", statement=said)
     if certificate.file == file:
-        return Match(name="file", status="holds", statement="It is of this file, byte for byte.")
+        return Match(name="file", status="pass", statement="It is of this file, byte for byte.")
     return Match(
         name="file",
-        status="not known",
+        status="unknown",
         statement="The file is not the one that was written with the certificate. What it holds beside the model is "
         "not covered: publish the file that was written.",
     )
@@ -105,7 +105,7 @@ def _guarantee(certificate: Certificate, model: DecisionTree | RuleList | Additi
     claim = model.guarantee
     if claim is None:
         said = "The model states no guarantee of its own."
-        return Match(name="guarantee", status="not known", statement=said)
+        return Match(name="guarantee", status="unknown", statement=said)
     stated = (claim.epsilon, claim.delta, claim.neighboring, claim.records_per_person)
     certified = (
         *(certificate.epsilon, certificate.delta, certificate.neighboring),
@@ -113,10 +113,10 @@ def _guarantee(certificate: Certificate, model: DecisionTree | RuleList | Additi
     )
     if stated == certified and (claim.holds or not certificate.holds):
         said = "The model states the guarantee of the certificate."
-        return Match(name="guarantee", status="holds", statement=said)
+        return Match(name="guarantee", status="pass", statement=said)
     return Match(
         name="guarantee",
-        status="contradicted",
+        status="fail",
         statement=f"The model states epsilon {claim.epsilon:g}, delta {claim.delta:g} and {claim.neighboring}, the "
         f"certificate epsilon {certificate.epsilon:g}, delta {certificate.delta:g} and {certificate.neighboring}.",
     )

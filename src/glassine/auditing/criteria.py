@@ -106,11 +106,12 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     by_guarantee=covered(", however small the leaf"),
     remedies={
         "tree": lambda limit: remedy(
-            f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or retrain with `min_samples_leaf={limit}`.",
+            f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or {{retrain}} with "
+            f"`min_samples_leaf={limit}`.",
             "scrub",
             smallest_leaf=limit,
         ),
-        "rule list": remedy("Retrain with a larger minimum support, or remove the rules that capture few records."),
+        "rule list": remedy("{Retrain} with a larger minimum support, or without the rules that capture few records."),
         "additive model": lambda limit: remedy(
             f"Merge bins with fewer than {limit} {{units}} and remove their sizes: {{step}}.",
             "scrub",
@@ -310,8 +311,8 @@ LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
     judge=_judge_bits,
     by_guarantee=_bits_by_guarantee,
     remedies={
-        "tree": remedy("Retrain with a smaller depth. Each extra condition narrows down the records in a leaf."),
-        "rule list": remedy("Retrain with shorter rules. Each extra condition narrows down the records of a rule."),
+        "tree": remedy("{Retrain} with a smaller depth. Each extra condition narrows down the records in a leaf."),
+        "rule list": remedy("{Retrain} with shorter rules. Each extra condition narrows down the records of a rule."),
         "additive model": remedy("Merge more bins and remove their sizes: {step}.", "scrub", smallest_leaf=None),
         "release": remedy(
             "Explain again with a smaller depth: {step}. Each extra condition narrows down the records in a leaf.",

@@ -18,6 +18,7 @@ __all__ = [
     "BITS",
     "BYTES",
     "COUNTED",
+    "CUT_POINTS",
     "DOMAIN",
     "GROUPED",
     "MOST_COUNT",
@@ -217,7 +218,8 @@ PYTHON = {"explain": "SurrogateExplainer"}
 def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool | float | str | None) -> Remedy:
     """Return a remedy; ``{step}`` in its text becomes the step as a user of the library takes it.
 
-    ``{units}`` becomes records, or people where persons are stated, once it is known which are counted.
+    ``{units}`` becomes records, or people where persons are stated, once it is known which are counted; ``{retrain}``
+    becomes a request to the publisher where no records are given, as who has the model alone cannot retrain it.
 
     Examples
     --------
@@ -380,7 +382,14 @@ MOST_COUNT = 10**15
 """Above the number of people there are, by far; larger counts are typing errors."""
 WHOLE = "a whole number of at least 0"
 
-COUNTED = remedy("Pass the training records, so that they can be counted: {step}.", "audit", data=None)
+COUNTED = remedy(
+    "Pass the training records, so that they can be counted: {step}. Or ask the publisher for the counts.",
+    "audit",
+    data=None,
+)
+CUT_POINTS = remedy(
+    "Ask the publisher which cut points are public, and pass them in a domain: {step}.", "audit", domain=None
+)
 DOMAIN = remedy(
     "Pass a domain: {step}. Replace its inferred ranges and categories by public ones.",
     "audit",

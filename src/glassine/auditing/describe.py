@@ -26,6 +26,7 @@ from glassine.privacy.unit import PrivacyUnit
 
 __all__ = [
     "LONGEST",
+    "bounds_of",
     "describe_domain",
     "describe_guarantee",
     "describe_model",
@@ -193,7 +194,7 @@ def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: P
         caveats=tuple(text if len(text) <= LONGEST else f"{text[:LONGEST]}..." for text in caveats),
         standing=_standing(claim, policy, holds=not caveats),
         bits_per_record=None if caveats else claim.bits,
-        bounds=() if caveats else _bounds(claim),
+        bounds=() if caveats else bounds_of(claim),
         unit=str(PrivacyUnit(claim.records_per_person)),
         setting=claim.setting,
     )
@@ -216,7 +217,7 @@ def _standing(claim: Guarantee, policy: Policy, *, holds: bool) -> Standing:
     return "accepted" if within else "too weak"
 
 
-def _bounds(claim: Guarantee) -> tuple[Bound, ...]:
+def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
     """Return what a guarantee implies, in figures."""
     advantage = claim.membership_advantage
     kairouz = "Kairouz, Oh and Viswanath (2015), Theorem 2.1"

@@ -8,8 +8,10 @@ import numpy.typing as npt
 from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.estimate import anonymity
 from glassine.attacks.disclosure.remedies import Remedy
+from glassine.attacks.subgroups import subgroups
 from glassine.auditing.disclosure import Inferred
 from glassine.auditing.findings.disclosure import (
+    CertainFinding,
     DisclosureDetails,
     DisclosureFinding,
     ExposedPerson,
@@ -29,6 +31,8 @@ DISCLOSED = 0.1
 """D_individual, in nats, below which a person's class counts as disclosed."""
 SHOWN_ACTIVE = 5
 SHOWN_SUBGROUPS = 10
+CERTAIN = 0.99
+"""Probability from which a class counts as practically certain, as where attackers are compared."""
 
 
 def describe_disclosure(inferred: Inferred, suppression: Suppression) -> DisclosureFinding:
@@ -61,6 +65,7 @@ def describe_disclosure(inferred: Inferred, suppression: Suppression) -> Disclos
         n_active=disclosure.counts.active,
         unused=inferred.unused,
         notes=disclosure.notes,
+        certain=_certain(inferred, suppression),
         details=_details(inferred, suppression) if inferred.detailed else None,
     )
 
@@ -89,6 +94,46 @@ def _details(inferred: Inferred, suppression: Suppression) -> DisclosureDetails:
         subgroups=() if inferred.frame is None else _subgroups(inferred, suppression),
         sample=None if disclosure.sample is None else _sample(disclosure, suppression),
     )
+
+
+def _certain(inferred: Inferred, suppression: Suppression) -> tuple[CertainFinding, ...]:
+    """Return of whom the value is practically certain: by class, then in the subgroups where most are."""
+    disclosure, table = inferred.estimate, inferred.table
+    estimate = disclosure.quasi_probabilities[disclosure.people.person]
+    outcome = np.where(estimate.max(axis=1) >= CERTAIN, estimate.argmax(axis=1), -1)
+
+    def counted(rows: npt.NDArray[np.intp], code: int) -> int:
+        """Return the people, or records, of some rows of whom a class is certain."""
+        return len(np.unique(table.whose[rows[outcome[rows] == code]]))
+
+    def found(rows: npt.NDArray[np.intp], attribute: str = "", value: str = "") -> list[tuple[int, CertainFinding]]:
+        number, out = len(np.unique(table.whose[rows])), []
+        if attribute and not max(suppression.below, 2) <= number < table.number:
+            return []
+        for code, name in enumerate(disclosure.classes):
+            n = counted(rows, code)
+            finding = CertainFinding(
+                outcome=str(name),
+                certain=suppression.rough(n),
+                base_rate=suppression.proportion(float(disclosure.marginal[code]), table.number),
+                number=suppression.rough(number),
+                attribute=attribute,
+                value=value,
+            )
+            out.append((n, finding))
+        return out
+
+    every = found(np.arange(len(outcome)))
+    named = [name for name in disclosure.people.columns if name in table.names] if any(n for n, _ in every) else []
+    groups = [
+        one
+        for name in named
+        for value, rows in subgroups(table.arrays[name]).items()
+        for one in found(rows, str(name), value)
+        if one[0]
+    ]
+    groups.sort(key=lambda one: -one[0])
+    return tuple(finding for _, finding in (*every, *groups[:SHOWN_SUBGROUPS]))
 
 
 def _subgroups(inferred: Inferred, suppression: Suppression) -> tuple[SubgroupFinding, ...]:

@@ -105,6 +105,12 @@ SPLITS = ("auto", "multiway", "binary")
 NOTHING = Sample()
 
 
+ASKED = {
+    "smallest_leaf": "Give the fewest training records of any leaf, as the publisher states it, or leave it out.",
+    "rounded_to": "Give the step to which the publisher rounded counts, such as 5, or leave it out.",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statements:
     """What the publisher of a model states of its training data, for an auditor who has the model alone.
@@ -133,7 +139,7 @@ class Statements:
             value = getattr(self, name)
             if value is not None and (not is_whole(value) or value < 1):
                 raise InvalidParameterError(
-                    f"{parameter(name, value)} must be a whole number of at least 1.", remedy="Ask the publisher."
+                    f"{parameter(name, value)} must be a whole number of at least 1.", remedy=ASKED[name]
                 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from glassine.attacks.outcome import Measured, Outcome
-from glassine.auditing.criterion import Check, PartFacts, Remedies, Remedy, joined, remedy
+from glassine.auditing.criterion import CUT_POINTS, DOMAIN, Check, PartFacts, Remedies, Remedy, joined, remedy
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
@@ -85,7 +85,18 @@ def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
     general: Kind = "release" if evidence.kind == "release as published" else evidence.kind
     entry = listed.get(evidence.kind, listed.get(general))
     helpful = entry(check.limit) if callable(entry) else entry
-    return None if helpful is None else replace(helpful, text=helpful.text.replace("{units}", evidence.counted))
+    if helpful is DOMAIN and not evidence.has_data:
+        helpful = CUT_POINTS  # a domain is drafted from records
+    return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
+
+
+def _addressed(text: str, evidence: Evidence) -> str:
+    """Return a remedy for the reader: without records, a request to the publisher for another model."""
+    asking = "" if evidence.has_data else "ask the publisher to "
+    for word in ("{Retrain}", "{retrain}"):
+        said = f"{asking}retrain"
+        text = text.replace(word, said[0].upper() + said[1:] if word[1].isupper() else said)
+    return text.replace("{units}", evidence.counted)
 
 
 def _about_guarantee(
@@ -98,9 +109,9 @@ def _about_guarantee(
     claims = {criterion.name for criterion in policy.criteria if criterion.of_claim}
     if any(check.rule in claims or check.basis == "guarantee" for check in failing):
         most = policy.max_epsilon or guarantee.epsilon
-        return [remedy(f"Retrain with a smaller privacy budget: epsilon at most {most:g}.")]
+        return [remedy(_addressed(f"{{Retrain}} with a smaller privacy budget: epsilon at most {most:g}.", evidence))]
     if guarantee.standing == "does not hold":
-        return [remedy("Retrain without what makes the guarantee void, so that it holds.")]
+        return [remedy(_addressed("{Retrain} without what makes the guarantee void, so that it holds.", evidence))]
     if any(check.rule in claims for check in open_):
         return [
             remedy(
@@ -115,12 +126,15 @@ PERSONS = "Whether any person can have several training records. If so, the same
 
 
 def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[str, ...]:
-    """Return what to ask the publisher for, where the model alone leaves checks open; nothing where a check fails.
+    """Return what to ask the publisher for, where the model alone leaves checks open; nothing where the model fails.
 
-    Whoever has the training records need not ask.
+    A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records
+    need not ask.
     """
     about_records = evidence.kind in ("tree", "rule list", "additive model") and not evidence.covered
-    if evidence.has_data or not about_records or any(check.status == "fail" for check in checks):
+    of_file = {criterion.name for criterion in policy.criteria if criterion.of_file}
+    failed = any(check.status == "fail" and check.rule not in of_file for check in checks)
+    if evidence.has_data or not about_records or failed:
         return ()
     lacking = evidence.named.value.lacking if isinstance(evidence.named, Measured) else ()
     asked = []

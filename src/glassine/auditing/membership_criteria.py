@@ -65,7 +65,9 @@ def _judge_implied(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
     if not fewest and not counts.upper.any():
         return unknown("All published counts are zero, so the model says nothing about any record.")
     occupied = int((counts.upper.sum(axis=1) > 0).sum())
-    per = f"{max(1, round(fewest / max(occupied, 1))):,} {evidence.counted} per {evidence.part}"
+    mean = max(1, round(fewest / max(occupied, 1)))
+    unit = {"records": "record", "people": "person"}[evidence.counted] if mean == 1 else evidence.counted
+    per = f"{mean:,} {unit} per {evidence.part}"
     alone = "" if counts.n_outcomes > 1 else f" It is that of an attack on the {evidence.part} alone."
     if low > limit:
         return failed(f"With only about {per}, the membership advantage is about {_figure(low)}.{alone}", _up(low))
@@ -95,12 +97,12 @@ LARGEST_ADVANTAGE: Criterion[float, Cells] = Criterion(
     by_guarantee=covered(", membership included"),
     remedies={
         "tree": lambda limit: remedy(
-            f"Merge leaves until the membership advantage by the counts is at most {limit:g}: {{step}}. Or retrain "
+            f"Merge leaves until the membership advantage by the counts is at most {limit:g}: {{step}}. Or {{retrain}} "
             "with fewer leaves.",
             "scrub",
             largest_advantage=limit,
         ),
-        "rule list": remedy("Retrain with fewer rules, each of which captures more records."),
+        "rule list": remedy("{Retrain} with fewer rules, each of which captures more records."),
     },
     inputs=for_kinds(("tree", "rule list"), COUNTED),
     requests=(COUNTS,),
@@ -251,7 +253,7 @@ HELD_OUT = remedy(
 SMALLER_MODEL = for_kinds(
     ("tree", "rule list"),
     remedy(
-        "Retrain a smaller model, or a private one with {step}. This model fits its training records too closely.",
+        "{Retrain} a smaller model, or a private one with {step}. This model fits its training records too closely.",
         "fit",
         python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
     ),

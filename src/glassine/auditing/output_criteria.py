@@ -29,7 +29,7 @@ __all__ = ["DEGREES_OF_FREEDOM", "SMALLEST_CLASS_COUNT", "ZERO_CLASSES"]
 
 MERGE = for_kinds(
     ("tree", "rule list"),
-    remedy("Publish labels without counts: {step}. Or retrain with larger leaves.", "scrub", counts="remove"),
+    remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),
 )
 INPUTS = for_kinds(("tree", "rule list"), COUNTED)
 
@@ -152,7 +152,7 @@ DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
     reads=lambda evidence: evidence.cells,
     judge=_judge_freedom,
     by_guarantee=covered(", however many parameters the model has"),
-    remedies=for_kinds(("tree", "rule list"), remedy("Retrain a smaller model, or with more records.")),
+    remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
     inputs=INPUTS,
     requests=(COUNTS,),
 )

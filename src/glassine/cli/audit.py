@@ -83,6 +83,7 @@ OPTIONS = {
     "random_state": "--seed",
     "confidence": "--confidence",
     "largest_attack_advantage": "--max-advantage",
+    "largest_measured_advantage": "--max-advantage",
     "min_samples_leaf": "--min-samples-leaf",
     "sampling_fraction": "--sampling-fraction",
     "remedies": "--remedies",
@@ -133,7 +134,7 @@ class MembershipOptions(Group):
         typer.Option(
             "--max-advantage",
             metavar="NUMBER",
-            help="Largest advantage of an attack.",
+            help="Largest advantage of an attack: limit of both checks on measured advantages.",
             show_default="as the policy says",
         ),
     ] = None
@@ -389,8 +390,11 @@ def _verdict_on(path: Path, options: AuditOptions) -> FileVerdict:
 def _limits(options: AuditOptions) -> tuple[Policy, FileContent | None]:
     limits, file = read_policy(options.policy)
     largest = options.membership.max_advantage
+    if largest is None:
+        return limits, file
+    measured = None if limits.largest_measured_advantage is None else largest
     with in_options(OPTIONS):
-        return limits if largest is None else replace(limits, largest_attack_advantage=largest), file
+        return replace(limits, largest_attack_advantage=largest, largest_measured_advantage=measured), file
 
 
 def _finished(findings: Findings, files: dict[str, FileContent | None], options: AuditOptions) -> Findings:

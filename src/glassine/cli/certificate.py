@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,15 @@ def verify_certificate_command(
     from glassine.formats.json import fingerprint
     from glassine.privacy.ledger import Ledger
 
-    claimed, key = read_certificate(certificate, public_key)
+    try:
+        claimed, key = read_certificate(certificate, public_key)
+    except GlassineError:
+        if not _is_certificate(model):
+            raise
+        raise InvalidParameterError(
+            f"{model} is a certificate, and stands where the model belongs.",
+            remedy=f"Give the model first: glassine certificate verify {certificate} {model}.",
+        ) from None
     file = read_once(model)
     read = load_kind(file, None, reading.trust_pickle, reading.tree)
     matches = [*compare_certificate(claimed, read, file.sha256)]
@@ -86,7 +95,7 @@ def verify_certificate_command(
     if records.tie is not None or records.tie_key is not None or records.data is not None:
         holds = _tied(records, fingerprint(read))
         said = "The model is tied to these records." if holds else "The tie is of other records, model or key."
-        matches.append(Match(name="records", status="holds" if holds else "contradicted", statement=said))
+        matches.append(Match(name="records", status="pass" if holds else "fail", statement=said))
     plain = {"model": str(model), "certificate": str(certificate), "public_key": key}
     signed = f"signed by {key}" if key else "not signed"
     if as_json:
@@ -96,7 +105,7 @@ def verify_certificate_command(
     else:
         print_value("\n".join([f"The certificate is {signed}.", *map(_line, matches)]), False)
     status = {match.status for match in matches}
-    raise typer.Exit(1 if "contradicted" in status else 3 if "not known" in status else 0)
+    raise typer.Exit(1 if "fail" in status else 3 if "unknown" in status else 0)
 
 
 def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certificate, str | None]:
@@ -109,6 +118,13 @@ def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certif
         return Certificate.from_dict(opened.values), opened.public_key
     except GlassineError as error:
         raise error.within(str(path)) from None
+
+
+def _is_certificate(path: Path) -> bool:
+    with contextlib.suppress(GlassineError):
+        read_certificate(path)
+        return True
+    return False
 
 
 def _line(match: Match) -> str:

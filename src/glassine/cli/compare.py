@@ -28,7 +28,8 @@ from glassine.cli.options import (
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.training import TrainingFile, check_public, read_training
-from glassine.cli.writing import check_outputs, check_report, print_value
+from glassine.cli.twin import TwinOptions, compare_with_twin
+from glassine.cli.writing import check_ending, check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -46,9 +47,11 @@ MODELS = (
     "rule-list",
     "greedy-rule-list",
     "additive",
+    "scorecard",
     "optimal-tree",
     "optimal-rule-list",
     "plain-greedy-rule-list",
+    "plain-scorecard",
     "multiway-tree",
     "cart",
     "deep-cart",
@@ -155,16 +158,26 @@ def compare_command(
     comparison: MeasureOptions,
     written: RecordsFileOptions,
     report: OutputOptions,
+    twin: TwinOptions,
 ) -> None:
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
 
-    No ledger is charged and what is printed is not private: it is for whoever may see the records.
+    With --twin, one private model is compared with its twin without privacy on its training records and a holdout. No
+    ledger is charged and what is printed is not private: it is for the checker, and whoever may see the records.
 
-    Exit status: 0 when the comparison was made, 2 for bad input.
+    Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
+    3 if there is none that holds, or members and holdout differ without the model.
     """
     from glassine.comparison import CANDIDATES, Task, compare, recommend
 
     output, as_json = report.output, report.as_json
+    if twin.twin is not None:
+        check_outputs([output], [data, public.domain, *twin.files], overwrite=report.overwrite)
+        check_ending(output, (".json", ".txt"), "comparisons with a twin are written as JSON or text")
+        done = compare_with_twin(data, target, public.domain, comparison.person, written, twin)
+        done.write(output, as_json=as_json)
+        raise typer.Exit(done.exit_status)
+    twin.refuse_alone()
     check_outputs([output], [data, public.domain], overwrite=report.overwrite)
     check_report(output)
     with in_options(OPTIONS):
@@ -219,7 +232,7 @@ def fit_command_line(row: Row, task: Task, *, file: TrainingFile, target: str, p
         words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]
     if file.person is not None:
         words += [f"--person={file.person}", "--records-per-person", str(task.records_per_person)]
-    if row.model == "additive":
+    if row.model in ("additive", "scorecard"):
         words += ["--delta", repr(task.delta)]
     if public.domain is not None:
         words += ["--domain", str(public.domain)]

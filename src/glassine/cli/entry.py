@@ -23,7 +23,13 @@ from glassine.cli.edit import edit_command
 from glassine.cli.evidence import evidence_command
 from glassine.cli.explain import make_command
 from glassine.cli.export import export_command
-from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
+from glassine.cli.fit import (
+    fit_additive_command,
+    fit_greedy_command,
+    fit_rule_list_command,
+    fit_scorecard_command,
+    fit_tree_command,
+)
 from glassine.cli.interrupts import install
 from glassine.cli.ledger import budget_command, charge_command, show_command
 from glassine.cli.ledger import verify_command as verify_ledger_command
@@ -104,6 +110,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("fit rule-list", "Train a private rule list.", fit_rule_list_command),
     ("fit greedy-rule-list", "Train a private rule list rule by rule.", fit_greedy_command),
     ("fit additive", "Train a private additive model, of classes or numbers.", fit_additive_command),
+    ("fit scorecard", "Train a private scorecard: few items worth points.", fit_scorecard_command),
     ("summarize", "Release one private summary, from which models follow.", summarize_command),
     ("compare", "Compare private and ordinary models on the same records.", compare_command),
     ("rebuild", "Rebuild training records from the counts of models.", rebuild_command),

@@ -11,7 +11,7 @@ import typer
 from glassine.cli.certificate import read_certificate
 from glassine.cli.options import JsonOption, OverwriteOption
 from glassine.cli.writing import check_ending, check_outputs, print_value
-from glassine.errors import GlassineError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.files import read_json, write_json, write_text
 
 __all__ = ["evidence_command"]
@@ -67,7 +67,12 @@ def evidence_command(
 
 def _read(path: Path) -> tuple[str, Any]:
     """Return what a file holds, by its schema: a report or a certificate."""
-    values = read_json(path)
+    try:
+        values = read_json(path)
+    except UnreadableFileError:
+        if not path.is_file():
+            raise
+        values = None
     schema = values.get("schema") if isinstance(values, dict) else None
     if isinstance(schema, str) and schema.startswith("glassine.findings/"):
         return "report", values
@@ -75,5 +80,5 @@ def _read(path: Path) -> tuple[str, Any]:
         return "certificate", read_certificate(path)[0]
     raise InvalidParameterError(
         f"{path} is neither the JSON report of an audit nor a certificate.",
-        remedy="Write the report with --json or --output report.json.",
+        remedy="Give the JSON report, which glassine audit MODEL --output report.json writes, or the certificate.",
     )

@@ -18,11 +18,15 @@ from glassine.files import read_once, write_bytes, write_text
 __all__ = ["export_command"]
 
 
+CARD = "card"
+"""A scorecard as a page to print: for people, and no format that other software runs."""
+
+
 def form_of(name: str) -> str:
     """Return the name of a form; they are looked up here, as that imports every reader."""
     from glassine.formats import formats
 
-    names = [one.to for one in formats() if one.to]
+    names = [*(one.to for one in formats() if one.to), CARD]
     if name not in names:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
     return name
@@ -82,6 +86,22 @@ def _export_clean(
         tell(f"glassine: left out: {left_out}.")
 
 
+def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
+    """Write a scorecard as a page to print."""
+    from glassine.models import AdditiveModel
+    from glassine.report.card_page import render_card
+
+    if not isinstance(model, AdditiveModel) or model.scorecard is None:
+        raise GlassineError("only a scorecard is written as a card.", remedy="Train one with 'glassine fit scorecard'.")
+    page = render_card(model)
+    if output is not None:
+        write_text(page, output)
+    if as_json:
+        print_value({"to": CARD, "file": None if output is None else str(output), "text": page}, True)
+        return
+    print_value(page if output is None else f"Written: {output}. It prints on one page.", False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions(Group):
     """Where the exported model goes."""
@@ -118,6 +138,8 @@ def export_command(
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
 
+    --to card writes a scorecard as one page of HTML to print.
+
     With --clean, the copy is read again and refused if it holds anything but the model. That does not make it fit for
     release: audit the copy.
 
@@ -152,6 +174,9 @@ def export_command(
         options = {"extension": output.suffix}
     known = read_domain(domain)
     read = load_kind(model, known, reading.trust_pickle, reading.tree)
+    if to == CARD:
+        _export_card(read, output, as_json=as_json)
+        return
     form = writer(to, read)
     if form.binary and output is None:
         raise GlassineError(

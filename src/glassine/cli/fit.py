@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
-from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, TREE, FitOptions, Order, run
+from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options
 from glassine.cli.options import ColumnOptions, Group
 from glassine.cli.progress import progress
@@ -18,7 +18,13 @@ from glassine.cli.summary import to_dict, to_text
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
 
-__all__ = ["fit_additive_command", "fit_greedy_command", "fit_rule_list_command", "fit_tree_command"]
+__all__ = [
+    "fit_additive_command",
+    "fit_greedy_command",
+    "fit_rule_list_command",
+    "fit_scorecard_command",
+    "fit_tree_command",
+]
 
 NotPrivateOption = Annotated[bool, typer.Option("--not-private", help="Fewest errors instead, without any guarantee.")]
 MemoryOption = Annotated[
@@ -264,6 +270,42 @@ class AdditiveOptions(NumberOptions):
     memory_limit: MemoryOption = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorecardOptions(Group):
+    """What a scorecard is."""
+
+    heading: ClassVar[str] = "The model"
+
+    max_items: Annotated[
+        int | None, typer.Option("--max-items", metavar="N", help="Most items.", show_default="10")
+    ] = None
+    max_points: Annotated[
+        int | None, typer.Option("--max-points", metavar="N", help="Most points of an item.", show_default="5")
+    ] = None
+    calibration_share: Annotated[
+        float | None,
+        typer.Option(
+            "--calibration-share",
+            metavar="SHARE",
+            help="Share of the budget for counts at each total.",
+            show_default="0.15",
+        ),
+    ] = None
+    delta: Annotated[float | None, typer.Option("--delta", metavar="NUMBER", help="Delta.", show_default="1e-06")] = (
+        None
+    )
+    bins: Annotated[
+        Path | None,
+        typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values."),
+    ] = None
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option("--monotone", metavar="NAME:DIRECTION", help="Points increasing or decreasing; repeat it."),
+    ] = None
+    not_private: NotPrivateOption = False
+    memory_limit: MemoryOption = None
+
+
 def fit_tree_command(shared: FitOptions, tree: TreeOptions, cuts: CutPointOptions, search: SearchOptions) -> None:
     """Train a differentially private decision or regression tree, and write it with its certificate.
 
@@ -304,6 +346,19 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
     infer_range = options.pop("infer_range")
     grid = grid_of(shared.budget.search or [], ADDITIVE, [AdditiveOptions], options)
     _fit(Order(model=ADDITIVE, private=True, shared=shared, options=options, grid=grid, infer_range=infer_range))
+
+
+def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
+    """Train a differentially private scorecard of few items, and write it with its certificate.
+
+    Print the card with glassine export --to card.
+
+    Exit status: 0 if all was written, 2 if not.
+    """
+    options = _parameters(card) | {"monotone": _directions_of(card.monotone or []), "bins": _bins_of(card.bins)}
+    private = not options.pop("not_private")
+    grid = grid_of(shared.budget.search or [], SCORECARD, [ScorecardOptions], options)
+    _fit(Order(model=SCORECARD, private=private, shared=shared, options=options, grid=grid))
 
 
 def _order(model: str, shared: FitOptions, *groups: Group) -> Order:

@@ -60,6 +60,7 @@ __all__ = [
     "ADDITIVE",
     "GREEDY",
     "RULE_LIST",
+    "SCORECARD",
     "TREE",
     "FitOptions",
     "Order",
@@ -72,7 +73,7 @@ __all__ = [
 OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
 """Parameters that a search takes in place of its estimator."""
 
-TREE, RULE_LIST, GREEDY, ADDITIVE = "tree", "rule-list", "greedy-rule-list", "additive"
+TREE, RULE_LIST, GREEDY, ADDITIVE, SCORECARD = "tree", "rule-list", "greedy-rule-list", "additive", "scorecard"
 """Names of the models, as ``glassine fit`` and ``glassine compare`` have them."""
 
 
@@ -202,6 +203,8 @@ class Order:
             return f"a greedy rule list {'with' if self.private else 'without'} privacy"
         if self.model == ADDITIVE:
             return "an additive model"
+        if self.model == SCORECARD:
+            return f"a scorecard {'with' if self.private else 'without'} privacy"
         return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == TREE else 'rule list'}"
 
     @property
@@ -404,8 +407,8 @@ def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
     """Return what follows the preparation, in words."""
     if order.grid is not None:
         return []
-    if order.model == ADDITIVE:
-        return ["releasing sums"]
+    if order.model in (ADDITIVE, SCORECARD):
+        return ["releasing sums" if order.private else "fitting points"]
     if order.model == GREEDY:
         return ["counting the records", "choosing rules"]
     return [
@@ -428,12 +431,15 @@ def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
 
 def _learner(order: Order, number: bool) -> Any:
     from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
+    from glassine.learners.additive.scorecards import PrivateScorecardClassifier, ScorecardClassifier
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
     from glassine.learners.exhaustive.regression import OptimalTreeRegressor, PrivateTreeRegressor
     from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
     from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
+    if order.model == SCORECARD:
+        return PrivateScorecardClassifier if order.private else ScorecardClassifier
     if order.model == ADDITIVE:
         return PrivateEBMRegressor if number else PrivateEBMClassifier
     if order.model == GREEDY:

@@ -72,7 +72,7 @@ def as_command(remedy: Remedy) -> Remedy:
         options.append(f"--{name.replace('_', '-')}{ending}")
     if remedy.action == "audit":
         step = ", ".join(f"`{option}`" for option in options)
-        step += ", drafted with `glassine domain infer`" if "domain" in remedy.parameters else ""
+        step += ", drafted with `glassine domain infer`" if "infer_domain" in remedy.step else ""
     else:
         step = f"`{' '.join([*words, *options])}`"
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))

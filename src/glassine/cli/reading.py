@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import in_commands, in_options, listed
+from glassine.cli.naming import in_commands, in_options, listed, nearest
 from glassine.cli.writing import tell
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
+    InvalidPolicyError,
     SeveralTreesError,
     UnreadableFileError,
     UnsupportedModelError,
@@ -74,7 +75,16 @@ def stated_domain(path: str | os.PathLike[str]) -> Domain:
     from glassine.domain import Domain
     from glassine.domain.forms import read_toml
 
-    return read_toml(path) if os.fspath(path).lower().endswith(".toml") else Domain.from_json(path)
+    toml = os.fspath(path).lower().endswith(".toml")
+    try:
+        return read_toml(path) if toml else Domain.from_json(path)
+    except UnreadableFileError as error:
+        if toml or not Path(path).is_file():
+            raise
+        raise error.advise(
+            "--domain is a JSON or TOML file that describes what is public. From records, draft one: glassine domain "
+            f"infer {os.fspath(path)} -o domain.json."
+        ) from None
 
 
 OF_FILES = {"separator": "--separator", "encoding": "--encoding", "header=True": "--header"}
@@ -112,8 +122,17 @@ def read_policy(option: Path | None) -> tuple[Policy, FileContent | None]:
         return Policy(), None
     if str(option) in NAMED:
         return Policy.named(str(option)), None
+    names = f"There are {', '.join(NAMED)}; or give a TOML file of limits, such as smallest_leaf = 20."
+    if not option.exists():
+        near = nearest(str(option), NAMED).strip()
+        raise InvalidPolicyError(
+            f"--policy {option} is neither a named policy nor a file.", remedy=f"{near} {names}".strip()
+        )
     content = read_once(option)
-    return Policy.from_toml(content), content
+    try:
+        return Policy.from_toml(content), content
+    except InvalidPolicyError as error:
+        raise error if error.remedy is not None or "TOML" not in str(error) else error.advise(names) from None
 
 
 def load(

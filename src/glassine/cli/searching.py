@@ -24,10 +24,11 @@ DEFAULT_GRIDS: dict[str, dict[str, list[Any]]] = {
     "rule-list": {"max_rules": [1, 2, 3, 4]},
     "greedy-rule-list": {"max_rules": [1, 2, 3, 5, 8]},
     "additive": {"interactions": [0, 3]},
+    "scorecard": {"max_items": [5, 10]},
 }
 """The grid of ``--search default`` by kind of model: the sizes that the benchmark of searches compares."""
 
-FIXED = ("memory_limit", "time_limit", "delta", "accounting", "not_private", "penalty")
+FIXED = ("memory_limit", "time_limit", "delta", "accounting", "not_private", "penalty", "target_range")
 """Options that are the same in all settings: limits, what is spent and how it is added up."""
 
 AUTO = "auto:"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, TREE, Outcome
+from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Outcome
 from glassine.cli.ledger import sentence
 
 __all__ = ["charged", "to_dict", "to_text"]
@@ -13,6 +13,9 @@ __all__ = ["charged", "to_dict", "to_text"]
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+ADDED = (ADDITIVE, SCORECARD)
+"""Models without leaves or rules, so that no counts of them are shown."""
 
 WIDTH = 100
 MOST_LINES = 60
@@ -37,8 +40,10 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
         "left_out": list(outcome.left_out),
         "verdict": outcome.verdict,
         # Errors of a private model would be a release of their own.
-        "error_rate": None if outcome.order.private or outcome.errors else _error_rate(outcome.estimator.model_),
-        "training": None if outcome.order.private else _training_figures(outcome),
+        "error_rate": None
+        if outcome.order.private or outcome.errors or outcome.order.model in ADDED
+        else _error_rate(outcome.estimator.model_),
+        "training": None if outcome.order.private or outcome.order.model in ADDED else _training_figures(outcome),
     }
 
 
@@ -63,8 +68,10 @@ def _headline(outcome: Outcome) -> str:
         epsilon = outcome.estimator.certificate_.epsilon
         return f"{str(model).capitalize()}, grown as published at a stated epsilon {epsilon:g}, which does not hold."
     if outcome.order.private:
-        how = "learnt" if outcome.order.model == ADDITIVE else "drawn"
+        how = "learnt" if outcome.order.model in ADDED else "drawn"
         return f"Private {model}, {how} at epsilon {outcome.estimator.certificate_.epsilon:g}."
+    if outcome.order.model == SCORECARD:
+        return f"{str(model).capitalize()}, of little log loss: not private."
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
     if getattr(outcome.estimator, "accuracy_share", 1.0) < 1 and outcome.order.model != GREEDY:
         how = "of least loss"
@@ -97,7 +104,9 @@ def _privacy(outcome: Outcome) -> list[str]:
         )
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
-    if outcome.order.model == ADDITIVE:
+    if outcome.order.model == SCORECARD:
+        said.append("The intervals of the risks take the noise into account.")
+    elif outcome.order.model == ADDITIVE:
         said.append("Scores carry noise of known size, which the bands of the report show.")
     elif model.guarantee is not None and model.guarantee.count_scale is not None and model.classes is None:
         scale = _records(model.guarantee.count_scale)
@@ -112,7 +121,7 @@ def _privacy(outcome: Outcome) -> list[str]:
         )
         scale = _records(model.guarantee.count_scale)
         said.append(f"The counts carry noise of scale {scale}; those below 0 read 0. {classes}")
-    if certificate.unit.is_person and outcome.order.model != ADDITIVE:
+    if certificate.unit.is_person and outcome.order.model not in ADDED:
         weights = certificate.public["records of each person"]
         said.append(f"The counts are not of persons, nor of rows of the file, but of the records of each: {weights}.")
     if (search := certificate.public.get("search")) is not None:
@@ -141,22 +150,27 @@ def _accuracy(outcome: Outcome) -> list[str]:
     """Return what is known of the quality, beside that of the commonest class alone."""
     model = outcome.estimator.model_
     if outcome.order.private and model.classes is None:
-        said = ["The RMSE is not told: measured on private records it would be one more release."]
+        said = ["The RMSE is not given: measured on private records, it would be one more release."]
         sizes = [] if outcome.order.model == ADDITIVE else [cell.evidence.size or 0 for cell in model.cells]
         if not sum(sizes):
             return said
         values = [cell.evidence.value for cell in model.cells]
         mean = sum(size * value for size, value in zip(sizes, values, strict=True)) / sum(sizes)
-        return [*said, f"By the noisy leaves, the mean is {mean:.6g}: a model that always says so is the baseline."]
+        return [*said, f"By the noisy leaves, the mean is {mean:.6g}: a model that always predicts it is the baseline."]
     if outcome.errors is not None:
         error, baseline = outcome.errors
         return [f"RMSE on the training records: {error:.4g}; their mean alone: {baseline:.4g}."]
     if outcome.order.private:
-        said = ["Accuracy, AUROC and log loss are not told: measured on private records they would be more releases."]
-        counts = [] if outcome.order.model == ADDITIVE else [cell.evidence.counts for cell in model.cells]
+        said = [
+            "Accuracy, AUROC and log loss are not shown. Measuring them on the training records would reveal more "
+            "about them."
+        ]
+        counts = [] if outcome.order.model in ADDED else [cell.evidence.counts for cell in model.cells]
         if not counts or None in counts:
             return said
         return [*said, *_baseline(outcome, _table(model), "By the noisy counts")]
+    if outcome.order.model in ADDED:
+        return ["Measure the card on other records: glassine compare."]
     figures = _training_figures(outcome)
     area = "" if figures["auroc"] is None else f" AUROC {figures['auroc']:.3f},"
     said = [

@@ -112,6 +112,18 @@ def _additive(shape: Shape, epsilon: float, seed: int) -> Any:
     return PrivateEBMClassifier(epsilon, shape.delta, random_state=seed, **shape.private)
 
 
+def _private_card(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.additive.scorecards import PrivateScorecardClassifier
+
+    return PrivateScorecardClassifier(epsilon, shape.delta, random_state=seed, **shape.private)
+
+
+def _card(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.additive.scorecards import ScorecardClassifier
+
+    return ScorecardClassifier(**shape.public)
+
+
 def _optimal_tree(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.exhaustive.optimal import OptimalTreeClassifier
 
@@ -195,6 +207,7 @@ CANDIDATES: dict[str, Candidate] = {
             size="max_rules",
         ),
         Candidate(name="additive", title="private additive model", private=True, make=_additive),
+        Candidate(name="scorecard", title="private scorecard", private=True, make=_private_card),
         Candidate(name="optimal-tree", title="optimal tree", private=False, make=_optimal_tree, size="max_depth"),
         Candidate(
             name="optimal-rule-list", title="optimal rule list", private=False, make=_optimal_list, size="max_rules"
@@ -206,6 +219,7 @@ CANDIDATES: dict[str, Candidate] = {
             make=_plain_greedy,
             size="max_rules",
         ),
+        Candidate(name="plain-scorecard", title="scorecard", private=False, make=_card),
         Candidate(name="multiway-tree", title="multiway tree", private=False, make=_multiway, size="max_depth"),
         Candidate(name="cart", title="scikit-learn tree", private=False, make=_cart, size="max_depth"),
         Candidate(name="deep-cart", title="scikit-learn tree of any depth", private=False, make=_deep_cart),

@@ -30,7 +30,17 @@ from glassine.domain.domain import to_dict
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError, parameter
 from glassine.privacy.unit import PrivacyUnit
 
-__all__ = ["CLASSES_INFERRED", "DOMAIN_INFERRED", "Rows", "Task", "check_classes", "compare", "split"]
+__all__ = [
+    "CLASSES_INFERRED",
+    "DOMAIN_INFERRED",
+    "Labelled",
+    "Rows",
+    "Task",
+    "check_classes",
+    "compare",
+    "read_labelled",
+    "split",
+]
 
 # Seeded splits into training and test records, class by class.
 
@@ -182,7 +192,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Records:
+class Labelled:
     """What is compared on: a polars frame of the domain's attributes, and classes as 0, 1, ..."""
 
     frame: Any
@@ -266,7 +276,7 @@ def compare(
     [('tree', 1.0, 1.0), ('constant', None, 0.75)]
     """
     task = task or Task()
-    records = _read(frame, target, domain, classes, persons)
+    records = read_labelled(frame, target, domain, classes, persons)
     if records.persons is None and task.records_per_person is not None:
         raise InvalidParameterError(
             f"{parameter('records_per_person')} needs {parameter('persons')}: whose record each is.",
@@ -317,7 +327,7 @@ def compare(
 
 
 def _run(
-    records: _Records, task: Task, shape: Shape, results: dict[Any, Result], progress: Progress | None
+    records: Labelled, task: Task, shape: Shape, results: dict[Any, Result], progress: Progress | None
 ) -> Iterator[Result]:
     steps = task.steps
     sides: Sides | None = None
@@ -333,7 +343,7 @@ def _run(
         progress(len(steps), len(steps))
 
 
-def _check_records(records: _Records, task: Task, shape: Shape, store: Store) -> None:
+def _check_records(records: Labelled, task: Task, shape: Shape, store: Store) -> None:
     """Measure one stored result again; if it comes out differently, it is one of other records.
 
     A digest would tell the records to whoever has the folder and knows all of them but one.
@@ -377,7 +387,9 @@ def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> t
     return tuple(Row.of(group) for group in kinds.values())
 
 
-def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None, persons: Any) -> _Records:
+def read_labelled(
+    frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None, persons: Any
+) -> Labelled:
     """Return the records, as far as the domain declares them, and their classes."""
     whose: Persons | None = None
     if persons is not None:
@@ -416,7 +428,7 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
         caveats.insert(0, DOMAIN_INFERRED)
     data = data.select(public.names)
     conform(data, public)
-    return _Records(frame=data, labels=codes, domain=public, classes=names, caveats=tuple(caveats), persons=whose)
+    return Labelled(frame=data, labels=codes, domain=public, classes=names, caveats=tuple(caveats), persons=whose)
 
 
 def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
@@ -432,7 +444,7 @@ def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
     return infer_domain(data.select(names)) if domain is None else domain.restrict(names)
 
 
-def _identity(records: _Records, target: str, task: Task) -> dict[str, Any]:
+def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
     """Return what results must agree on to belong to one comparison; models, epsilons and splits may be added."""
     import scipy
     import sklearn

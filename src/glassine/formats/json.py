@@ -161,11 +161,11 @@ EDIT: Codec[Edit] = record(
 )
 ADDITIVE: Codec[AdditiveModel] = record(
     AdditiveModel,
-    {**HEAD, "terms": Field(codec=listed(TERM)), "edits": Field(codec=listed(EDIT))},
+    {**HEAD, "terms": Field(codec=listed(TERM)), "edits": Field(codec=listed(EDIT)), "scorecard": Field(omit=None)},
     head={"schema": SCHEMA, "kind": KIND},
     order=(
         *("attributes", "classes", "link", "target", "target_bounds", "source", "guarantee"),
-        *("intercept", "terms", "edits"),
+        *("intercept", "terms", "edits", "scorecard"),
     ),
 )
 MODELS: dict[str, tuple[type[PublishedModel], Codec[Any]]] = {

@@ -501,8 +501,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
 
 def _listed() -> str:
     """Return what files are read, as an error lists them."""
-    names = [one.name for one in formats() if one.read is not None and set(one.contents) != {"object"}]
-    return f"a skops file, or one of {', '.join(names[:-1])} or {names[-1]}"
+    return "JSON of Glassine, a skops file, or a text or file of another supported program (see the page on formats)"
 
 
 @contextmanager
@@ -585,8 +584,8 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
     if not trust_pickle:
         raise UnreadableFileError(
             f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read.",
-            remedy="Save the model with skops or as JSON; if you made the file yourself, allow it with "
-            f"{parameter('trust_pickle')}.",
+            remedy="Save the model with skops or as JSON, or ask its publisher to; if you made the file yourself, "
+            f"allow it with {parameter('trust_pickle')}.",
             path=path,
         )
     try:

@@ -1,5 +1,7 @@
 from glassine.learners.additive.estimators import PrivateEBMClassifier as PrivateEBMClassifier
 from glassine.learners.additive.estimators import PrivateEBMRegressor as PrivateEBMRegressor
+from glassine.learners.additive.scorecards import PrivateScorecardClassifier as PrivateScorecardClassifier
+from glassine.learners.additive.scorecards import ScorecardClassifier as ScorecardClassifier
 from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier as OptimalRuleListClassifier
 from glassine.learners.exhaustive.optimal import OptimalTreeClassifier as OptimalTreeClassifier
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier as PrivateRuleListClassifier

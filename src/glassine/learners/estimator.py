@@ -39,8 +39,22 @@ OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""
 
 
+NO_CLASS_WEIGHT = (
+    "class_weight is not a parameter of these learners: it would distort the predicted probabilities, and of a private "
+    "fit the weight of one record. For a rare class, rank records by predict_proba, or choose a threshold below 1/2. "
+    "Trees and rule lists rank better with a smaller accuracy_share; additive models and scorecards fit the log loss."
+)
+"""What serves the purpose of class weights: a loss that ranks."""
+
+
 class Parameters:
     """Parameters of an estimator, kept under their names as scikit-learn wants them."""
+
+    def __new__(cls, *_: object, **parameters: object) -> Self:
+        """Refuse a parameter that other libraries have and that does harm here, with what to use instead."""
+        if "class_weight" in parameters:
+            raise TypeError(NO_CLASS_WEIGHT)
+        return super().__new__(cls)
 
     def _store(self, parameters: Mapping[str, Any]) -> None:
         """Keep what the constructor was called with: its ``locals()``, unchecked and unchanged."""
@@ -285,6 +299,8 @@ def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:
             "a private fit takes no sample_weight: a weight changes how much one record can do, and so the guarantee. "
             "Leave it out. Where persons have several records, pass persons and records_per_person."
         )
+    if "class_weight" in unsupported:
+        raise TypeError(NO_CLASS_WEIGHT)
     for name in unsupported:
         if name != "sample_weight":
             raise TypeError(f"fit() got an unexpected argument {name!r}.")

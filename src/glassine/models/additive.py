@@ -14,6 +14,8 @@ from glassine.models.bins import checked_range
 from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.rounding import rounded
+from glassine.models.scorecard import Scorecard, card_items, check_card
 from glassine.models.scoring import ScoringModel
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, term_importance
 from glassine.models.svg import plain, short
@@ -56,11 +58,14 @@ class AdditiveModel(ScoringModel):
     edits : tuple of Edit
         The log of what people changed since the model was released, in order; taking them back gives the scores as
         released.
+    scorecard : Scorecard, optional
+        What a point is worth, and the risk at each total, of a model whose scores are whole points.
 
     Raises
     ------
     InvalidModelError
-        If a part does not fit another, or the edits do not lead to the scores.
+        If a part does not fit another, the edits do not lead to the scores, or those of a scorecard are not whole
+        points.
 
     Examples
     --------
@@ -80,6 +85,7 @@ class AdditiveModel(ScoringModel):
     source: str = ""
     guarantee: Guarantee | None = None
     edits: tuple[Edit, ...] = ()
+    scorecard: Scorecard | None = None
 
     def __post_init__(self) -> None:
         for name in ("attributes", "terms", "intercept", "edits", *(("classes",) if self.classes is not None else ())):
@@ -94,6 +100,10 @@ class AdditiveModel(ScoringModel):
         self._check_outputs()
         self._check_terms()
         _check_edits(self)
+        if self.scorecard is not None:
+            if self.link != "logit":
+                raise InvalidModelError(f"a scorecard is of two classes, link 'logit', got {self.link!r}.")
+            check_card(self.scorecard, released_terms(self), self.terms, self.intercept[0])
 
     def _check_outputs(self) -> None:
         if self.link not in LINKS:
@@ -178,7 +188,49 @@ class AdditiveModel(ScoringModel):
         terms = tuple(term if old.name == term.name else old for old in self.terms)
         return replace(self, terms=terms, edits=edits)
 
+    def to_scorecard(self, *, max_items: int = 10, max_points: int = 5) -> AdditiveModel:
+        """Return a scorecard: at most so many items, each worth a whole number of points.
+
+        Guarantee
+        ---------
+        That of the model: the card follows from the published scores and counts alone; see ``models/rounding.md``.
+
+        Parameters
+        ----------
+        max_items : int, default=10
+            Most items, in [1, 100].
+        max_points : int, default=5
+            Most points of an item, in [1, 100].
+
+        Raises
+        ------
+        InvalidModelError
+            If the model is not of two classes, or a term is of two attributes.
+        InvalidParameterError
+            If a number is out of its range.
+
+        Examples
+        --------
+        >>> from glassine.models.bins import NumericBins
+        >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0], weights=[60, 40, 0])
+        >>> model = AdditiveModel(
+        ...     attributes=("age",), terms=(age,), intercept=(0,), link="logit", classes=("no", "yes")
+        ... )
+        >>> model.to_scorecard(max_points=1)
+        <scorecard of 1 item on 1 attribute>
+        """
+        if self.link != "logit":
+            raise InvalidModelError(
+                "a scorecard is of two classes.", remedy="Train one on two classes, or keep the additive model."
+            )
+        terms, intercept, card = rounded(self.terms, self.intercept[0], max_items=max_items, max_points=max_points)
+        return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card)
+
     def __str__(self) -> str:
+        if self.scorecard is not None:
+            items, names = len(card_items(self)), len(self.attributes)
+            edited = f", {len(self.edits)} edit{'s' * (len(self.edits) > 1)}" if self.edits else ""
+            return f"scorecard of {items} item{'s' * (items != 1)} on {names} attribute{'s' * (names != 1)}{edited}"
         terms, names = len(self.terms), len(self.attributes)
         edited = f", {len(self.edits)} edit{'s' * (len(self.edits) > 1)}" if self.edits else ""
         return f"additive model of {terms} term{'s' * (terms != 1)} on {names} attribute{'s' * (names != 1)}{edited}"
@@ -260,6 +312,9 @@ def score_meaning(model: AdditiveModel) -> str:
     of = model.target or "the target"
     if model.classes is None:
         return f"a score is the predicted {model.target or 'value'}"
+    if model.scorecard is not None and model.classes is not None:
+        points = f"on a scorecard of {len(card_items(model))} items, a point being worth {model.scorecard.unit:.3g}"
+        return f"a score is the log-odds that {of} is {model.classes[1]}, {points}"
     if model.link == "logit":
         return f"a score is the log-odds that {of} is {model.classes[1]}"
     return f"each class has a score, its log-probability as {of} up to a constant"

@@ -15,6 +15,7 @@ from glassine.attacks.outcome import ShownCount
 __all__ = [
     "CHECKER_ONLY",
     "NOTICES",
+    "ROWS",
     "amount",
     "bits",
     "candidates",
@@ -27,6 +28,7 @@ __all__ = [
     "people",
     "percent",
     "plural",
+    "row_name",
     "shorten",
     "shorten_condition",
     "unit",
@@ -172,6 +174,21 @@ def unit() -> str:
 def none() -> str:
     """Return none of them: ``nobody`` or ``no record``."""
     return "nobody" if units() == "people" else "no record"
+
+
+ROWS = "as in a spreadsheet, where the header is row 1"
+"""How a report counts the rows of a file; findings count them from 0, as programs do."""
+
+
+def row_name(row: int) -> str:
+    """Return a row of the data, counted from 0 without the header, as a spreadsheet numbers it.
+
+    Examples
+    --------
+    >>> row_name(0)
+    'row 2'
+    """
+    return f"row {row + 2}"
 
 
 def people(count: ShownCount) -> str:

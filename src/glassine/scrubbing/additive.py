@@ -18,6 +18,7 @@ from glassine.errors import InvalidDomainError, InvalidModelError, parameter
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
+from glassine.models.scorecard import card_of, repointed
 from glassine.models.scoring import bin_indices
 
 __all__ = ["AdditiveScrub", "scrub_additive"]
@@ -166,13 +167,12 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         caveats = (*guarantee.caveats, MERGED) if smallest_bin and data is not None else guarantee.caveats
         published = any(term.weights is not None for term in terms)
         guarantee = replace(guarantee, caveats=caveats, count_scale=guarantee.count_scale if published else None)
-    clean = replace(
-        model,
-        terms=tuple(terms),
-        intercept=tuple(_short(value) for value in model.intercept),
-        edits=(),
-        guarantee=guarantee,
-    )
+    intercept, card = tuple(_short(value) for value in model.intercept), model.scorecard
+    if card is not None:
+        # What was merged lies between points: it gets the nearest, and the risks are those of the scores.
+        terms = list(repointed(terms, card.unit, card.unit))
+        card = card_of(terms, intercept[0], card.unit)
+    clean = replace(model, terms=tuple(terms), intercept=intercept, edits=(), guarantee=guarantee, scorecard=card)
     return AdditiveScrub(model=clean, n_moved=len(moved), n_merged=n_before - n_after, n_renamed=len(renamed))
 
 

@@ -9,7 +9,8 @@ counts of regions (:mod:`glassine.counting`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,15 +232,29 @@ class ProbabilisticDataset(PossibleRecords):
         """
         self._require_possible(domain_aware)
         learned = self.bits_learned(domain_aware=domain_aware)
-        steps: dict[float, int] = {}
-        for size, value in zip(self.supports, learned, strict=True):
-            if size:
-                steps[value] = steps.get(value, 0) + size
-        curve, seen = [], 0
-        for value in sorted(steps, reverse=True):
-            seen += steps[value]
-            curve.append((seen / self.n_records, value))
-        return curve
+        return _curve(sorted(zip(learned, self.supports, strict=True), reverse=True), self.n_records)
+
+    def exposure_ratios(self, *, domain_aware: bool = False) -> list[tuple[float, float]]:
+        """Return the paper's Figure 4: against the share of records, the most exposed first, the entropy left.
+
+        Returns
+        -------
+        list of (float, float)
+            Share of the training records in (0, 1], and the share in [0, 1] of its entropy that the model leaves of
+            each of those that this step adds; it never decreases, and its mean over the records is Dist_G.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`dist_g`.
+        """
+        prior = self.prior_entropy(domain_aware=domain_aware)
+        if not prior:
+            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+        self._require_possible(domain_aware)
+        worlds = zip(self.worlds(domain_aware=domain_aware), self.supports, strict=True)
+        left = [(self.n_records * math.log2(count) / prior, size) for count, size in worlds if size]
+        return _curve(sorted(left), self.n_records)
 
     def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
         """Return what the model tells about each leaf or rule, in order; sizes only where counts are exact."""
@@ -447,6 +462,16 @@ class ProbabilisticDataset(PossibleRecords):
 
     def __repr__(self) -> str:
         return f"<ProbabilisticDataset of a {self.model} over {len(self.domain)} attributes>"
+
+
+def _curve(parts: Iterable[tuple[float, int]], n_records: int) -> list[tuple[float, float]]:
+    """Return the share of the records up to each value, of values and records in the order of the curve."""
+    steps: dict[float, int] = {}
+    for value, size in parts:
+        if size:
+            steps[value] = steps.get(value, 0) + size
+    shares = accumulate(steps.values())
+    return [(seen / n_records, value) for seen, value in zip(shares, steps, strict=True)]
 
 
 def _share(interval: Interval) -> Interval:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from glassine.attacks.outcome import ShownCount
 
 __all__ = [
+    "CertainFinding",
     "DisclosureDetails",
     "DisclosureFinding",
     "ExposedPerson",
@@ -39,6 +40,32 @@ class ReaderFinding:
     certain: ShownCount
     d_overall: float | None = None
     guess_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertainFinding:
+    """People of whom one class has a probability of at least 0.99, among all or in a subgroup.
+
+    Attributes
+    ----------
+    outcome : str
+        The class.
+    certain : ShownCount
+        How many they are.
+    base_rate : float
+        Probability of the class without the model: its share of all people.
+    number : ShownCount
+        People, or records, of the subgroup; all where there is none.
+    attribute, value : str
+        The subgroup; empty for all.
+    """
+
+    outcome: str
+    certain: ShownCount
+    base_rate: float
+    number: ShownCount
+    attribute: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +248,8 @@ class DisclosureFinding:
         Why the internal nodes were not used; empty if they were.
     notes : tuple of str
         Which other knowledge was left out or assumed, and why.
+    certain : tuple of CertainFinding
+        Of whom the value is practically certain: by class, then by class in the subgroups where most are.
     details : DisclosureDetails or None
         What else the holder of the data asked for.
     """
@@ -241,4 +270,5 @@ class DisclosureFinding:
     n_active: int
     unused: str
     notes: tuple[str, ...]
+    certain: tuple[CertainFinding, ...] = ()
     details: DisclosureDetails | None = None

@@ -233,6 +233,8 @@ class Findings:
     def public(self) -> Findings:
         """Return what may be published: without measurements, notes and files of records.
 
+        Checks stay, those that were judged on records included: the verdict rests on them.
+
         **Guarantee**: of a subject whose guarantee is accepted, the same whatever the records are.
         """
         bare = {entry.name: entry.metadata["public"] for entry in dataclasses.fields(self) if entry.metadata}

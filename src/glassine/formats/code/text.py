@@ -14,6 +14,7 @@ from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
+from glassine.models.scorecard import card_items, risk_table
 from glassine.models.terms import Term
 from glassine.models.tree import DecisionTree
 
@@ -26,7 +27,10 @@ BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def additive_text(model: AdditiveModel) -> str:
-    """Return an additive model as text: intercept, the scores of each term bin by bin, and the log of its edits."""
+    """Return an additive model as text: intercept, the scores of each term bin by bin, and the log of its edits.
+
+    A scorecard becomes the list of its items, with their points, and of the risks.
+    """
     lines = [str(model), f"link: {model.link}"]
     if model.target:
         lines.append(f"target: {one_line(model.target)}")
@@ -34,12 +38,29 @@ def additive_text(model: AdditiveModel) -> str:
         lines.append(f"classes: {', '.join(one_line(str(label)) for label in model.classes)}")
     if model.target_bounds is not None:
         lines.append(f"predictions are clipped to {number(model.target_bounds[0])} to {number(model.target_bounds[1])}")
+    if model.scorecard is not None:
+        return "\n".join([*lines, *_card_lines(model)]) + "\n"
     lines.append(f"intercept: {_numbers(model.intercept)}")
     for term in model.terms:
         lines += ["", one_line(term.name), *_rows(term)]
     if model.edits:
         lines += ["", "edits", *(f"  {one_line(str(edit))}" for edit in model.edits)]
     return "\n".join(lines) + "\n"
+
+
+def _card_lines(model: AdditiveModel) -> list[str]:
+    items, risks = card_items(model), risk_table(model, bool(model.edits))
+    texts = [one_line(f"{item.attribute}: {item.condition}") for item in items]
+    width = max(map(len, texts), default=0)
+    lines = ["", "points"]
+    lines += [f"  {text:<{width}}  {item.points:+d}" for text, item in zip(texts, items, strict=True)]
+    lines += ["", f"risk of {one_line(str((model.classes or ('', ''))[1]))} by total"]
+    for row in risks:
+        ends = "" if row.low is None or row.high is None else f"  ({row.low:.4f} to {row.high:.4f})"
+        lines.append(f"  {row.points:>4}  {row.risk:.4f}{ends}")
+    if model.edits:
+        lines += ["", "edits", *(f"  {one_line(str(edit))}" for edit in model.edits)]
+    return lines
 
 
 def _rows(term: Term) -> list[str]:

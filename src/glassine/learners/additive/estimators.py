@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -18,8 +19,9 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import Plan, fit_model
+from glassine.learners.additive.fitting import Card, Plan, fit_model
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
@@ -36,6 +38,9 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
 __all__ = ["Editable", "PrivateEBMClassifier", "PrivateEBMRegressor"]
+
+LEAST_FOR_PAIRS = 0.5
+"""Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
 
 # Editing fitted additive estimators: an editor of what they released, and new estimators with the edited model.
 
@@ -130,6 +135,14 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
     def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
         """Read the arguments of a fit."""
 
+    def _bins(self, domain: Domain) -> Any:
+        """Return the bins that are fixed beforehand."""
+        return self.bins
+
+    def _card(self, training: Training) -> Card | None:
+        """Return what the model is rounded to; None where it is published as fitted."""
+        return None
+
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         training = self._read_training(X, y, persons)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
@@ -137,14 +150,18 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             training,
             algorithm=self.algorithm,
             accounting=self.accounting,
-            bins=self.bins,
+            bins=self._bins(training.domain),
             monotone=self.monotone,
-            interactions=self.interactions,
+            interactions=0 if self.interactions == "auto" and budget.epsilon < LEAST_FOR_PAIRS else self.interactions,
+            card=self._card(training),
         )
         pairs = pairs_asked_for(plan.interactions)
         check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-        budget.check_values(*most_released(plan.grids, training.target, plan.algorithm, pairs))
-        note = f"private additive model, {plan.algorithm}"
+        releases, values = most_released(plan.grids, training.target, plan.algorithm, pairs)
+        if plan.card is not None:
+            releases, values = releases + 1, values + plan.card.most_values(len(plan.grids))
+        budget.check_values(releases, values)
+        note = f"private {'additive model' if plan.card is None else 'scorecard'}, {plan.algorithm}"
         return Planned(
             price=Price(epsilon=budget.epsilon, delta=budget.delta, note=note, unit=budget.unit),
             caveats=training.caveats,
@@ -184,6 +201,32 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         """
         check_is_fitted(self, "model_")
         return summarize_model(self.model_, coverage)
+
+    def to_scorecard(self, *, max_items: int = 10, max_points: int = 5) -> Self:
+        """Return a new fitted estimator whose model is a scorecard of this one's.
+
+        Guarantee
+        ---------
+        That of the fit, for no record is read again; see ``models/rounding.md``. The certificate has the same epsilon
+        and events, and names the card as its model.
+
+        Parameters
+        ----------
+        max_items, max_points : int
+            As in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
+
+        Raises
+        ------
+        InvalidModelError, InvalidParameterError
+            As there.
+        """
+        check_is_fitted(self, "model_")
+        card = self.model_.to_scorecard(max_items=max_items, max_points=max_points)
+        new = copy.copy(self)
+        public = {**self.certificate_.public, "rounded from": self.certificate_.model}
+        new.model_ = card
+        new.certificate_ = replace(self.certificate_, model=fingerprint(card), file=None, public=public)
+        return new
 
     def contributions(self, X: Any) -> Contributions:
         """Return what each term adds to the score of each record; the parts add up to the score exactly.
@@ -225,8 +268,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     monotone : mapping of str to {"increasing", "decreasing"}, optional
         Numbers whose scores must be in order.
     interactions : int, "auto" or sequence of pairs of str, default=0
-        Pairs of attributes that get a term: how many, chosen privately; "auto", as many as stand out; or their names,
-        which costs nothing for the choice. Not with "boosting".
+        Pairs of attributes that get a term: how many, chosen privately; "auto", as many as stand out,
+        none below epsilon 0.5; or their names, which costs nothing for the choice. Not with "boosting".
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     ledger : Ledger or path, optional

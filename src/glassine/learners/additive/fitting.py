@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -24,37 +24,78 @@ from glassine.learners.additive.boosting import (
     stage_mu,
 )
 from glassine.learners.additive.budget import GaussianBudget, Portion
+from glassine.learners.additive.calibration import calibrate, release_totals
 from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
 from glassine.learners.additive.pairs import terms_of_pairs
 from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
+    FAINT,
     Choices,
     Frame,
     Shapes,
     check_monotone,
     choices,
+    coarse_bins,
     in_order,
+    matched,
     publish,
     strength,
 )
 from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Rounds
-from glassine.learners.additive.targets import Base, Target, Training, release_base
+from glassine.learners.additive.targets import FIRST, Base, Looks, Target, Training, release_base, second_look
+from glassine.learners.budget import check_number
 from glassine.models import AdditiveModel
+from glassine.models.rounding import check_limits
+from glassine.models.scorecard import bin_points
 from glassine.privacy.accounting import Event
 from glassine.privacy.loss_distributions import GaussianFilter
 from glassine.privacy.release import Paid
 
-__all__ = ["ALGORITHMS", "Fit", "Plan", "fit_model"]
+__all__ = ["ALGORITHMS", "Card", "Fit", "Plan", "fit_model"]
 
 ALGORITHMS = ("penalized", "boosting")
 
-BASE_SHARE = 0.01
-"""Share of the squared mu for the first look at the target: its noise is that of one count, or of three sums."""
+MOST_CALIBRATION = 0.5
+"""Largest share of the squared mu for the counts at each total: base, bins and rounds need some."""
 
 CLIPS = (0.01, 1.0)
 """Least and largest clip of a number's residual. The rule's lie within: 0.85 of a deviation in [0.02, 1]; those of a
 study may not, and a target in [-1, 1] needs none above half its range."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a model is rounded to, in public.
+
+    Attributes
+    ----------
+    max_items, max_points : int
+        As in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
+    share : float
+        Share of the squared mu for the counts at each total; 0 for none.
+    """
+
+    max_items: int
+    max_points: int
+    share: float
+
+    @classmethod
+    def of(cls, max_items: Any, max_points: Any, share: object) -> Card:
+        """Return the card for parameters as given.
+
+        Raises
+        ------
+        InvalidParameterError
+            If one is out of its range.
+        """
+        check_limits(max_items, max_points)
+        checked = check_number(share, "calibration_share", low=0.0, high=MOST_CALIBRATION)
+        return cls(max_items=max_items, max_points=max_points, share=checked)
+
+    def most_values(self, n_attributes: int) -> int:
+        """Return the most counts that can be released: of two classes at each total."""
+        return 2 * (2 * self.max_points * min(self.max_items, n_attributes) + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,26 +106,38 @@ class Plan:
     ----------
     algorithm, accounting : str
         As in the estimators.
-    grids : tuple of Grid
-        Public cells of each attribute.
+    grids, coarse : tuple of Grid
+        Public cells of each attribute; and those where the signal is faint, of declared thresholds.
     monotone : dict of str to bool
         Numbers whose scores must be in order, and whether upwards.
     interactions : Interactions
         The public wish for pairs.
     override : Choices or None
         Choices of a penalised fit instead of those of the public rules, for studies.
+    card : Card or None
+        What the model is rounded to; None where it is published as fitted.
     """
 
     algorithm: str
     accounting: str
     grids: tuple[Grid, ...]
+    coarse: tuple[Grid, ...]
     monotone: dict[str, bool]
     interactions: Interactions = NO_INTERACTIONS
     override: Choices | None = None
+    card: Card | None = None
 
     @classmethod
     def of(
-        cls, training: Training, *, algorithm: Any, accounting: Any, bins: Any, monotone: Any, interactions: Any = 0
+        cls,
+        training: Training,
+        *,
+        algorithm: Any,
+        accounting: Any,
+        bins: Any,
+        monotone: Any,
+        interactions: Any = 0,
+        card: Card | None = None,
     ) -> Plan:
         """Return the plan for parameters as given.
 
@@ -105,13 +158,16 @@ class Plan:
                 f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has none.",
                 remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
+        coarse = {**coarse_bins(training.domain), **bins} if isinstance(bins, Mapping) else bins
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(
             algorithm=algorithm,
             accounting=accounting,
             grids=public_grids(training.domain, bins, equal=equal),
+            coarse=public_grids(training.domain, coarse_bins(training.domain) if coarse is None else coarse),
             monotone=directions,
             interactions=pairs,
+            card=card,
         )
 
     def public(self, training: Training) -> dict[str, Any]:
@@ -128,6 +184,8 @@ class Plan:
             out["interactions"] = self.interactions.stated
         if training.target.classes is not None:
             out["classes"] = list(training.target.classes)
+        if self.card is not None:
+            out |= {"items": self.card.max_items, "points": self.card.max_points, "calibration": self.card.share}
         if training.target.bounds is not None:
             out["range of the target"] = list(training.target.bounds)
         return out | dict(training.weights)
@@ -208,12 +266,22 @@ class _Run:
         """Return what a release of the run may cost."""
         return Portion(mu=mu, share=share, randomness=self.paid.randomness)
 
-    def base(self) -> Base:
-        """Release the target's base."""
-        mu = self.spending.share(BASE_SHARE)
-        base, event = release_base(self.target, self.training.records.values, self.portion(mu, BASE_SHARE))
+    def base(self) -> tuple[Base, float]:
+        """Release the target's base; of classes in two looks, the second where the first says that it is needed.
+
+        The second number is the share of the squared mu that it has cost.
+        """
+        values = self.training.records.values
+        looks = self._look(values, FIRST)
+        more = second_look(looks.base.n_records, self.budget.mu) if looks.classes else 0.0
+        if more > 0:
+            looks = looks.and_then(self._look(values, more))
+        return looks.base, FIRST + more
+
+    def _look(self, values: npt.NDArray[Any], share: float) -> Looks:
+        looks, event = release_base(self.target, values, self.portion(self.spending.share(share), share))
         self.events.append(event)
-        return base
+        return looks
 
     def axes(self, mu: float, share: float, *, quantiles: int | None = None) -> list[Axis]:
         """Release the bins of all attributes."""
@@ -238,6 +306,35 @@ class _Run:
         mains = Shapes(scores=ordered, errors=shapes.errors[:n_mains], intercept=shapes.intercept)
         return publish(axes, mains, frame, terms)
 
+    def carded(self, model: AdditiveModel, axes: Sequence[Axis], binned: Binned | None) -> AdditiveModel:
+        """Return the model in points, calibrated by released counts of each class at each total."""
+        wish = self.plan.card
+        if wish is None:
+            return model
+        card = model.to_scorecard(max_items=wish.max_items, max_points=wish.max_points)
+        if not wish.share or binned is None or card.scorecard is None:
+            return card
+        # What a bin is worth follows from the released card; a record's total is the sum of its own.
+        totals = np.full(binned.codes.shape[1], -card.scorecard.risks[0].points, dtype=np.int64)
+        worths = {term.name: term for term in card.terms}
+        for codes, axis, fitted in zip(binned.codes, axes, model.terms, strict=False):
+            if fitted.name not in worths:
+                continue
+            points = bin_points(fitted, worths[fitted.name], card.scorecard.unit)
+            index, by_bin = axis.published()[1], np.zeros(axis.n_bins, dtype=np.int64)
+            # From the last on, so that a bin that missing values share has the worth of its own values.
+            for place in reversed(range(len(index))):
+                if index[place] >= 0:
+                    by_bin[index[place]] = points[place]
+            totals += by_bin[codes]
+        size = len(card.scorecard.risks)
+        exact = np.bincount(2 * totals + binned.values.astype(np.int64), minlength=2 * size).reshape(size, 2)
+        noisy, deviation, event = release_totals(
+            exact.astype(np.int64), self.portion(self.spending.share(wish.share), wish.share)
+        )
+        self.events.append(event)
+        return calibrate(card, noisy, deviation)
+
 
 def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bool]) -> npt.NDArray[np.float64]:
     up = monotone.get(axis.grid.attribute)
@@ -245,7 +342,12 @@ def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bo
 
 
 def _penalized(run: _Run) -> AdditiveModel:
-    plan, base, classes = run.plan, run.base(), run.target.classes is not None
+    (base, spent), classes = run.base(), run.target.classes is not None
+    signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.budget.mu)
+    if signal < FAINT:
+        # By the released number of records: which bins are counted is post-processing.
+        run = replace(run, plan=replace(run.plan, grids=run.plan.coarse))
+    plan = run.plan
     chosen = plan.override or choices(
         classes=classes,
         n_terms=len(plan.grids),
@@ -256,11 +358,12 @@ def _penalized(run: _Run) -> AdditiveModel:
     axes = run.axes(run.spending.share(chosen.bin_share), chosen.bin_share)
     axes = [axis for axis in axes if axis.useful]
     if not axes:
-        return run.published([], Shapes(scores=(), errors=(), intercept=base.start))
-    left = 1 - BASE_SHARE - chosen.bin_share
+        return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), [], None)
+    left = 1 - spent - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
     clip = chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS))
-    shapes, pairs, events = fit_rounds(
-        run.binned(axes),
+    binned = run.binned(axes)
+    shapes, pairs, lack, events = fit_rounds(
+        binned,
         axes,
         base=base,
         classes=classes,
@@ -268,13 +371,23 @@ def _penalized(run: _Run) -> AdditiveModel:
         wish=PairWish(
             interactions=plan.interactions,
             barred=plan.monotone,
-            strength=strength(n_terms=len(plan.grids), n_records=base.n_records, mu=run.budget.mu),
+            strength=signal,
         ),
         portion=run.portion(run.spending.share(left), left),
         progress=run.progress,
     )
     run.events.extend(events)
-    return run.published(axes, shapes, pairs)
+    model = run.published(axes, shapes, pairs)
+    if base.shares is not None and lack is not None:
+        n = base.n_records
+        model = matched(
+            model,
+            share=float(base.shares[1]),
+            error=base.share_error,
+            lack=lack.total / n,
+            deviation=lack.deviation / n,
+        )
+    return run.carded(model, axes, binned)
 
 
 def _boosting(run: _Run) -> AdditiveModel:

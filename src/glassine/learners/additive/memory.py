@@ -87,13 +87,14 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
     ]
     outputs, n_classes = target.n_outputs, len(target.classes or ())
     levels = max((len(grid.sizes) for grid in grids), default=1)
-    values = max(3, n_classes) + levels * sum(grid.n_cells + 1 for grid in grids)
+    # The target is looked at twice at most.
+    values = 2 * max(3, n_classes) + levels * sum(grid.n_cells + 1 for grid in grids)
     if algorithm == "boosting":
         steps = Boosting().epochs * len(grids)
         return levels + steps, values + steps * Boosting().leaves * outputs
     compared = len(grids) ** 2 if pairs else 0
     in_round = (sum(bins) + pairs * PAIR_CELLS) * outputs + 1
-    return levels + 3 + MOST_ROUNDS, values + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
+    return levels + 5 + MOST_ROUNDS, values + 1 + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
 
 
 def check_memory(

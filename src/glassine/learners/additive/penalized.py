@@ -32,7 +32,7 @@ from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.loss_distributions import GaussianFilter
 
-__all__ = ["NO_PAIRS", "FittedPairs", "PairWish", "fit_rounds"]
+__all__ = ["NO_PAIRS", "FittedPairs", "Lack", "PairWish", "fit_rounds"]
 
 CURVATURE = 0.5
 """How much of its curvature a record adds to their sum, beside 1 to each term."""
@@ -42,6 +42,10 @@ NARROW = 0.6
 
 SELECT_UNITS = 2**30
 """Units of the clip for the choice of pairs."""
+
+LACK_SHARE = 0.05
+"""Share of the rounds' squared mu for the sum of residuals that sets the intercept: at epsilon 1 its noise is about
+twenty records, less than half of a hundredth of 5,000."""
 
 BLOCK = 2**32
 """Records whose residuals, of at most so many units, certainly add up within 64 bits."""
@@ -65,6 +69,14 @@ class FittedPairs:
 
     pairs: tuple[Pair, ...] = ()
     counts: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """Records of the second class that the predictions lack, with noise, and its standard deviation."""
+
+    total: float
+    deviation: float
 
 
 NO_PAIRS = FittedPairs()
@@ -147,7 +159,7 @@ def fit_rounds(
     wish: PairWish,
     portion: Portion,
     progress: Progress | None,
-) -> tuple[Shapes, FittedPairs, list[DiscreteGaussianNoise]]:
+) -> tuple[Shapes, FittedPairs, Lack | None, list[DiscreteGaussianNoise]]:
     """Fit the scores of all terms, and of the pairs that are named or chosen.
 
     Guarantee
@@ -174,6 +186,15 @@ def fit_rounds(
         What the rounds, the choice of pairs and their counts may cost together.
     progress : callable or None
         Called with the rounds done and in all.
+
+    Returns
+    -------
+    Shapes, FittedPairs
+        The scores, and the pairs among them.
+    Lack or None
+        Of two classes, what the predictions lack of the records of the second.
+    list of DiscreteGaussianNoise
+        The events.
     """
     records = _Passes(binned=binned, scores=start_scores(len(binned.values), base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
@@ -195,12 +216,15 @@ def fit_rounds(
 
     wanted = wish.interactions.wanted and len(axes) > 1
     early = rounds.number // 2
+    spared = LACK_SHARE if classes and len(base.start) == 1 else 0.0
     if not early or (not wanted and rounds.early == 0.5):
         # Equal noise throughout.
-        descent, event = stage(rounds.number, 1.0, 0).run(records, terms, packed, base, None)
-        return descent.shapes(), NO_PAIRS, [event]
+        descent, event = stage(rounds.number, 1.0 - spared, 0).run(records, terms, packed, base, None)
+        shapes = descent.shapes()
+        lack, more_events = _lack(records, packed, shapes, part_of, spared)
+        return shapes, NO_PAIRS, lack, [event, *more_events]
     descent, event = stage(early, rounds.early, 0).run(records, terms, packed, base, None)
-    events, left = [event], 1 - rounds.early
+    events, left = [event], 1 - rounds.early - spared
     fitted = NO_PAIRS
     if wanted:
         pairs, spent = wish.choose(axes, descent, records, base, part_of, events)
@@ -214,7 +238,35 @@ def fit_rounds(
             packed = records.packed(terms, more)
             fitted = FittedPairs(pairs=tuple(pairs), counts=tuple(counts))
     descent, event = stage(rounds.number - early, left, early).run(records, terms, packed, base, descent)
-    return _centred(descent.shapes(), fitted.pairs), fitted, [*events, event]
+    lack, more_events = _lack(records, packed, descent.shapes(), part_of, spared)
+    return _centred(descent.shapes(), fitted.pairs), fitted, lack, [*events, event, *more_events]
+
+
+def _lack(
+    records: _Passes, codes: Packed, shapes: Shapes, part_of: Callable[[float], Portion], share: float
+) -> tuple[Lack | None, list[DiscreteGaussianNoise]]:
+    """Release the sum of all residuals under the published scores, none of them clipped.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: a residual of two classes is at most 1 in
+    size. See ``penalized.md``.
+    """
+    if not share:
+        return None, []
+    portion = part_of(share)
+    noise = FineNoise.of(portion.mu, 1)
+    widest = max(len(scores) for scores in shapes.scores)
+    step = np.stack([np.pad(scores, ((0, widest - len(scores)), (0, 0))) for scores in shapes.scores])
+    fresh = start_scores(len(records.binned.values), shapes.intercept)
+    still = np.zeros(1)
+    values = records.binned.values
+    # In the same pass as the rounds, so that what a record adds cannot depend on where it stands.
+    sums, _ = advance(codes, fresh, values, step, still, classes=True, clip=1.0, units=noise.units)
+    # Each record is in one bin of the first term; the sum is right modulo 2^64, as that of the bins is.
+    released = noise.release(sums[0].sum(axis=0), portion.randomness)
+    event = portion.event("sum of residuals", noise, 1, proof=PROOF)
+    return Lack(total=float(released[0]), deviation=noise.deviation), [event]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from glassine.models import AdditiveModel, Guarantee, Term
 
 __all__ = [
     "COUNT_SHARE",
+    "FAINT",
     "MOST_PAIRS",
     "MOST_ROUNDS",
     "PAIR_BINS",
@@ -28,7 +29,9 @@ __all__ = [
     "Shapes",
     "check_monotone",
     "choices",
+    "coarse_bins",
     "in_order",
+    "matched",
     "most_pairs",
     "pair_bins",
     "publish",
@@ -66,7 +69,7 @@ class Choices:
     early: float = 0.5
 
 
-FAINT = 300.0
+FAINT = 400.0
 """Below this strength the noise is strong and fewer rounds are better."""
 
 STRONG = 2500.0
@@ -167,6 +170,33 @@ def most_pairs(signal: float) -> int:
     [1, 1, 4]
     """
     return int(min(max(signal // 1500, 1), MOST_PAIRS))
+
+
+MOST_COARSE = 20
+"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can tell apart."""
+
+
+def coarse_bins(domain: Domain) -> dict[str, list[float]]:
+    """Return the declared thresholds of each number as its bins, at most so many, evenly taken.
+
+    Guarantee
+    ---------
+    none: nothing is read from data.
+
+    Examples
+    --------
+    >>> coarse_bins(Domain({"age": Integer(0, 99, thresholds=(18, 65)), "size": Real(0, 1)}))
+    {'age': [18.0, 65.0]}
+    """
+    out = {}
+    for name in domain:
+        attribute = domain[name]
+        cuts = tuple(attribute.thresholds or ()) if isinstance(attribute, Integer | Real) else ()
+        inside = sorted({float(cut) for cut in cuts if isinstance(attribute, Integer | Real) and cut < attribute.hi})
+        if inside:
+            places = np.unique(np.linspace(0, len(inside) - 1, min(len(inside), MOST_COARSE - 1)).round().astype(int))
+            out[name] = [inside[place] for place in places.tolist()]
+    return out
 
 
 DIRECTIONS = ("increasing", "decreasing")
@@ -292,3 +322,63 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
         source=frame.source,
         guarantee=frame.guarantee,
     )
+
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+"""Gauss's points and weights for the mean over a normal variable."""
+
+DEPENDENT = 0.05
+"""Standard deviation of what a mean prediction errs by where attributes are taken as independent."""
+
+MOST_ODDS = 20.0
+"""Largest size of the log-odds that is looked for: mean predictions lie within :data:`MEANS`."""
+
+MEANS = (0.005, 0.995)
+"""Least and largest mean prediction that an intercept is set for."""
+
+HALVINGS = 50
+"""Halvings of an interval: its length falls far below what noise leaves open."""
+
+
+def matched(model: AdditiveModel, *, share: float, error: float, lack: float, deviation: float) -> AdditiveModel:
+    """Return a model of two classes whose mean prediction is the released share of the second.
+
+    Clipped residuals of a rare class leave the intercept too low. What the mean prediction lacks is known twice: from
+    the released mean of unclipped residuals; and from the released share, scores being taken as those of independent
+    attributes, which is right where scores are small. Both are weighted by their precision.
+
+    Guarantee
+    ---------
+    none: a function of what was released.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    share, error : float
+        Released share of the second class, and the standard deviation of its noise.
+    lack, deviation : float
+        Released mean residual, and the standard deviation of its noise.
+    """
+    mean, spread = model.intercept[0], 0.0
+    for term in model.terms:
+        weights = np.zeros(term.shape) if term.weights is None else np.maximum(term.weights, 0.0)
+        if weights.any():
+            scores, shares = term.scores[..., 0], weights / weights.sum()
+            center = float((shares * scores).sum())
+            mean, spread = mean + center, spread + float((shares * (scores - center) ** 2).sum())
+
+    def foretold(shift: float) -> float:
+        return float(WEIGHTS @ (1 / (1 + np.exp(-(mean + shift + math.sqrt(spread) * NODES)))))
+
+    now = foretold(0.0)
+    # The larger the scores, the more can dependence do; without any, there is nothing to depend.
+    doubt = error**2 + (DEPENDENT * min(1.0, spread)) ** 2
+    weight = doubt / (doubt + deviation**2)
+    wanted = float(np.clip(now + weight * lack + (1 - weight) * (share - now), *MEANS))
+    below, above = -MOST_ODDS, MOST_ODDS
+    for _ in range(HALVINGS):
+        middle = (below + above) / 2
+        below, above = (middle, above) if foretold(middle) < wanted else (below, middle)
+    return replace(model, intercept=(model.intercept[0] + (below + above) / 2,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,9 +30,28 @@ from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise, wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["Base", "Target", "Training", "read_classes", "read_numbers", "release_base"]
+__all__ = [
+    "FIRST",
+    "Base",
+    "Looks",
+    "Target",
+    "Training",
+    "read_classes",
+    "read_numbers",
+    "release_base",
+    "second_look",
+]
 
 PROOF = "learners/additive/targets.md"
+
+FIRST = 0.01
+"""Share of the squared mu for the first look at the target: its noise is that of one count, or of three sums."""
+
+SECOND, SECOND_SHARES = 5.0, (0.0, 0.25)
+"""Share for the first and second look at classes: so much over records times mu; least and largest of the second."""
+
+USUAL = 0.25
+"""Standard deviation of the share of a class among data sets, by which noisy shares are drawn towards even ones."""
 
 SMALLEST_SPREAD = 0.02
 """A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much.
@@ -107,6 +127,10 @@ class Base:
         Intercept, curvature of the loss for one record, and variance of a residual.
     deviation : float
         Standard deviation of a number in [-1, 1]; 1 for classes.
+    shares : ndarray, shape (classes,), or None
+        Shares of the classes, of which the start follows; None for a number.
+    share_error : float
+        Standard deviation of the noise in a share.
     """
 
     n_records: float
@@ -114,6 +138,8 @@ class Base:
     weights: Array
     spreads: Array
     deviation: float
+    shares: Array | None = None
+    share_error: float = 0.0
 
 
 def read_classes(
@@ -310,7 +336,51 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
     return _checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 
-def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> tuple[Base, DiscreteGaussianNoise]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Looks:
+    """Noisy counts or sums of the target, from one release or several, and the precision of their noise.
+
+    Attributes
+    ----------
+    values : ndarray
+        Numbers of records of each class; or the number of records, and sum and sum of squares of the target.
+    precision : float
+        One over the variance of the noise of each.
+    classes : bool
+        Whether they are counts of classes.
+    """
+
+    values: Array
+    precision: float
+    classes: bool
+
+    def and_then(self, other: Looks) -> Looks:
+        """Return two releases as one: their mean, weighted by precision."""
+        precision = self.precision + other.precision
+        mean = (self.precision * self.values + other.precision * other.values) / precision
+        return Looks(values=mean, precision=precision, classes=self.classes)
+
+    @property
+    def base(self) -> Base:
+        """What follows for the fit."""
+        return _class_base(self.values, self.precision) if self.classes else _number_base(self.values)
+
+
+def second_look(n_records: float, mu: float) -> float:
+    """Return the share of the squared mu for a second look at the classes, by the released number of records.
+
+    It falls with the number of records times mu: with many, the noise of the first look is small, and the residuals of
+    the fit say more. A choice, not a bound.
+
+    Examples
+    --------
+    >>> [round(second_look(800, mu), 3) for mu in (0.02, 0.2, 2)], round(second_look(26_000, 0.2), 3)
+    ([0.25, 0.021, 0.0], 0.0)
+    """
+    return float(np.clip(SECOND / max(n_records * mu, 1e-9) - FIRST, *SECOND_SHARES))
+
+
+def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> tuple[Looks, DiscreteGaussianNoise]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
     Guarantee
@@ -346,19 +416,31 @@ def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> 
         len(noisy),
         proof=PROOF,
     )
-    return (_class_base(noisy) if target.classes is not None else _number_base(noisy)), event
+    looks = Looks(values=noisy, precision=noise.deviation**-2, classes=target.classes is not None)
+    return looks, event
 
 
-def _class_base(noisy: Array) -> Base:
+def _class_base(noisy: Array, precision: float) -> Base:
     # Noisy counts may be negative, and a share of zero has no log-odds.
     counts = np.maximum(noisy, 0.5)
-    shares = np.clip(counts / counts.sum(), 0.01, 0.99)
+    shares = counts / counts.sum()
+    # Towards even shares as far as noise of this size explains how far they are from them.
+    n = max(float(noisy.sum()), 1.0)
+    variance = (1 - 1 / len(shares)) / (precision * n**2)
+    kept = USUAL**2 / (USUAL**2 + variance)
+    shares = np.clip(kept * shares + (1 - kept) / len(shares), 0.01, 0.99)
     weights = shares * (1 - shares)
     start = np.log(shares)
     if len(shares) == 2:
         start, weights = start[1:] - start[:1], weights[1:]
     return Base(
-        n_records=max(1.0, float(noisy.sum())), start=start, weights=weights, spreads=weights.copy(), deviation=1.0
+        n_records=n,
+        start=start,
+        weights=weights,
+        spreads=weights.copy(),
+        deviation=1.0,
+        shares=shares,
+        share_error=math.sqrt(kept * variance),
     )
 
 

@@ -121,9 +121,9 @@ class Weighting:
         )
 
     @classmethod
-    def count(cls) -> Weighting:
-        """Return the weighting under which every model counts one: sums then number the class."""
-        return cls(epsilon=Fraction(0), part_weight=1.0, penalty=0.0, powers=np.array([1.0, 0.0]))
+    def count(cls, n_values: int = 1) -> Weighting:
+        """Return the weighting under which every split or rule counts so many times, and all else one."""
+        return cls(epsilon=Fraction(0), part_weight=float(n_values), penalty=0.0, powers=np.array([1.0, 0.0]))
 
     @property
     def exact_epsilon(self) -> Fraction:

@@ -178,8 +178,13 @@ def sum_leaves(
                 least[q] = min(least[q], own[q]) if v else own[q]
         if weigh:
             for q in range(n):
-                weight = 0.0
-                if possible[q]:
+                weight, some = 0.0, 0.0
+                for c in range(n_classes):
+                    some += inside[c, q]
+                if possible[q] and some == 0.0:
+                    # No record, no cost: most leaves of deep trees.
+                    weight = float(n_values)
+                elif possible[q]:
                     for v in range(n_values):
                         weight += power(np.int64(by_value[v, q] - least[q]), powers, jumps, shift)
                 weights[q] = weight

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
@@ -131,10 +132,12 @@ class ModelClass(ABC, Generic[M]):
                 bytes_needed=self.table_bytes(),
                 seconds_needed=0.0,
             )
-        # On no records every model has the weight one, so that their sum numbers the class.
+        # On no records every model has the weight one, so that their sum numbers the class. A model has one part more
+        # than splits or rules: with one value alone, the values are a factor of each of these, and one more.
         nothing = np.zeros(0, dtype=np.int64)
-        empty = BitSets.pack([nothing.astype(bool)] * len(self.antecedents), nothing, self.n_classes)
-        return self.sums(empty, Weighting.count()).log_size()
+        empty = BitSets.pack([nothing.astype(bool)] * len(self.antecedents), nothing, 1)
+        structures = self.with_loss(Loss.errors(1)).sums(empty, Weighting.count(self.loss.n_values))
+        return math.log(self.loss.n_values) + structures.log_size()
 
     def refuse_too_large(
         self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+from glassine.auditing.describe import bounds_of
+from glassine.models import Guarantee
 from glassine.privacy.certificate import Certificate
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Parts",
     "answer",
     "bound_of",
+    "bounded",
     "certified",
     "judged",
     "limited",
@@ -60,6 +63,22 @@ class Basis:
     findings: Mapping[str, Any] | None = None
     certificate: Certificate | None = None
 
+    @property
+    def bounds(self) -> Sequence[Mapping[str, Any]] | Missing:
+        """What follows from the guarantee that the report states, else from that of the certificate."""
+        if self.findings is not None:
+            guarantee = self.findings["guarantee"]
+            if guarantee is None:
+                return Missing("the model claims no differential privacy")
+            void = guarantee["caveats"] if not guarantee["bounds"] else ()
+            bounds: Sequence[Mapping[str, Any]] = guarantee["bounds"]
+        elif self.certificate is None or self.certificate.epsilon is None:
+            return NO_REPORT
+        else:
+            void = self.certificate.caveats
+            bounds = () if void else [asdict(bound) for bound in bounds_of(_claimed(self.certificate))]
+        return Missing(f"the guarantee does not hold: {'; '.join(void)}") if void else bounds
+
     def measured(self, name: str) -> Mapping[str, Any] | Missing:
         """Return what an audit measured under a name, or why it did not."""
         if self.findings is None:
@@ -73,7 +92,7 @@ class Basis:
         return values
 
     def check(self, name: str) -> Mapping[str, Any] | None:
-        """Return the check of a rule, if the audit made it."""
+        """Return the check of a criterion, if the audit made it."""
         checks = () if self.findings is None else self.findings["checks"]
         return next((check for check in checks if check["rule"] == name), None)
 
@@ -103,7 +122,7 @@ def shown(value: Any) -> str:
 
 
 def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
-    """Yield how a rule of the policy was judged."""
+    """Yield how a check of the policy was judged."""
     check = basis.check(name)
     if basis.findings is None:
         yield NO_REPORT
@@ -115,13 +134,14 @@ def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
     elif check["basis"] == "guarantee":
         yield Figure(check["meaning"], "by the guarantee that the policy accepts, not by counting")
     else:
-        status = {"pass": "kept", "fail": "broken", "not applicable": "nothing to judge"}[check["status"]]
         figure = "" if check["measured"] is None else f"{shown(check['measured'])}, "
-        yield Figure(f"{what}: {figure}limit {check['limit']:g}, {status}. {check['meaning']}", "rule of the policy")
+        yield Figure(
+            f"{what}: {figure}limit {check['limit']:g}, {check['status']}. {check['meaning']}", "check of the policy"
+        )
 
 
 def judged(basis: Basis, *names: str) -> Iterator[Answer]:
-    """Yield how those rules were judged that the audit judged."""
+    """Yield how those checks were judged that the audit made."""
     for name in names:
         if basis.check(name) is not None:
             yield from limited(basis, name, name.replace("_", " "))
@@ -140,8 +160,21 @@ def certified(basis: Basis, figure: Callable[[Certificate], Answer]) -> Iterator
 
 def bound_of(basis: Basis, name: str) -> Figure | None:
     """Return a bound that follows from the guarantee, if it holds."""
-    guarantee = None if basis.findings is None else basis.findings["guarantee"]
-    for bound in () if guarantee is None else guarantee["bounds"]:
-        if bound["name"] == name:
-            return Figure(f"{name}: at most {bound['value']:.4g}. {bound['statement']}", bound["method"])
-    return None
+    bounds = basis.bounds
+    listed = () if isinstance(bounds, Missing) else bounds
+    return next((bounded(bound) for bound in listed if bound["name"].startswith(name)), None)
+
+
+def bounded(bound: Mapping[str, Any]) -> Figure:
+    """Return a bound as a figure with its proof."""
+    return Figure(f"{bound['name']}: at most {bound['value']:.4g}. {bound['statement']}", bound["method"])
+
+
+def _claimed(certificate: Certificate) -> Guarantee:
+    """Return the guarantee that a certificate states."""
+    return Guarantee(
+        epsilon=certificate.epsilon or 0.0,
+        delta=certificate.delta or 0.0,
+        neighboring=certificate.neighboring,
+        records_per_person=certificate.unit.records_per_person,
+    )

@@ -22,6 +22,10 @@ SCHEMA = "glassine.evidence/1"
 WIDTH = 100
 PERSON = "Only a person can state this"
 EMPTY = "____________________"
+AUDIT_IT = (
+    "Items on the model itself need its audit: audit the file of the model, and give the report as JSON beside the "
+    "certificate."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +266,7 @@ def _check(findings: Mapping[str, Any]) -> None:
 
 def _about(basis: Basis) -> str:
     if basis.findings is None:
-        return "About the model of a certificate."
+        return f"About the model of a certificate. {AUDIT_IT}"
     subject = basis.findings["subject"]
     name = next((file["name"] for file in basis.findings["inputs"] if file["role"] in ("model", "release")), "")
     return f"About {wording.clean(name)}, {subject['kind']}." if name else f"About a {subject['kind']}."

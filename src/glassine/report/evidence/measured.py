@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from glassine.auditing.additive import AdditiveSubject
+from glassine.auditing.release import ReleaseSubject
+from glassine.auditing.several import SeveralSubject
+from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import wording
 from glassine.report.evidence.basis import (
     NO_REPORT,
@@ -18,6 +22,8 @@ from glassine.report.evidence.basis import (
     parts_of,
     shown,
 )
+
+ADDITIVE = "additive model"
 
 
 @answer
@@ -81,13 +87,17 @@ def _purest_leaf(basis: Basis) -> Iterator[Answer]:
 
 
 def _parameters(basis: Basis) -> int | Missing:
-    """Return the free parameters of a tree or rule list: two a split or condition, and the shares of each leaf."""
+    """Return the free parameters: two a split or condition and the shares of each leaf, or the scores of each bin."""
     if basis.findings is None:
         return NO_REPORT
     subject = basis.findings["subject"]
+    if subject["kind"] == ADDITIVE:
+        terms = basis.measured("terms")
+        outputs = max(len(subject["classes"] or ()) - 1, 1)
+        return terms if isinstance(terms, Missing) else int(terms["n_bins"]) * outputs
     classes, parts = subject.get("classes"), basis.measured("parts")
     if classes is None or isinstance(parts, Missing):
-        return Missing("it is defined for trees and rule lists of classes")
+        return Missing("it is defined for trees and rule lists of classes, and for additive models")
     splits = {node["parent"] for node in parts["nodes"]} - {None} if parts["nodes"] else range(subject["n_parts"] - 1)
     return 2 * len(splits) + int(subject["n_parts"]) * (len(classes) - 1)
 
@@ -105,7 +115,9 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
         return
     yield Figure(
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
-        "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
+        "records less the scores of each bin, which stand in place of leaves"
+        if (basis.findings or {})["subject"]["kind"] == ADDITIVE
+        else "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
     )
 
 
@@ -190,6 +202,9 @@ def _gap_attack(basis: Basis) -> Iterator[Answer]:
 @answer
 def _attribute_inference(basis: Basis) -> Iterator[Answer]:
     labels, sensitive = basis.measured("labels"), basis.measured("disclosure")
+    bound = bound_of(basis, "belief about one")
+    if bound is not None:
+        yield bound
     if isinstance(labels, Missing):
         yield labels
     else:
@@ -216,15 +231,15 @@ def _training_values(basis: Basis) -> Iterator[Answer]:
     if isinstance(found, Missing):
         yield found
         return
-    for name, what in (
-        ("n_thresholds", "thresholds on numbers"),
-        ("n_off_grid", "of them that are no public cut points"),
-        ("n_midpoints", "that are the midpoint of two training values"),
+    for name, what, needed in (
+        ("n_thresholds", "thresholds on numbers", ""),
+        ("n_off_grid", "thresholds that are not public cut points", "counting them needs a domain"),
+        ("n_midpoints", "thresholds that are midpoints of two training values", "counting them needs the records"),
     ):
         if name in found:
             value = found[name]
             yield (
-                Missing(f"{what}: the data or a domain is needed")
+                Missing(f"{what} were not counted: {needed}")
                 if value is None
                 else Figure(f"{what}: {shown(value)}", "exact values of the records that the model publishes")
             )
@@ -267,16 +282,26 @@ def _inversion(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _most_exposed(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("reconstruction")
-    if basis.check("largest_bits_per_record") is None and not isinstance(found, Missing):
-        if found["bits_largest"] is not None:
-            yield Figure(f"{found['bits_largest']:.3g} bits about the most exposed record", "possible records, counted")
-    else:
+    found, bound = basis.measured("reconstruction"), bound_of(basis, "bits about one")
+    if basis.check("largest_bits_per_record") is not None:
         yield from limited(basis, "largest_bits_per_record", "bits about the most exposed record")
+    elif not isinstance(found, Missing) and found["bits_largest"] is not None:
+        yield Figure(
+            f"{found['bits_largest']:.3g} bits about the most exposed record; the policy sets no limit on them",
+            "possible records, counted",
+        )
+    elif isinstance(found, Missing) and bound is None:
+        yield found
+    if bound is not None:
+        yield bound
     parts = parts_of(basis)
-    if not isinstance(parts, Missing):
+    limited_to = None if basis.findings is None else basis.findings["policy"]["largest_bits_per_record"]
+    if not isinstance(parts, Missing) and limited_to is not None and not isinstance(found, Missing):
         exposed = sum("exposed" in part["flags"] for part in parts)
-        yield Figure(f"{exposed} of {len(parts)} parts reveal more than the limit", "possible records, counted")
+        yield Figure(
+            f"{exposed} of {len(parts)} parts reveal more than the limit of {limited_to:g} bits",
+            "possible records, counted",
+        )
 
 
 @answer
@@ -314,11 +339,13 @@ def _attacks_made(basis: Basis) -> Iterator[Answer]:
     if basis.findings is None:
         yield NO_REPORT
         return
+    every = (*TREE_MEASUREMENTS, *AdditiveSubject.measurements, *ReleaseSubject.measurements)
+    titles = {one.name: one.title for one in (*SeveralSubject.measurements, *every)}
     for name, outcome in basis.findings["measured"].items():
         if outcome["status"] == "measured":
-            yield Figure(f"{name}: made", "the report has the figures")
+            yield Figure(f"{titles.get(name, name)}: measured", "the report has the figures")
         else:
-            yield Missing(f"{name}: {outcome['reason']}".rstrip("."))
+            yield Missing(f"{titles.get(name, name)}: {outcome['reason']}".rstrip("."))
 
 
 @answer
@@ -342,6 +369,10 @@ def _rests_on_size(basis: Basis) -> Iterator[Answer]:
     private = any(check["basis"] == "guarantee" for check in passed)
     sizes = bool(passed) and all(check["rule"] in ("smallest_leaf", "smallest_group") for check in passed)
     said = (
-        "an accepted guarantee" if private else "the size of groups alone" if sizes else "several rules, not size alone"
+        "an accepted guarantee"
+        if private
+        else "the size of groups alone"
+        if sizes
+        else "several checks, not size alone"
     )
-    yield Figure(f"the rules that are kept rest on {said}", "the checks of the policy")
+    yield Figure(f"the checks that passed rest on {said}", "the checks of the policy")

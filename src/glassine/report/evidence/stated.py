@@ -16,6 +16,7 @@ from glassine.report.evidence.basis import (
     Figure,
     Missing,
     answer,
+    bounded,
     certified,
     judged,
 )
@@ -23,14 +24,11 @@ from glassine.report.evidence.basis import (
 
 @answer
 def _bounds(basis: Basis) -> Iterator[Answer]:
-    guarantee = None if basis.findings is None else basis.findings["guarantee"]
-    if guarantee is None:
-        yield NO_REPORT if basis.findings is None else Missing("the model claims no differential privacy")
+    bounds = basis.bounds
+    if isinstance(bounds, Missing):
+        yield bounds
         return
-    if not guarantee["bounds"]:
-        yield Missing(f"the guarantee does not hold: {'; '.join(guarantee['caveats'])}")
-    for bound in guarantee["bounds"]:
-        yield Figure(f"{bound['name']}: at most {bound['value']:.4g}. {bound['statement']}", bound["method"])
+    yield from map(bounded, bounds)
 
 
 @answer
@@ -38,6 +36,8 @@ def _standing(basis: Basis) -> Iterator[Answer]:
     guarantee = None if basis.findings is None else basis.findings["guarantee"]
     if guarantee is None:
         yield NO_REPORT if basis.findings is None else Missing("the model claims no differential privacy")
+        if basis.certificate is not None and basis.findings is None:
+            yield from _claim(basis)
         return
     yield Figure(f"claimed by {guarantee['claimed_by']}; {guarantee['standing']}", "the claim, and the policy")
 
@@ -217,9 +217,9 @@ def _advice(basis: Basis) -> Iterator[Answer]:
         yield NO_REPORT
         return
     for entry in basis.findings["advice"]:
-        yield Figure(f"advised: {entry['text']}", "what would help with a broken or an open rule")
+        yield Figure(f"advised: {entry['text']}", "what would help with a failed or an unknown check")
     if not basis.findings["advice"]:
-        yield Figure("no measure is advised", "no rule is broken or open")
+        yield Figure("no measure is advised", "no check failed or is unknown")
 
 
 @answer

@@ -33,7 +33,7 @@ COLUMNS = {"small": 1, "pure": 2, "exposed": 3}
 def write_acro(findings: Findings, folder: str | os.PathLike[str], name: str, command: str, at: datetime) -> None:
     """Write a new folder that ACRO's ``load_records`` reads and the SACRO viewer shows.
 
-    A broken rule is ``fail``, and all else ``review``: with ``pass`` a checker may approve without a comment.
+    A failed check is ``fail``, and all else ``review``: with ``pass`` a checker may approve without a comment.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ MOST_ANNOTATIONS = 10
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"fail": "error", "unknown": "warning"}
-STATES = {"pass": "kept", "fail": "**broken**", "unknown": "**not known**", "not applicable": "nothing to judge"}
+STATES = {"pass": "pass", "fail": "**fail**", "unknown": "**unknown**", "not applicable": "not applicable"}
 
 
 def as_summary(findings: Findings, path: str) -> str:
@@ -40,7 +40,7 @@ def as_summary(findings: Findings, path: str) -> str:
     ]
     out = [f"## {escaped(path)}: {findings.verdict}", "", escaped(findings.decision), ""]
     if rows:
-        out += ["| Rule | Measured | Limit | |", "| --- | --- | --- | --- |", *rows, ""]
+        out += ["| Check | Measured | Limit | |", "| --- | --- | --- | --- |", *rows, ""]
     open_ = [one for one in checked(findings) if one.status in LEVELS]
     out += [f"- **{escaped(one.label)}**: {escaped(one.meaning)}" for one in open_]
     if open_:
@@ -54,7 +54,7 @@ def as_summary(findings: Findings, path: str) -> str:
 
 
 def as_annotations(findings: Findings | str, path: str) -> str:
-    """Return workflow commands of GitHub: an error for each broken rule, a warning for each that is not known.
+    """Return workflow commands of GitHub: an error for each check that failed, a warning for each unknown one.
 
     A file that could not be audited, of which there is the reason alone, is an error.
     """
@@ -79,7 +79,7 @@ def _property(text: str) -> str:
 def as_junit(audits: Mapping[str, Findings | str]) -> str:
     """Return a JUnit report, a suite for each file and a test case for each rule.
 
-    What is not known is an error, as is a file that could not be audited, so that neither reads as kept. Names hold
+    An unknown check is an error, as is a file that could not be audited, so that neither reads as a pass. Names hold
     the path, as of equal names only the first counts.
 
     Parameters
@@ -118,7 +118,7 @@ def _case(one: Checked, path: str) -> str:
     message, body = _quoted(f"{one.figure} (limit: {one.limit})"), escape(wording.clean(one.meaning))
     inner = {
         "pass": "",
-        "fail": f'<failure message={message} type="broken">{body}</failure>',
+        "fail": f'<failure message={message} type="fail">{body}</failure>',
         "unknown": f'<error message={message} type="unknown">{body}</error>',
         "not applicable": f"<skipped message={message}/>",
     }[one.status]
@@ -130,9 +130,9 @@ def _quoted(text: str) -> str:
 
 
 def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
-    """Return SARIF 2.1.0: a result for each rule that is broken (error) or not known (warning).
+    """Return SARIF 2.1.0: a result for each check that failed (error) or is unknown (warning).
 
-    Rules that are kept are left out: GitHub ignores the kind of a result, so that each would become an alert.
+    Checks that passed are left out: GitHub ignores the kind of a result, so that each would become an alert.
     """
     found = [one for one in checked(findings) if one.status in LEVELS]
     uri = quote(PurePath(path).as_posix())

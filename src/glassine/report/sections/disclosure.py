@@ -12,6 +12,7 @@ from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph
 from glassine.report.charts import Mark, draw_trade_off
 from glassine.report.measured import MeasuredSection
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
+from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
 from glassine.report.wording import people
 
 __all__ = ["disclosure_page", "sensitive_section"]
@@ -32,21 +33,23 @@ def sensitive_section(finding: DisclosureFinding) -> Section:
     blocks: list[Block] = [
         Paragraph(text=text, tone="lead"),
         _readers(finding.readers, "What readers conclude about everybody's value"),
+        *certain_blocks(finding),
         Facts(facts),
         *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
     ]
     if finding.exposed:
         about = (
-            f"Most exposed {wording.units()}, by row number of the data, in ascending order. Keep this list internal."
+            f"Most exposed {wording.units()}, by row number of the data, in ascending order, {wording.ROWS}. "
+            "Keep this list internal."
         )
-        blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in finding.exposed))]
+        blocks += [Paragraph(text=about), RowNumbers(tuple(map(wording.row_name, finding.exposed)))]
     return Section(
         id="sensitive",
         title="What it tells of",
         about=wording.clean(finding.sensitive),
         link="Sensitive attribute",
         blocks=tuple(blocks),
-        text=(text,),
+        text=(text, *certain_text(finding)),
         text_title="What a reader learns",
     )
 
@@ -81,7 +84,8 @@ def disclosure_page(
         notes=tuple(map(wording.clean, finding.notes)),
         figures=_headline_figures(finding),
         sections=(
-            *((_remedies_section(details),) if details and details.remedies else ()),
+            *((_remedies_section(details, finding.readers[0].guess_rate),) if details and details.remedies else ()),
+            *certain_sections(finding),
             _learned_section(finding),
             _estimate_section(finding),
             *((_disclosed_subgroups_section(details),) if details and details.subgroups else ()),
@@ -131,7 +135,7 @@ def _estimate_section(finding: DisclosureFinding) -> Section:
     )
 
 
-def _remedies_section(details: DisclosureDetails) -> Section:
+def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Section:
     """Return what was tried against disclosure, and what it costs in accuracy."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
     columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
@@ -142,7 +146,9 @@ def _remedies_section(details: DisclosureDetails) -> Section:
         for number, row in enumerate(details.remedies, start=1)
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
+    cheapest = cheapest_remedy(details, base_rate)
     blocks: list[Block] = [
+        *((Paragraph(text=cheapest, tone="lead"),) if cheapest else ()),
         Paragraph(
             text="Each remedy was tried on the training records. Publish a choice, not this table: the figures were "
             "read off the data."
@@ -163,7 +169,10 @@ def _remedies_section(details: DisclosureDetails) -> Section:
         title="What can be done, and what it costs",
         link="What can be done",
         blocks=tuple(blocks),
-        text=tuple(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows),
+        text=(
+            *((cheapest,) if cheapest else ()),
+            *(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows),
+        ),
         text_title=f"Remedies: D_overall, small means disclosed, and accuracy on {RECORDS[held_out]}",
     )
 
@@ -210,9 +219,9 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
 
 def _disclosed_rows_section(details: DisclosureDetails) -> Section:
     """Return the most exposed people by row number."""
-    rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in details.exposed)
+    rows = tuple(f"{wording.row_name(person.row)}: {_certainty(person.probability)}" for person in details.exposed)
     about = (
-        "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
+        f"By row number of the data, {wording.ROWS}, with the probability of the most probable class. Keep "
         f"this list internal. Anyone with the data can look up the {wording.unit()}."
     )
     return Section(
@@ -221,7 +230,7 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
         link="Records",
         blocks=(Paragraph(text=about), RowNumbers(rows)),
         text=(", ".join(rows),),
-        text_title="Most exposed, by row number from 0",
+        text_title=f"Most exposed, by row number, {wording.ROWS}",
     )
 
 

@@ -12,7 +12,8 @@ __all__ = ["file_sections", "holds_more", "listed_beside"]
 NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
 KEEP = "This is not the file that may leave: a clean copy is, which holds the model and nothing else. Audit the copy."
 
-
+RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
+PICKLES = (".pkl", ".pickle", ".joblib")
 MOST_NAMED = 3
 
 
@@ -77,6 +78,8 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
             for entry in contents.fitted
         ]
     closing = KEEP if holds_more(findings) else NOTHING
+    if name.lower().endswith(PICKLES):
+        closing = f"{closing} {RUNS}"
     return (
         Section(
             id="file",

@@ -103,7 +103,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 purity=_purity(part),
                 bits="no possible record"
                 if "empty" in part.flags
-                else wording.bits(part.bits_learned, beyond=scale.limit),
+                else wording.bits(part.bits_learned, beyond=scale.limit) + _expected(part, findings),
                 share=scale.share(part.bits_learned),
                 level=scale.level(part.bits_learned),
                 flags=tuple(labels.get(flag, flag) for flag in part.flags),
@@ -121,6 +121,15 @@ def _size(size: ShownCount | None, *, noisy: bool) -> str:
     if isinstance(size, int):
         return wording.people(size)
     return wording.people(size) if isinstance(size, Below) else f"size {size}"
+
+
+def _expected(part: Part, findings: Findings) -> str:
+    """Return how many records would be in a part if records fell as the domain's public shares say."""
+    n, bits = findings.model.n_records, part.bits_learned
+    if n is None or bits is None or not math.isfinite(bits) or findings.model.count_scale is not None:
+        return ""
+    expected = n * 2.0**-bits
+    return f"; {'under 1' if expected < 1 else f'about {expected:,.0f}'} of {n:,} expected by the domain"
 
 
 def _is_counted(part: Part, approximate: bool) -> bool:

@@ -311,11 +311,11 @@ def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -
 def exposed_section(rows: tuple[int, ...]) -> Section:
     """Return the most exposed records by row number."""
     about = (
-        "Row numbers of the data, in ascending order, counted from 0. Keep this list internal. Anyone with the data "
+        f"Row numbers of the data, in ascending order, {wording.ROWS}. Keep this list internal. Anyone with the data "
         f"can look up the {wording.unit()}."
     )
     # In order of number: the order of exposure would tell where one leaf ends, hence its size.
-    listed = RowNumbers(tuple(f"row {row}" for row in sorted(rows)))
+    listed = RowNumbers(tuple(map(wording.row_name, sorted(rows))))
     blocks: tuple[Block, ...] = (Paragraph(text=about), listed)
     if not rows:
         blocks = (Paragraph(text="There is no row to name."),)

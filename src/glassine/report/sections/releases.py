@@ -99,8 +99,8 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
     """Return how many people stand behind leaves, and who is alone in one."""
     blocks: list[Block] = [Facts(_leaf_facts(finding, release))]
     if finding.rows_alone:
-        about = Paragraph(text="Rows are counted from 0; at most 100 are listed. Keep this list internal.")
-        rows = RowNumbers(tuple(f"row {row}" for row in finding.rows_alone))
+        about = Paragraph(text=f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal.")
+        rows = RowNumbers(tuple(map(wording.row_name, finding.rows_alone)))
         blocks.append(Fold("Who is alone, by row number", (about, rows)))
     return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
 

@@ -1,0 +1,170 @@
+"""``glassine compare --twin``: a private model beside its twin without privacy, for the checker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from glassine.cli.naming import in_options
+from glassine.cli.options import Group, HoldoutOption, RecordsFileOptions, TrustOption
+from glassine.cli.progress import stages
+from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
+from glassine.cli.writing import print_value
+from glassine.errors import InvalidParameterError, UnsupportedModelError
+from glassine.files import write_json, write_text
+
+if TYPE_CHECKING:
+    from glassine.comparison.twin import TwinComparison, TwinSide
+    from glassine.domain import Domain
+
+__all__ = ["TwinOptions", "compare_with_twin"]
+
+SCHEMA = "glassine.twin/1"
+FOR_CHECKER = "For the checker. Do not publish it: it was measured on the training records, and no guarantee covers it."
+SAID = {
+    "contradicted": "An attack exceeds what the guarantee allows: the claim is false, or these are not its records.",
+    "not contradicted": "No attack exceeds what the guarantee allows. That is no proof: verify the certificate.",
+    "does not hold": "The model says itself that its guarantee does not hold, so there is nothing to compare with.",
+    "no guarantee": "The model claims no differential privacy.",
+    "unknown": "Whether an attack exceeds what the guarantee allows is unknown: the holdout does not fit.",
+}
+STATUS = {"contradicted": 1, "not contradicted": 0, "does not hold": 3, "no guarantee": 3, "unknown": 3}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinOptions(Group):
+    """A private model and its twin."""
+
+    heading: ClassVar[str] = "A private model and its twin without privacy"
+
+    twin: Annotated[
+        Path | None, typer.Option("--twin", metavar="MODEL", help="Private model that was trained on the records.")
+    ] = None
+    ordinary: Annotated[
+        Path | None,
+        typer.Option("--ordinary", metavar="MODEL", help="Its twin.", show_default="one is trained on the records"),
+    ] = None
+    holdout: HoldoutOption = None
+    trust_pickle: TrustOption = False
+
+    @property
+    def files(self) -> list[Path | None]:
+        """The files that are read."""
+        return [self.twin, self.ordinary, self.holdout]
+
+    def refuse_alone(self) -> None:
+        """Raise if options of a twin are given without one."""
+        for option, value in (("--ordinary", self.ordinary), ("--holdout", self.holdout)):
+            if value is not None:
+                raise InvalidParameterError(f"{option} is for --twin.", remedy="Name the private model with --twin.")
+
+
+@dataclass(frozen=True, slots=True)
+class TwinReport:
+    """What the comparison found, with its text and JSON."""
+
+    found: TwinComparison
+
+    @property
+    def exit_status(self) -> int:
+        """0 where nothing contradicts the guarantee, 1 where an attack does, 3 where that is open."""
+        return STATUS[self.found.standing]
+
+    def text(self) -> str:
+        """Return the comparison as text."""
+        found, claim = self.found, self.found.claim
+        lines = [FOR_CHECKER, SAID[found.standing], ""]
+        if claim is not None:
+            delta = f", delta {claim.delta:g}" if claim.delta else ""
+            lines.append(f"Claim: epsilon {claim.epsilon:g}{delta}, by {found.claimed_by}.")
+            lines += [f"It does not hold: {caveat}." for caveat in claim.caveats]
+        if found.ceiling is not None:
+            lines.append(f"It allows any attack on membership an advantage of at most {found.ceiling:.3f}.")
+        lines += [line for side in (found.private, found.twin) for line in ("", *_lines(side))]
+        lost = found.accuracy_lost
+        lines += [
+            "",
+            f"Accuracy lost against the twin: {100 * lost.value:.1f} points ({100 * lost.low:.1f} to "
+            f"{100 * lost.high:.1f}, {lost.confidence:.0%} confidence).",
+            f"Attacked on {found.n_members:,} members and {found.n_others:,} others.",
+            *found.doubts,
+        ]
+        return "\n".join(lines)
+
+    def write(self, output: Path | None, *, as_json: bool) -> None:
+        """Write the comparison to a file, and print it."""
+        plain: dict[str, Any] = {
+            "schema": SCHEMA,
+            "audience": "checker",
+            "meaning": SAID[self.found.standing],
+            **self.found.to_dict(),
+        }
+        if output is not None and output.suffix == ".json":
+            write_json(plain, output)
+        elif output is not None:
+            write_text(self.text() + "\n", output)
+        print_value(plain if as_json else self.text(), as_json)
+
+
+def _lines(side: TwinSide) -> list[str]:
+    accuracy = side.accuracy
+    out = [
+        f"{side.title[0].upper()}{side.title[1:]}",
+        f"  Accuracy on the holdout: {accuracy.value:.1%} ({accuracy.low:.1%} to {accuracy.high:.1%}).",
+    ]
+    if side.advantage is None:
+        return [*out, "  No attack on membership could be made."]
+    low, high = side.advantage.low, side.advantage.high
+    return [
+        *out,
+        f"  Best of {side.n_attacks} attacks on membership, {side.attack}: advantage {side.advantage.value:.3f} "
+        f"({low:.3f} to {high:.3f}).",
+        f"  By the attacks, a guarantee without delta has an epsilon of at least {side.epsilon_at_least:.3g}."
+        if side.epsilon_at_least
+        else "  The attacks show no epsilon above 0.",
+    ]
+
+
+def compare_with_twin(
+    data: Path, target: str, domain: Path | None, person: str | None, written: RecordsFileOptions, twin: TwinOptions
+) -> TwinReport:
+    """Read the models and records, and compare them."""
+    from glassine.comparison.twin import compare_twin
+
+    known = read_domain(domain)
+    if twin.twin is None or twin.holdout is None:
+        raise InvalidParameterError(
+            "--twin needs --holdout: records of the same population that were not used for training.", remedy="Add it."
+        )
+    with in_options({"twin": "--ordinary"}), stages() as progress:
+        progress("reading the records")
+        tables = [read_records(path, written, known, attributes=identifiers(person)) for path in (data, twin.holdout)]
+        check_person(person, dict(zip((data, twin.holdout), tables, strict=True)))
+        progress("attacking both models")
+        return TwinReport(
+            compare_twin(
+                _loaded(twin.twin, known, twin.trust_pickle),
+                *(table.frame.to_native() for table in tables),
+                target,
+                twin=None if twin.ordinary is None else _loaded(twin.ordinary, known, twin.trust_pickle),
+                domain=known,
+                persons=person,
+            )
+        )
+
+
+def _loaded(path: Path, known: Domain | None, trust_pickle: bool) -> Any:
+    """Return a model as a value; a classifier of another library, which may state an epsilon, unchanged."""
+    from glassine.formats import load_model
+    from glassine.formats.loading import load_estimator
+
+    try:
+        estimator = load_estimator(path, trust_pickle=trust_pickle)
+    except UnsupportedModelError:
+        return load_model(path, known, trust_pickle=trust_pickle)
+    if hasattr(estimator, "epsilon") and hasattr(estimator, "classes_"):
+        return estimator
+    return load_published(path, known, trust_pickle)

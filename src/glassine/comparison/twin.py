@@ -1,0 +1,316 @@
+"""A private model beside its twin without privacy: what the guarantee allows, and what attacks reach on each.
+
+Attacks can refute a guarantee, never confirm it. What is measured is for the checker: it is no release.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.intervals import Estimate, clopper_pearson, newcombe
+from glassine.attacks.membership.result import MembershipResult
+from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
+from glassine.attacks.outcome import Measured
+from glassine.comparison.candidates import CANDIDATES, Shape
+from glassine.comparison.running import Labelled, read_labelled
+from glassine.data.inference import eager
+from glassine.data.sample import Sample
+from glassine.domain import Domain
+from glassine.errors import InvalidParameterError, parameter
+from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
+
+__all__ = ["Standing", "TwinComparison", "TwinSide", "claimed_by_estimator", "compare_twin"]
+
+CONFIDENCE = 0.99
+"""Confidence of every statement on a model: the two rates of each attack share what may go wrong (Bonferroni)."""
+ATTACKS = 6
+"""Attacks of the suite that call records members."""
+
+Standing: TypeAlias = Literal["contradicted", "not contradicted", "does not hold", "no guarantee", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinSide:
+    """What was measured of one of the two models.
+
+    Attributes
+    ----------
+    title : str
+        What it is.
+    accuracy : Estimate
+        Accuracy on the held-out records.
+    attack : str
+        The strongest attack on membership, by its advantage; empty if none could be made.
+    advantage : Estimate or None
+        Its advantage.
+    n_attacks : int
+        Number of attacks that were made.
+    epsilon_at_least : float
+        A guarantee without a delta must have at least this epsilon, by the attacks; 0 if they show nothing.
+    """
+
+    title: str
+    accuracy: Estimate
+    attack: str
+    advantage: Estimate | None
+    n_attacks: int
+    epsilon_at_least: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinComparison:
+    """A private model and its twin, measured on the same records.
+
+    Attributes
+    ----------
+    claim : Guarantee or None
+        The guarantee that the private model claims.
+    claimed_by : str
+        Whose claim it is.
+    ceiling : float or None
+        The largest advantage that the claim allows any attack; None where it does not hold or there is none.
+    standing : str
+        ``contradicted`` if an attack is shown to exceed the ceiling; ``not contradicted``, which is no proof;
+        ``does not hold`` or ``no guarantee`` where there is no ceiling; ``unknown`` if members and held-out records
+        differ without the model, or overlap.
+    private, twin : TwinSide
+        The two models.
+    accuracy_lost : Estimate
+        Accuracy of the twin less that of the private model, on the same held-out records.
+    n_members, n_others : int
+        Numbers of records on which they were attacked; of people, where persons are stated.
+    doubts : tuple of str
+        What stands against the measurement.
+    """
+
+    claim: Guarantee | None
+    claimed_by: str
+    ceiling: float | None
+    standing: Standing
+    private: TwinSide
+    twin: TwinSide
+    accuracy_lost: Estimate
+    n_members: int
+    n_others: int
+    doubts: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """An additive model as attacks ask a classifier."""
+
+    model: AdditiveModel
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        return np.array(self.model.classes)
+
+    def predict(self, data: Any) -> npt.NDArray[Any]:
+        return self.model.predict(data)
+
+    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+        return np.asarray(self.model.predict_proba(data), dtype=float)
+
+
+def claimed_by_estimator(model: object) -> Guarantee | None:
+    """Return the guarantee that a fitted private estimator of another library states by its parameters.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> claimed_by_estimator(SimpleNamespace(epsilon=0.5, random_state=None)).epsilon
+    0.5
+    """
+    epsilon, delta = getattr(model, "epsilon", None), getattr(model, "delta", 0.0)
+    if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
+        return None
+    seeded = getattr(model, "random_state", None) is not None
+    return Guarantee(
+        epsilon=float(epsilon),
+        delta=float(delta) if isinstance(delta, int | float) else 0.0,
+        caveats=("seeded: not private",) if seeded else (),
+    )
+
+
+def compare_twin(
+    model: Any,
+    members: Any,
+    others: Any,
+    target: str,
+    *,
+    twin: Any = None,
+    domain: Domain | None = None,
+    persons: str | None = None,
+    random_state: int = 0,
+) -> TwinComparison:
+    """Compare a private model with its twin without privacy.
+
+    Parameters
+    ----------
+    model : DecisionTree, RuleList, AdditiveModel or fitted classifier
+        The private model.
+    members, others : data frame
+        Its training records, and records of the same population that were not used for training.
+    target : str
+        Column of the classes.
+    twin : DecisionTree, RuleList, AdditiveModel or fitted classifier, optional
+        The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
+        of as many rules, or CART of the depth of another library's tree.
+    domain : Domain, optional
+        Public domain of the attributes.
+    persons : str, optional
+        Column of the persons, if a person may have several records.
+    random_state : int, default=0
+        Makes attacks repeatable.
+
+    Raises
+    ------
+    InvalidDataError
+        If records lack a column, or hold a class that the model does not know.
+    InvalidParameterError
+        If no twin of such a model is trained here.
+    """
+    inside, outside = eager(members).to_polars(), eager(others).to_polars()
+    names = [name for name in inside.columns if name in outside.columns]
+    inside, outside = inside[names], outside[names]
+    whole = read_labelled(inside.vstack(outside.cast(dict(inside.schema))), target, domain, None, persons)
+    title = "the twin that was given"
+    by_code = twin is None
+    if twin is None:
+        title, twin = _trained(model, whole, len(inside))
+    claim = getattr(model, "guarantee", None) or claimed_by_estimator(model)
+    sides, attacks = [], []
+    for side, one, coded in ((_title(model), model, False), (title, twin, by_code)):
+        found = _attacked(one, whole, len(inside), coded, random_state)
+        sides.append(_side(side, one, whole, len(inside), coded, found))
+        attacks.append(found)
+    ceiling = claim.membership_advantage if claim is not None and claim.holds else None
+    doubts = _doubts(attacks[0])
+    right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
+    return TwinComparison(
+        claim=claim,
+        claimed_by="the model's certificate" if getattr(model, "guarantee", None) is not None else "its parameters",
+        ceiling=ceiling,
+        standing=_standing(claim, ceiling, attacks[0], doubts),
+        private=sides[0],
+        twin=sides[1],
+        accuracy_lost=_paired(right[1], right[0]),
+        n_members=attacks[0].n_members,
+        n_others=attacks[0].n_nonmembers,
+        doubts=doubts,
+    )
+
+
+def _title(model: Any) -> str:
+    kinds = {DecisionTree: "the private tree", RuleList: "the private rule list", AdditiveModel: "the additive model"}
+    return kinds.get(type(model), f"the private {type(model).__name__}")
+
+
+def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
+    """Return the twin of a model, trained on the members; classes are codes."""
+    depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
+    rules = len(model.rules) if isinstance(model, RuleList) else 1
+    name = "optimal-tree" if isinstance(model, DecisionTree) else "optimal-rule-list"
+    if not isinstance(model, DecisionTree | RuleList):
+        stated = getattr(model, "max_depth", None)
+        if not isinstance(stated, int):
+            raise InvalidParameterError(
+                "no twin of such a model is trained here.",
+                remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
+            )
+        name, depth = "cart", stated
+    shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=max(depth, 1), max_rules=max(rules, 1))
+    twin = CANDIDATES[name].make(shape, math.nan, 0).fit(whole.frame[:n], whole.labels[:n])
+    return f"{CANDIDATES[name].title}, trained on the same records", twin
+
+
+def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:
+    names = np.array(whole.classes, dtype=object)
+    target = whole.labels if coded else names[whole.labels]
+    keys = None if whole.persons is None else np.array(list(whole.persons.keys), dtype=object)
+    return (
+        Sample(whole.frame[:n], target[:n], persons=None if keys is None else keys[:n]),
+        Sample(whole.frame[n:], target[n:], persons=None if keys is None else keys[n:]),
+    )
+
+
+def _asked(model: Any) -> Any:
+    return _Scored(model) if isinstance(model, AdditiveModel) else model
+
+
+def _attacked(model: Any, whole: Labelled, n: int, coded: bool, seed: int) -> MembershipAttacks:
+    return attack_membership(
+        _asked(model),
+        *_samples(whole, n, coded),
+        confidence=1 - (1 - CONFIDENCE) / (2 * ATTACKS),
+        random_state=seed,
+    )
+
+
+def _right(model: Any, whole: Labelled, n: int, coded: bool) -> npt.NDArray[np.bool_]:
+    """Return which held-out records a model classifies correctly; classes are compared as text."""
+    truth = whole.labels[n:] if coded else np.array(whole.classes, dtype=object)[whole.labels[n:]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a model that was fitted on an array complains of the names of columns
+        predicted = np.asarray(_asked(model).predict(whole.frame[n:])).astype(str)
+    return np.asarray(predicted == np.asarray(truth).astype(str))
+
+
+def _side(title: str, model: Any, whole: Labelled, n: int, coded: bool, found: MembershipAttacks) -> TwinSide:
+    right = _right(model, whole, n, coded)
+    strongest = found.strongest
+    made = found.results
+    return TwinSide(
+        title=title,
+        accuracy=clopper_pearson(int(right.sum()), len(right), CONFIDENCE),
+        attack="" if strongest is None else str(getattr(strongest, "attack", "midpoint attack")),
+        advantage=None if strongest is None else strongest.advantage,
+        n_attacks=len(made),
+        epsilon_at_least=max((_epsilon(result) for result in made), default=0.0),
+    )
+
+
+def _epsilon(result: MembershipResult) -> float:
+    """Return the least epsilon, without a delta, by which an attack's rates are possible, by their own bounds.
+
+    A guarantee bounds the true positive rate by exp(epsilon) times the false positive rate, and the same of calling
+    records non-members (Kairouz, Oh and Viswanath, 2015).
+    """
+    pairs = ((result.tpr.low, result.fpr.high), (1 - result.fpr.high, 1 - result.tpr.low))
+    return max(0.0, *(math.log(hit / alarm) for hit, alarm in pairs if hit > 0 and alarm > 0))
+
+
+def _doubts(found: MembershipAttacks) -> tuple[str, ...]:
+    doubts = [found.overlap.statement] if found.overlap.suspicious else []
+    if isinstance(found.shift, Measured) and found.shift.value.shifted:
+        doubts.append("Members and held-out records differ without the model as well.")
+    return tuple(doubts)
+
+
+def _standing(
+    claim: Guarantee | None, ceiling: float | None, found: MembershipAttacks, doubts: tuple[str, ...]
+) -> Standing:
+    if claim is None:
+        return "no guarantee"
+    if ceiling is None:
+        return "does not hold"
+    if doubts:
+        return "unknown"
+    shown = max((result.advantage.low for result in found.results), default=0.0)
+    return "contradicted" if shown > ceiling else "not contradicted"
+
+
+def _paired(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> Estimate:
+    """Return the difference of two accuracies on the same records."""
+    # Taken as independent, which is no narrower where both models are right on the same records more than by chance.
+    return newcombe(int(one.sum()), len(one), int(other.sum()), len(other), CONFIDENCE)

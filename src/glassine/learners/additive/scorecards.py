@@ -1,0 +1,446 @@
+"""Scorecards: private ones, and ordinary ones of the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from glassine.data.conform import Columns
+from glassine.data.slices import Progress
+from glassine.domain import Domain, Integer, Real
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.additive.calibration import calibrate
+from glassine.learners.additive.estimators import Editable, PrivateEBMClassifier
+from glassine.learners.additive.fitting import Card
+from glassine.learners.additive.grids import Grid, public_grids, read_cells
+from glassine.learners.additive.publishing import coarse_bins
+from glassine.learners.additive.targets import Training
+from glassine.learners.estimator import Parameters, keep, tags_of_domain
+from glassine.learners.intake import read_records, read_training
+from glassine.models import AdditiveModel, Term
+from glassine.models.bins import CategoryBins, NumericBins
+from glassine.models.evidence import class_array
+from glassine.models.scorecard import card_of
+from glassine.privacy.certificate import Certificate
+
+__all__ = ["PrivateScorecardClassifier", "ScorecardClassifier"]
+
+RIDGE = 1.0
+"""Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
+
+QUANTILES = 8
+"""Bins of a number without declared thresholds, of about equal numbers of records."""
+
+NEWTON = 25
+"""Newton's steps of the ordinary fit; it is convex, and about eight are enough."""
+
+SWEEPS = 3
+"""Most sweeps over the points that look for a smaller loss."""
+
+Array = npt.NDArray[np.float64]
+
+
+class PrivateScorecardClassifier(PrivateEBMClassifier):
+    """A differentially private scorecard: few items worth whole points, and the risk at each total.
+
+    A penalized additive model is fitted to public bins; its scores are rounded to points, which spends nothing; and a
+    share of the budget counts the classes at each total, which sets the risks and their intervals.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit, in [0.001, 1000].
+    delta : float, default=1e-6
+        In [1e-100, 0.1]; well below one over the number of records.
+    domain : Domain, optional
+        What is publicly known about the attributes. A number's ``thresholds`` are its bins, at most twenty of them.
+    max_items : int, default=10
+        Most items, in [1, 100].
+    max_points : int, default=5
+        Most points of an item, added or taken away, in [1, 100].
+    calibration_share : float, default=0.15
+        Share of the squared mu for the counts at each total, in [0, 0.5]; with 0 the risks follow from the scores.
+    bins, monotone
+        As for :class:`~glassine.PrivateEBMClassifier`.
+    classes : sequence of scalars, optional
+        The two public classes, where the domain does not declare the target. The card gives the risk of the second.
+    ledger, dataset, records_per_person, person_weights, memory_limit, progress, random_state
+        As for :class:`~glassine.PrivateEBMClassifier`.
+
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        The published card: whole points times a unit, and ``model_.scorecard``, the risk at each total. Released.
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateEBMClassifier`.
+
+    Notes
+    -----
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
+    records of one person, of items, points, risks and intervals. See ``fitting.md``, ``calibration.md`` and
+    :attr:`certificate_`.
+
+    Edge cases: With little budget no item may be found; the card is then the released base rate alone.
+
+    References
+    ----------
+    Ustun and Rudin (2019), *Learning Optimized Risk Scores*, for the form of a card.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain, Integer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 100, (4000, 2))
+    >>> y = (X[:, 0] + rng.integers(0, 40, 4000) > 70).astype(int)
+    >>> domain = Domain({"age": Integer(0, 99, thresholds=(30, 50, 70)), "noise": Integer(0, 99, thresholds=(50,))})
+    >>> card = PrivateScorecardClassifier(1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    >>> card.score(X, y) > 0.85, len(card.model_.scorecard.risks) <= 16
+    (True, True)
+    """
+
+    algorithm: str = "penalized"
+    accounting: str = "gdp"
+    interactions: Any = 0
+
+    max_items: int
+    max_points: int
+    calibration_share: float
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Domain | None = None,
+        max_items: int = 10,
+        max_points: int = 5,
+        *,
+        calibration_share: float = 0.15,
+        bins: Mapping[str, Any] | None = None,
+        monotone: Mapping[str, str] | None = None,
+        classes: Sequence[Scalar] | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
+        memory_limit: float = 4e9,
+        progress: Progress | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self._store(locals())
+
+    def _card(self, training: Training) -> Card:
+        _two_classes(training.target.classes or ())
+        return Card.of(self.max_items, self.max_points, self.calibration_share)
+
+    def _bins(self, domain: Domain) -> Mapping[str, Any] | None:
+        if self.bins is not None and not isinstance(self.bins, Mapping):
+            return self.bins
+        return {**coarse_bins(domain), **(self.bins or {})}
+
+
+class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A scorecard without privacy: few items worth whole points, of little log loss, and the risk at each total.
+
+    A ridge regression on bins is rounded to points as a private card is; then points are moved one at a time as long
+    as the log loss falls, and the risks are calibrated on the counts at each total.
+
+    Parameters
+    ----------
+    max_items : int, default=10
+        Most items, in [1, 100].
+    max_points : int, default=5
+        Most points of an item, added or taken away, in [1, 100].
+    domain : Domain, optional
+        The attributes; inferred from the data by default. A number's ``thresholds`` are its bins; without, quantiles
+        of the data are.
+    bins : mapping of str to sequence, optional
+        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
+    classes : sequence of scalars, optional
+        The two classes; those of the domain's target or of the data by default.
+    progress : callable, optional
+        Called with the sweeps over the points that are done, and with the most that there are.
+
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        The card.
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.OptimalTreeClassifier`.
+
+    Notes
+    -----
+    Guarantee: none: points, risks and counts are those of the records. Audit the card before it is published.
+
+    References
+    ----------
+    Liu, Zhong, Li, Seltzer and Rudin (2022), *FasterRisk*, for cards of little log loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain, Integer
+    >>> X = np.arange(200).reshape(-1, 1) % 100
+    >>> domain = Domain({"age": Integer(0, 99, thresholds=(50,))})
+    >>> card = ScorecardClassifier(domain=domain).fit(X, X[:, 0] > 50)
+    >>> card.score(X, X[:, 0] > 50), str(card.model_)
+    (1.0, 'scorecard of 1 item on 1 attribute')
+    """
+
+    released: ClassVar[frozenset[str]] = frozenset(
+        {"model_", "certificate_", "domain_", "classes_", "n_features_in_", "feature_names_in_"}
+    )
+
+    certificate_: Certificate
+    domain_: Domain
+    classes_: npt.NDArray[Any]
+
+    def __init__(
+        self,
+        max_items: int = 10,
+        max_points: int = 5,
+        domain: Domain | None = None,
+        *,
+        bins: Mapping[str, Any] | None = None,
+        classes: Sequence[Scalar] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._store(locals())
+
+    max_items: int
+    max_points: int
+    domain: Domain | None
+    bins: Any
+    classes: Sequence[Scalar] | None
+    progress: Progress | None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit a card.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records.
+        y : array-like of shape (n,), or str
+            Classes, or the name of the column of ``X`` that holds them.
+        sample_weight : array-like of shape (n,), optional
+            How many records each row stands for; whole numbers.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError
+            If a parameter is out of its range, the classes are not two, or the data do not fit the domain.
+        """
+        intake = read_training(
+            self,
+            X,
+            y,
+            domain=self.domain,
+            classes=self.classes,
+            times=sample_weight,
+            private=False,
+            keep_undeclared=True,
+        )
+        _two_classes(intake.classes)
+        columns, labels = intake.columns, intake.labels
+        times = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities.astype(np.float64)
+        bins = {**_quantiles(columns, intake.domain), **coarse_bins(intake.domain), **(self.bins or {})}
+        grids = public_grids(intake.domain, bins)
+        cells = read_cells(columns, grids)
+        terms, intercept = _ridge(cells, grids, labels, times)
+        name = y if isinstance(y, str) else getattr(y, "name", None)
+        model = AdditiveModel(
+            attributes=intake.domain.names,
+            terms=terms,
+            intercept=(intercept,),
+            link="logit",
+            classes=intake.classes,
+            target=name if isinstance(name, str) else "",
+            source=f"glassine.{type(self).__name__}",
+        )
+        card = model.to_scorecard(max_items=self.max_items, max_points=self.max_points)
+        card = _polished(card, columns, labels, times, self.max_points, self.progress)
+        keep(
+            self,
+            {
+                "model_": card,
+                "certificate_": Certificate.none("exact counts of the records"),
+                "domain_": intake.domain,
+                "classes_": class_array(intake.classes),
+            },
+        )
+        return self
+
+    def _columns(self, X: Any) -> Columns:
+        check_is_fitted(self, "model_")
+        return read_records(self, X, self.domain_, keep_undeclared=True)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the log-odds of the second class, shape (n,)."""
+        columns = self._columns(X)
+        return self.model_.scores(columns)[:, 0]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted class of each record, shape (n,).
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records.
+        """
+        columns = self._columns(X)
+        return self.model_.predict(columns)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each record, shape (n, 2).
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records.
+        """
+        columns = self._columns(X)
+        return self.model_.predict_proba(columns)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        tags = tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _two_classes(classes: Sequence[object]) -> None:
+    if len(classes) != 2:
+        raise InvalidParameterError(
+            f"a scorecard is of two classes, got {len(classes)}.",
+            remedy=f"Declare two with {parameter('classes=')}, or fit an additive model.",
+        )
+
+
+def _quantiles(columns: Columns, domain: Domain) -> dict[str, list[float]]:
+    """Return cut points at quantiles of each number."""
+    out = {}
+    for name in domain:
+        attribute = domain[name]
+        if isinstance(attribute, Integer | Real):
+            numbers = columns.numbers[name]
+            numbers = numbers[~np.isnan(numbers)]
+            if len(numbers):
+                cuts = np.unique(np.quantile(numbers, np.arange(1, QUANTILES) / QUANTILES, method="lower"))
+                out[name] = [float(cut) for cut in cuts if attribute.lo <= cut < attribute.hi]
+    return out
+
+
+def _ridge(
+    cells: npt.NDArray[np.uint16], grids: Sequence[Grid], labels: npt.NDArray[np.int64], times: Array
+) -> tuple[tuple[Term, ...], float]:
+    """Return the terms and the intercept of a ridge regression on bins, by Newton's steps."""
+    sizes = [grid.n_cells + 1 for grid in grids]
+    first = np.cumsum([1, *sizes])
+    # One row per distinct record, so that a step costs no more than there are such.
+    rows, inverse = np.unique(cells.T, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    records = np.bincount(inverse, weights=times, minlength=len(rows))
+    positive = np.bincount(inverse, weights=times * labels, minlength=len(rows))
+    places = rows.astype(np.int64) + first[:-1]
+    size = int(first[-1])
+    design = np.zeros((len(rows), size))
+    design[:, 0] = 1.0
+    design[np.arange(len(rows))[:, None], places] = 1.0
+    ridge = np.append(1e-6, np.full(size - 1, RIDGE * 0.25))
+    now = np.zeros(size)
+    for _ in range(NEWTON):
+        risk = 1 / (1 + np.exp(-np.clip(design @ now, -30, 30)))
+        gradient = design.T @ (positive - records * risk) - ridge * now
+        curvature = (design * (records * risk * (1 - risk))[:, None]).T @ design + np.diag(ridge)
+        step = np.linalg.solve(curvature, gradient)
+        now += step
+        if float(np.abs(step).max()) < 1e-6:
+            break
+    terms = []
+    for k, grid in enumerate(grids):
+        weights = np.bincount(cells[k], weights=times, minlength=sizes[k])
+        if (weights > 0).sum() < 2:
+            continue
+        bins: NumericBins | CategoryBins = (
+            CategoryBins(grid.attribute, grid.groups or ())
+            if grid.cuts is None
+            else NumericBins(grid.attribute, tuple(grid.cuts.tolist()), bounds=grid.bounds)
+        )
+        terms.append(Term(bins=(bins,), scores=now[first[k] : first[k + 1]], weights=weights))
+    return tuple(terms), float(now[0])
+
+
+def _polished(
+    card: AdditiveModel,
+    columns: Columns,
+    labels: npt.NDArray[np.int64],
+    times: Array,
+    most: int,
+    progress: Progress | None,
+) -> AdditiveModel:
+    """Return the card calibrated on its counts, with points moved by one as long as the log loss falls."""
+    best = _calibrated(card, columns, labels, times)
+    for sweep in range(SWEEPS):
+        if progress is not None:
+            progress(sweep, SWEEPS)
+        before = best[0]
+        for k in range(len(card.terms)):
+            for worth in np.unique(np.rint(best[1].terms[k].scores / _unit(best[1]))):
+                for by in (-1, 1):
+                    model = best[1]
+                    points = np.rint(model.terms[k].scores / _unit(model))
+                    # What most records are worth stays nothing, and no item becomes it or leaves the range.
+                    if worth == 0 or worth + by == 0 or abs(worth + by) > most or (points == worth + by).any():
+                        continue
+                    scores = np.where(points == worth, worth + by, points) * _unit(model)
+                    terms = list(model.terms)
+                    terms[k] = Term(bins=terms[k].bins, scores=scores, weights=terms[k].weights, name=terms[k].name)
+                    moved = _with_terms(model, terms)
+                    best = min(best, _calibrated(moved, columns, labels, times), key=lambda pair: pair[0])
+        if not best[0] < before:
+            break
+    return best[1]
+
+
+def _unit(model: AdditiveModel) -> float:
+    if model.scorecard is None:
+        raise ValueError("the model must be a scorecard")
+    return model.scorecard.unit
+
+
+def _with_terms(model: AdditiveModel, terms: Sequence[Term]) -> AdditiveModel:
+    return AdditiveModel(
+        attributes=model.attributes,
+        terms=tuple(terms),
+        intercept=model.intercept,
+        link=model.link,
+        classes=model.classes,
+        target=model.target,
+        source=model.source,
+        scorecard=card_of(terms, model.intercept[0], _unit(model)),
+    )
+
+
+def _calibrated(
+    model: AdditiveModel, columns: Columns, labels: npt.NDArray[np.int64], times: Array
+) -> tuple[float, AdditiveModel]:
+    """Return the log loss on the records, and the card calibrated on its counts."""
+    unit, lowest = _unit(model), model.scorecard.risks[0].points if model.scorecard else 0
+    totals = np.rint((model.scores(columns)[:, 0] - model.intercept[0]) / unit).astype(np.int64) - lowest
+    size = len(model.scorecard.risks) if model.scorecard else 1
+    counts = np.bincount(2 * totals + labels, weights=times, minlength=2 * size).reshape(size, 2)
+    out = calibrate(model, counts, 0.0)
+    risks = np.array([row.risk for row in out.scorecard.risks]) if out.scorecard else np.zeros(size)
+    risks = np.clip(risks, 1e-12, 1 - 1e-12)
+    return -float(counts[:, 1] @ np.log(risks) + counts[:, 0] @ np.log(1 - risks)), out

@@ -1,0 +1,123 @@
+"""A private model beside its twin: what contradicts a guarantee, what does not, and what is for the checker."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import DecisionTree, Integer, PrivateTreeClassifier, as_model, write_model
+from glassine.comparison.twin import TwinComparison, claimed_by_estimator, compare_twin
+from glassine.domain import Domain
+from glassine.models import Guarantee
+from glassine.privacy.release import fresh_count
+from tests.cli.running import Run
+
+DOMAIN = Domain({"a": Integer(0, 99, thresholds=(25, 50, 75)), "b": Integer(0, 99, thresholds=(25, 50, 75))})
+
+
+def halves(n: int = 600) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return members and others of one population, whose classes are noisy."""
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"a": rng.integers(0, 100, 2 * n), "b": rng.integers(0, 100, 2 * n)})
+    flipped = rng.random(2 * n) < 0.3
+    return tuple(
+        frame.with_columns(y=pl.Series((frame["a"] > 50).to_numpy() ^ flipped).cast(pl.Int64))[half]
+        for half in (slice(0, n), slice(n, None))
+    )  # type: ignore[return-value]
+
+
+def memorized(members: pl.DataFrame, **parameters: Any) -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(random_state=0, **parameters).fit(members[["a", "b"]].to_numpy(), members["y"])
+
+
+def tree(members: pl.DataFrame, guarantee: Guarantee | None, **parameters: Any) -> DecisionTree:
+    """Return a tree that memorizes its records, and claims what it is told to."""
+    model = as_model(memorized(members, **parameters), DOMAIN)
+    assert isinstance(model, DecisionTree)
+    return replace(model, guarantee=guarantee)
+
+
+@pytest.fixture(scope="module")
+def sides() -> tuple[pl.DataFrame, pl.DataFrame]:
+    return halves()
+
+
+@pytest.fixture(scope="module")
+def private(sides: tuple[pl.DataFrame, pl.DataFrame]) -> DecisionTree:
+    members, _ = sides
+    learner = PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), max_depth=2, epsilon=1.0)
+    with fresh_count():
+        return learner.fit(members[["a", "b"]], members["y"].to_numpy()).model_
+
+
+@pytest.fixture(scope="module")
+def honest(private: DecisionTree, sides: tuple[pl.DataFrame, pl.DataFrame]) -> TwinComparison:
+    return compare_twin(private, *sides, "y", domain=DOMAIN)
+
+
+def test_a_private_tree_is_not_contradicted_and_its_twin_is_trained_at_its_depth(honest: TwinComparison) -> None:
+    assert honest.standing == "not contradicted"
+    assert honest.ceiling == pytest.approx(np.tanh(0.5))
+    assert honest.private.epsilon_at_least <= 1.0
+    assert "trained on the same records" in honest.twin.title
+    assert honest.accuracy_lost.value == pytest.approx(honest.twin.accuracy.value - honest.private.accuracy.value)
+    assert honest.accuracy_lost.low <= honest.accuracy_lost.value <= honest.accuracy_lost.high
+
+
+def test_a_memorized_tree_that_claims_a_small_epsilon_is_contradicted(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    false = tree(sides[0], Guarantee(epsilon=0.1, count_scale=10.0))
+    found = compare_twin(false, *sides, "y", twin=false, domain=DOMAIN)
+    assert found.standing == "contradicted"
+    assert found.private.epsilon_at_least > 0.1
+    # The same tree with an epsilon that allows what is measured is not.
+    allowed = replace(false, guarantee=Guarantee(epsilon=20.0, count_scale=10.0))
+    assert compare_twin(allowed, *sides, "y", twin=false, domain=DOMAIN).standing == "not contradicted"
+
+
+def test_where_no_guarantee_holds_there_is_nothing_to_contradict(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    few = tree(sides[0], None, max_depth=1)
+    assert compare_twin(few, *sides, "y", twin=few, domain=DOMAIN).standing == "no guarantee"
+    void = replace(few, guarantee=Guarantee(epsilon=1.0, count_scale=1.0, caveats=("seeded: not private",)))
+    found = compare_twin(void, *sides, "y", twin=few, domain=DOMAIN)
+    assert (found.standing, found.ceiling) == ("does not hold", None)
+
+
+def test_members_as_their_own_holdout_contradict_nothing(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    false = tree(sides[0], Guarantee(epsilon=0.1, count_scale=10.0))
+    assert compare_twin(false, sides[0], sides[0], "y", twin=false, domain=DOMAIN).standing == "unknown"
+
+
+def test_an_estimator_of_another_library_states_its_epsilon(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    other = memorized(sides[0], max_depth=2)
+    other.epsilon = 0.01  # as those of diffprivlib do
+    found = compare_twin(other, *sides, "y", domain=DOMAIN)
+    assert found.claim == Guarantee(epsilon=0.01, caveats=("seeded: not private",))
+    assert found.twin.title.endswith("trained on the same records")
+    assert claimed_by_estimator(SimpleNamespace(epsilon=None)) is None
+
+
+def test_the_command_is_for_the_checker_and_says_which_epsilon(
+    private: DecisionTree, sides: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path, run: Run
+) -> None:
+    for name, frame in zip(("members.csv", "others.csv"), sides, strict=True):
+        frame.write_csv(tmp_path / name)
+    DOMAIN.to_json(tmp_path / "domain.json")
+    write_model(private, tmp_path / "private.json")
+    write_model(tree(sides[0], None, max_depth=2), tmp_path / "ordinary.json")
+    command = ("compare", "members.csv", "--target", "y", "--twin", "private.json", "--domain", "domain.json")
+    done = run(*command, "--ordinary", "ordinary.json", "--holdout", "others.csv", "-o", "twin.json", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert done.out.startswith("For the checker. Do not publish it")
+    assert "Claim: epsilon 1, by the model's certificate." in done.out
+    assert "Accuracy lost against the twin: " in done.out
+    assert json.loads((tmp_path / "twin.json").read_text())["audience"] == "checker"
+    alone = run(*command, cwd=tmp_path)
+    assert (alone.status, "--twin needs --holdout" in alone.err) == (2, True)

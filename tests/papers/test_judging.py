@@ -1,0 +1,153 @@
+"""Statements of the papers: a verdict follows from its comparisons, and the pages print no other."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from papers.common.judging import (
+    AT_LEAST,
+    CONFIRMED,
+    DERIVED,
+    EVERY,
+    FIGURE,
+    INCOMPARABLE,
+    MEAN,
+    NONE,
+    REFUTED,
+    UNSUPPORTED,
+    VERDICTS,
+    Comparison,
+    cases_of,
+    clustered,
+    compared,
+    estimated,
+    exact,
+    interval_of,
+    verdict,
+    within,
+)
+from papers.common.results import images_of, page_of, read
+from papers.common.tables import fill
+from tests.conftest import ROOT
+
+PAPERS = sorted(path.parent for path in (ROOT / "papers").glob("*/statements.csv"))
+
+
+def of(values: list[float]) -> tuple[Comparison, ...]:
+    """Compare the values of five splits, one each."""
+    return (clustered("five splits", {str(seed): [value] for seed, value in enumerate(values)}),)
+
+
+def test_five_papers_have_statements() -> None:
+    assert [paper.name for paper in PAPERS] == [
+        "decision-tree-disclosure",
+        "dp-ebm",
+        "microaggregation-surrogates",
+        "reconstruction",
+        "smooth-sensitivity-rule-lists",
+    ]
+
+
+@pytest.mark.parametrize("folder", PAPERS, ids=lambda folder: folder.name)
+def test_a_verdict_and_its_figures_are_those_of_its_comparisons(folder: Path) -> None:
+    results = folder / "results"
+    claims = read(results / "claims.csv")
+    assert [row["judge"] for row in claims] == [row["judge"] for row in read(folder / "statements.csv")]
+    for row in claims:
+        comparisons = compared(results, row["judge"])
+        assert row["verdict"] in VERDICTS
+        assert row["verdict"] == verdict(row["rule"], comparisons), row["judge"]
+        assert row["better / tied / worse"] == cases_of(comparisons), row["judge"]
+        if row["difference"]:
+            assert row["difference"] == interval_of(comparisons), row["judge"]
+        assert (row["rule"] == NONE) == (not comparisons), row["judge"]
+
+
+def test_a_changed_figure_is_not_the_verdict_any_more() -> None:
+    results = ROOT / "papers" / "reconstruction" / "results"
+    kept = compared(results, "accuracy_trees")
+    assert verdict(EVERY, kept) == REFUTED
+    without = tuple(each for each in kept if not each.worse)
+    assert verdict(EVERY, without) == CONFIRMED
+
+
+@pytest.mark.parametrize("folder", PAPERS, ids=lambda folder: folder.name)
+def test_a_page_prints_the_judged_statements_and_three_plots_in_few_words(folder: Path) -> None:
+    text = page_of(folder).read_text()
+    assert fill(text, folder / "results") == text, "run papers/run_all.py --judge"
+    shown = re.findall(rf"\(\.\./images/papers/{folder.name}/([a-z0-9-]+\.svg)\)", text)
+    assert sorted(shown) == sorted(path.name for path in images_of(folder).glob("*.svg"))
+    assert len(shown) == 3
+    assert max(path.stat().st_size for path in images_of(folder).glob("*.svg")) < 200_000
+    assert sum(path.stat().st_size for path in (folder / "results").glob("*.csv")) < 600_000
+    assert len([word for word in text.split() if word.strip("|-/")]) < 2_100
+
+
+def test_levels_of_a_split_are_no_more_evidence_than_the_split() -> None:
+    means = {"0": [0.3], "1": [-0.1], "2": [0.1]}
+    many = {seed: values * 50 for seed, values in means.items()}
+    once, repeated = clustered("levels", means), clustered("levels", many)
+    assert (once.low, once.high) == pytest.approx((repeated.low, repeated.high))
+    assert once.low < 0 < once.mean
+
+
+def test_the_interval_over_five_splits_is_students() -> None:
+    (found,) = of([1, 2, 3, 4, 5])
+    half = 2.7764451 * math.sqrt(2.5) / math.sqrt(5)
+    assert (found.low, found.mean, found.high) == pytest.approx((3 - half, 3, 3 + half))
+
+
+def test_a_tendency_needs_its_whole_interval_on_one_side() -> None:
+    assert verdict(MEAN, of([1, 1, 1.1, 0.9, 1])) == CONFIRMED
+    assert verdict(MEAN, of([-1, -1, -1.1, -0.9, -1])) == REFUTED
+    assert verdict(MEAN, of([1, -1, 2, -2, 0.5])) == UNSUPPORTED
+    assert verdict(MEAN, of([1, 1, 1.1, 0.9, 1]) + of([-1, -1, -1, -1, -1.1])) == UNSUPPORTED
+
+
+def test_one_exact_counterexample_refutes_a_statement_without_exception() -> None:
+    assert verdict(EVERY, (exact("cases", [1.0] * 99 + [-0.1]),)) == REFUTED
+    assert verdict(EVERY, (exact("cases", [1.0] * 100),)) == CONFIRMED
+    assert verdict(EVERY, (exact("cases", [0.0] * 100),)) == UNSUPPORTED
+    assert verdict(AT_LEAST, (exact("cases", [0.0] * 100),)) == CONFIRMED
+
+
+def test_an_estimated_counterexample_within_chance_leaves_a_statement_open() -> None:
+    cases = [(1.0, 0.1)] * 12 + [(-0.21, 0.1)]
+    found = estimated("thirteen budgets", cases, 100)
+    assert (found.better, found.tied, found.worse, found.against) == (12, 0, 1, 0)
+    assert verdict(EVERY, (found,)) == UNSUPPORTED
+    assert verdict(EVERY, (estimated("thirteen budgets", [*cases[:12], (-0.5, 0.1)], 100),)) == REFUTED
+
+
+def test_dependent_cases_do_not_shrink_the_error_of_their_mean() -> None:
+    one, many = estimated("a budget", [(0.1, 0.1)], 100), estimated("budgets", [(0.1, 0.1)] * 13, 100)
+    assert (one.low, one.high) == pytest.approx((many.low, many.high))
+
+
+def test_a_figure_outside_the_papers_band_is_never_confirmed() -> None:
+    assert verdict(FIGURE, (within("figures", [(1.0, 0.9, 1.0), (2.0, 2.0, 2.0)]),)) == CONFIRMED
+    missed = (within("figures", [(1.0, 0.9, 1.0), (2.1, 2.0, 2.0)]),)
+    assert (verdict(FIGURE, missed), verdict(DERIVED, missed)) == (UNSUPPORTED, REFUTED)
+
+
+def test_nothing_compared_confirms_nothing() -> None:
+    assert verdict(NONE, of([1, 1, 1, 1, 1])) == INCOMPARABLE
+    assert {verdict(rule, ()) for rule in (EVERY, AT_LEAST, MEAN, FIGURE, DERIVED)} == {UNSUPPORTED}
+    assert verdict(EVERY, (clustered("nothing", {}),)) == UNSUPPORTED
+    with pytest.raises(ValueError, match="no rule is named"):
+        verdict("some", of([1, 1, 1, 1, 1]))
+
+
+def test_each_part_of_a_paper_is_in_a_file_that_exists_or_has_a_reason() -> None:
+    lines = [line for line in (ROOT / "papers" / "COVERAGE.md").read_text().splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("| part")]
+    assert len(rows) > 90
+    for part, where, reason in rows:
+        assert where or reason, part
+        path, *symbols = re.findall(r"`([^`]+)`", where) or [""]
+        text = (ROOT / path).read_text() if path else ""
+        assert not [symbol for symbol in symbols if symbol not in text], part

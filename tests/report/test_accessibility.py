@@ -1,0 +1,57 @@
+"""Pages meet the rules of axe-core, in both schemes, with everything unfolded."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from glassine import MultiwayTreeClassifier, audit
+from glassine.attacks.disclosure import infer_sensitive
+from glassine.report import render_html
+from tests.report.test_additive_report import model_of
+from tests.report.test_comparison import BEST, CART, CHEAP, CONSTANT
+from tests.report.test_comparison import page as comparison
+from tests.report.test_disclosure import HIDDEN, finding, people
+from tests.report.test_html import EVERY
+
+RUN = """() => {
+  document.querySelectorAll("details").forEach(fold => { fold.open = true; });
+  return axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.nodes.map(node => node.html)]));
+}"""
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """Code of axe-core, where GLASSINE_AXE names its file (npm pack axe-core has axe.min.js)."""
+    named = os.environ.get("GLASSINE_AXE")
+    if not named:
+        pytest.skip("GLASSINE_AXE names no axe.min.js")
+    return Path(named).read_text(encoding="utf-8")
+
+
+@pytest.mark.browser
+def test_no_page_breaks_a_rule_of_accessibility(axe: str, chromium: Path, tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    frame, y = people()
+    disclosed = finding(infer_sensitive(MultiwayTreeClassifier().fit(frame, y), frame), shown=HIDDEN, truth=y)
+    pages = {name: render_html(EVERY[name]) for name in ("tree", "rules", "private", "several models", "unknown")}
+    pages["disclosure"] = render_html(disclosed, title="Disclosure")
+    pages["comparison"] = comparison(CHEAP, BEST, CART, CONSTANT)
+    pages["additive"] = render_html(audit(model_of()))
+    path, broken = tmp_path / "page.html", {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        for name, text in pages.items():
+            path.write_text(text, encoding="utf-8")
+            for scheme in ("light", "dark"):
+                shown = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme).new_page()
+                shown.goto(path.as_uri())
+                shown.evaluate(axe)
+                if found := shown.evaluate(RUN):
+                    broken[name, scheme] = found
+                shown.context.close()
+        browser.close()
+    assert broken == {}
