@@ -384,6 +384,11 @@ def _fit(order: Order) -> None:
 
         fit_from_summary(order, order.shared.summary)
         return
+    for value, name in ((order.shared.path, "RECORDS, or --summary"), (order.shared.column, "--target")):
+        if value is None:
+            raise InvalidParameterError(
+                f"fit {order.model} needs {name}.", remedy=f"See glassine fit {order.model} --help."
+            )
     names = {name: f"--{name.replace('_', '-')}" for name in order.given}
     names |= {"random_state": "--seed", "grid": "--search", "domain": "--domain", "classes": "--classes"}
     as_json = order.shared.files.as_json

@@ -142,7 +142,10 @@ class FileOptions(Group):
 class FitOptions(Group):
     """What all fits have in common."""
 
-    path: Annotated[Path | None, typer.Argument(metavar="[RECORDS]", help="The records, CSV or Parquet.")] = None
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet."),
+    ] = None
     column: TargetOption = None
     summary: Annotated[
         Path | None, typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize.")
@@ -154,17 +157,13 @@ class FitOptions(Group):
 
     @property
     def data(self) -> Path:
-        """The records."""
-        if self.path is None:
-            raise InvalidParameterError("RECORDS is missing.", remedy="Name the file of the records, or --summary.")
-        return self.path
+        """The records, which a fit without a summary has."""
+        return self.path or Path()
 
     @property
     def target(self) -> str:
-        """The column to predict."""
-        if self.column is None:
-            raise InvalidParameterError("--target is missing.", remedy="Name the column to predict.")
-        return self.column
+        """The column to predict, which a fit without a summary has."""
+        return self.column or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
