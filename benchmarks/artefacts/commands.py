@@ -163,6 +163,8 @@ FITTED = {
     "additive": f"fit additive {PEOPLE} --epsilon 1 --monotone age:increasing --bins bins.json --report report.html",
     "regression": "fit additive costs.csv --target cost --domain domain.json --epsilon 1 --target-range 0,15 "
     "--seed 0 -o model.json",
+    "scorecard": f"fit scorecard {PEOPLE} --epsilon 1 --report report.html",
+    "summary": f"summarize {PEOPLE} --epsilon 1",
     "persons": "fit tree persons.csv --target ill --domain domain.json --classes no,yes --seed 0 -o model.json "
     "--epsilon 1 "
     "--max-depth 1 --literals thresholds --person person --records-per-person 3",
@@ -266,6 +268,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
 
 HELP = (
     *("", "audit", "scrub", "edit", "fit", "fit tree", "fit rule-list", "fit greedy-rule-list", "fit additive"),
+    *("fit scorecard", "summarize"),
     *("compare", "rebuild", "export", "domain", "domain infer", "domain check", "ledger", "ledger show"),
     *("ledger budget", "ledger charge", "ledger verify", "explain", "explain make", "explain answer"),
     *("explain keys", "explain sign", "explain verify", "explain serve", "demo"),

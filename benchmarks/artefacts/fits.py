@@ -30,6 +30,12 @@ def regressor(**options: Any) -> Make:
     return lambda: g.PrivateEBMRegressor(**({"domain": domain()} | usual | options))
 
 
+def numbers(kind: str, **options: Any) -> Make:
+    """Return a maker of a regression tree, by its public name."""
+    usual: dict[str, Any] = {"max_depth": 2, "domain": domain(), "target_range": (0, 15), "literals": "thresholds"}
+    return lambda: getattr(g, kind)(**usual, **options)
+
+
 def explainer(**options: Any) -> Make:
     """Return a maker of an explainer of the black box."""
     usual: dict[str, Any] = {"classes": ("no", "yes"), "distance": "gower", "random_state": 0}
@@ -55,6 +61,10 @@ FITS: dict[str, Make] = {
     "private tree, gaps": classifier(
         "PrivateTreeClassifier", 1, domain=g.Domain(attributes(job=g.Category(JOBS, missing=True)))
     ),
+    "regression, private tree": numbers("PrivateTreeRegressor", epsilon=1.0, random_state=0),
+    "regression, optimal tree": numbers("OptimalTreeRegressor"),
+    "private scorecard": classifier("PrivateScorecardClassifier"),
+    "scorecard": lambda: g.ScorecardClassifier(domain=domain()),
     "private rules": classifier("PrivateRuleListClassifier", 2, literals="thresholds"),
     "private rules, pairs": classifier("PrivateRuleListClassifier", 1, pool="pairs", literals="thresholds"),
     "private rules, quantiles": classifier("PrivateRuleListClassifier", 1, n_quantiles=2, rule_weight=0.5),

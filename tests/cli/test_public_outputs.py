@@ -26,7 +26,7 @@ from glassine.report.wording import CHECKER_ONLY, NOTICES
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from tests.cli.running import Done, Run, attributes, listing, people
 
-FITS = {"fit tree", "fit rule-list", "fit greedy-rule-list", "fit additive"}
+FITS = {"fit tree", "fit rule-list", "fit greedy-rule-list", "fit additive", "fit scorecard", "summarize"}
 PUBLIC = {"audit", "scrub", "explain make"} | FITS
 """What they print and write for the public beside a private model follows from the model alone."""
 

@@ -157,6 +157,12 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "PrivateSearchCV": lambda: glassine.PrivateSearchCV(
         glassine.PrivateTreeClassifier(domain=DOMAIN, **ILL), {"max_depth": [1, 2]}, 5.0, random_state=0
     ),
+    "OptimalTreeRegressor": lambda: glassine.OptimalTreeRegressor(2, domain=DOMAIN),
+    "PrivateScorecardClassifier": lambda: glassine.PrivateScorecardClassifier(
+        5.0, domain=DOMAIN, random_state=0, **ILL
+    ),
+    "PrivateTreeRegressor": lambda: glassine.PrivateTreeRegressor(2, 5.0, DOMAIN, target_range=(0, 1), random_state=0),
+    "ScorecardClassifier": lambda: glassine.ScorecardClassifier(domain=DOMAIN),
     "PrivateTreeClassifier": lambda: glassine.PrivateTreeClassifier(2, 5.0, DOMAIN, random_state=0, **ILL),
 }
 
@@ -170,7 +176,8 @@ def people(n: int = 400) -> tuple[pd.DataFrame, Any]:
 def test_every_public_estimator_of_a_model_is_here() -> None:
     public = {name: getattr(glassine, name) for name in glassine.__all__}
     estimators = {n for n, kind in public.items() if isinstance(kind, type) and issubclass(kind, BaseEstimator)}
-    assert estimators - {"SurrogateExplainer"} == set(ESTIMATORS)
+    # An explainer and a summary give many models.
+    assert estimators - {"SurrogateExplainer", "PrivateSummary"} == set(ESTIMATORS)
 
 
 @pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")

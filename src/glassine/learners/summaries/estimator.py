@@ -86,7 +86,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
     records of one person, of the summary and of all that its methods return, together and however often they are
-    called: see ``summaries/release.md`` and :attr:`certificate_`.
+    called: see ``learners/summaries/release.md`` and :attr:`certificate_`.
 
     Assumptions: as for :class:`~glassine.PrivateEBMClassifier`.
 
