@@ -411,7 +411,11 @@ BAD: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
     "no such model": (nothing, ("audit", "none.json", "-o", "report.html"), "cannot read none.json"),
     "no such domain": (nothing, ("audit", "tree.json", "--domain", "none.json"), "cannot read none.json"),
     "no such data": (nothing, (*AUDIT, "--data", "none.csv"), "cannot read none.csv"),
-    "no such policy": (nothing, (*AUDIT, "--policy", "none.toml"), "cannot read none.toml"),
+    "no such policy": (
+        nothing,
+        (*AUDIT, "--policy", "none.toml"),
+        "--policy none.toml is neither a named policy nor a file",
+    ),
     "truncated JSON": (cut("tree.json"), AUDIT, "not valid JSON"),
     "truncated domain": (cut("people.json"), AUDIT, "not valid JSON"),
     "wrong model schema": (edit("tree.json", lambda m: m.update(schema="glassine.model/7")), AUDIT, "schema"),

@@ -209,7 +209,7 @@ BAD: dict[str, Bad] = {
     "certificate exists": Bad(says="cannot write m.certificate.json: it exists", step=put("m.certificate.json", b"{}")),
     "output is a loop of links": Bad(says="m.json", step=link_to_itself),
     "a name too long": Bad(says="File name too long", more=("-o", "m" * 250)),
-    "no such policy": Bad(says="cannot read none.toml", more=("--report", "r.html", "--policy", "none.toml")),
+    "no such policy": Bad(says="--policy none.toml is neither", more=("--report", "r.html", "--policy", "none.toml")),
     "a wrong policy": Bad(says="smalest", step=put("p.toml", b"smalest = 3"), more=("--policy", "p.toml")),
 }
 

@@ -130,7 +130,7 @@ def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
         (("rules.txt", "--domain", "small.json", "--time-limit", "nan"), "--time-limit"),
         (("rules.txt", "--domain", "small.json", "--seed", "-1"), "--seed"),
         (("rules.txt", "second.txt", "--domain", "three.json", "--count-from-data"), "--count-from-data needs --data"),
-        (("rules.txt", "second.txt", "--domain", "three.json", "--policy", "nowhere.toml"), "cannot read"),
+        (("rules.txt", "second.txt", "--domain", "three.json", "--policy", "nowhere.toml"), "neither a named policy"),
         (("rules.txt", "--domain", "small.json", "--data", "nowhere.csv"), "cannot read"),
         (("records.csv", "--domain", "domain.json"), "records.csv"),
     ],

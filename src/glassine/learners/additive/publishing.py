@@ -370,7 +370,8 @@ def matched(model: AdditiveModel, *, share: float, error: float, lack: float, de
             mean, spread = mean + center, spread + float((shares * (scores - center) ** 2).sum())
 
     def foretold(shift: float) -> float:
-        return float(WEIGHTS @ (1 / (1 + np.exp(-(mean + shift + math.sqrt(spread) * NODES)))))
+        # The logistic function by way of tanh, which no score overflows.
+        return float(WEIGHTS @ (1 + np.tanh((mean + shift + math.sqrt(spread) * NODES) / 2)) / 2)
 
     now = foretold(0.0)
     # The larger the scores, the more can dependence do; without any, there is nothing to depend.
