@@ -10,6 +10,7 @@ import pytest
 
 from glassine import Domain, Integer, Real, as_model, infer_domain, parse_rules
 from glassine.attacks import Measured, NotApplicable
+from glassine.attacks.audience import for_public
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.data.inference import columns
@@ -179,5 +180,14 @@ def test_dominance_is_the_largest_share_of_two_contributions_in_a_leaf() -> None
 
 def test_a_leaf_whose_value_is_that_of_one_record_publishes_it() -> None:
     data = {"x": np.array([1, 1, 1, 3, 3, 3]), "y": np.array([50.0, 30.0, 20.0, 5.0, 5.0, 8.0])}
-    assert leak_values(regression(30.0, 5.0), None, data, target="y").n_lone_targets == 1
-    assert leak_values(regression(33.0, 6.0), None, data, target="y").n_lone_targets == 0
+    assert leak_values(regression(30.0, 5.0), None, data, target="y").n_lone_values == 1
+    assert leak_values(regression(33.0, 6.0), None, data, target="y").n_lone_values == 0
+
+
+def test_what_is_counted_in_the_data_stays_out_of_the_public_number_of_lone_targets() -> None:
+    data = {"x": np.array([1, 1, 1, 3, 3, 3]), "y": np.array([50.0, 30.0, 20.0, 5.0, 5.0, 8.0])}
+    other = {**data, "y": np.array([50.0, 31.0, 20.0, 5.0, 5.0, 8.0])}
+    found = [leak_values(regression(30.0, 5.0), None, one, target="y") for one in (data, other)]
+    assert [one.n_lone_values for one in found] == [1, 0]
+    assert [for_public(one).n_lone_targets for one in found] == [0, 0]
+    assert [for_public(one).n_lone_values for one in found] == [None, None]

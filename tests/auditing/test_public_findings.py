@@ -172,3 +172,26 @@ def test_that_records_cannot_be_measured_is_for_the_checker_only(data: pd.DataFr
     # Where the policy does not accept the claim, it is an error as for any other model.
     with pytest.raises(InvalidDataError):
         audit(tree(), domain=DOMAIN, data=data)
+
+
+@pytest.mark.parametrize("persons", [None, "person"])
+def test_reconstruction_and_labels_counted_in_the_data_are_for_the_checker(persons: str | None) -> None:
+    rng = np.random.default_rng(0)
+    domain = Domain({"age": Integer(0, 9, thresholds=(4,))})
+
+    def published(n: int) -> dict[str, Any]:
+        age = rng.integers(0, 10, n)
+        frame = pd.DataFrame({"age": age, "ill": np.where(age > 4, "yes", "no"), "person": np.arange(n) // 2})
+        nodes = (
+            Node(branches=(Branch(Between("age", hi=4.0), 1), Branch(Between("age", lo=4.0), 2))),
+            Node(evidence=Evidence(label=0, counts=None if persons is None else (60, 0))),
+            Node(evidence=Evidence(label=1, counts=None if persons is None else (0, 50))),
+        )
+        tree = DecisionTree(nodes, ("age",), classes=("no", "yes"))
+        given = frame if persons is not None else frame.drop(columns="person")
+        found = audit(tree, given, "ill", domain=domain, persons=persons)
+        assert isinstance(found.measured["reconstruction"], Measured)
+        measured: dict[str, Any] = found.public().to_dict()["measured"]
+        return {name: measured.get(name) for name in ("reconstruction", "labels")}
+
+    assert published(110) == published(60)

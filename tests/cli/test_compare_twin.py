@@ -122,3 +122,14 @@ def test_the_command_is_for_the_checker_and_says_which_epsilon(
     assert json.loads((tmp_path / "twin.json").read_text())["audience"] == "checker"
     alone = run(*command, cwd=tmp_path)
     assert (alone.status, "--twin needs --holdout" in alone.err) == (2, True)
+
+
+def test_attacks_on_people_contradict_no_guarantee_for_records(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    members, others = (
+        side.with_columns(person=pl.Series([f"{name}{i // 3}" for i in range(len(side))]))
+        for name, side in zip("mo", sides, strict=True)
+    )
+    model = tree(members, Guarantee(epsilon=0.1), max_depth=3)
+    found = compare_twin(model, members, others, "y", domain=DOMAIN, persons="person")
+    assert (found.standing, found.ceiling) == ("unknown", None)
+    assert any("attacks are on people" in doubt for doubt in found.doubts)

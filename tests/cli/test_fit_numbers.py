@@ -60,3 +60,15 @@ def test_a_range_is_public(folder: Path, run: Run) -> None:
     assert done.status == 2
     assert "--target-range LO,HI for a number" in done.err
     assert run(*FIT, "--epsilon", "2", "--target-range", "0,100", cwd=folder).status == 0
+
+
+@pytest.mark.parametrize("model", ["tree", "additive"])
+def test_one_target_that_is_no_number_does_not_change_how_others_are_read(folder: Path, run: Run, model: str) -> None:
+    Domain({"age": DOMAIN["age"]}).to_json(folder / "domain.json")
+    lines = "".join(f"{20 + i % 50};{i % 7},5\n" for i in range(300))
+    (folder / "good.csv").write_text(f"age;pay\n{lines}")
+    (folder / "odd.csv").write_text(f"age;pay\n{lines}1;x\n")
+    for name in ("good", "odd"):
+        command = ("fit", model, f"{name}.csv", "--target", "pay", "--target-range", "0,7", "--decimal-comma")
+        done = run(*command, "--domain", "domain.json", "--epsilon", "5", "-o", f"{name}.json", cwd=folder)
+        assert done.status == 0, done.err

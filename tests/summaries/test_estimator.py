@@ -54,7 +54,7 @@ def test_every_model_carries_the_guarantee_and_a_certificate_tied_to_it(tmp_path
         write_model(model, tmp_path / "m.json")
         assert load_model(tmp_path / "m.json") == model
     other = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(200))
-    with pytest.raises(InvalidModelError, match="does not claim the guarantee of this summary"):
+    with pytest.raises(InvalidModelError, match="does not claim its guarantee"):
         other.certify(fitted.tree(1))
 
 

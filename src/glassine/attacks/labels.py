@@ -114,6 +114,8 @@ class LabelDisclosure:
         Share of the most frequent class: how often a reader without the model guesses right.
     bits_prior, bits_left : float
         Entropy of a record's label in bits, before and after reading the model.
+    counted : bool
+        Whether people were counted in the data, not in the model.
     """
 
     n_records: int
@@ -123,6 +125,11 @@ class LabelDisclosure:
     base_rate: float
     bits_prior: float
     bits_left: float
+    counted: bool = False
+
+    def public(self) -> LabelDisclosure | None:
+        """Return it; None where people were counted in the data."""
+        return None if self.counted else self
 
 
 def _entropy(counts: Sequence[float]) -> float:
@@ -168,6 +175,7 @@ def disclose_labels(model: DecisionTree | RuleList, people: Occupants | None = N
             base_rate=max(classes) / n,
             bits_prior=_entropy(classes),
             bits_left=math.fsum(sum(c) / n * _entropy(c) for c in held),
+            counted=people is not None,
         )
     )
 

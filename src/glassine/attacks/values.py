@@ -53,8 +53,10 @@ class ValueLeakage:
         Attributes with a category, in the domain or in the model, that one training record, or person, holds; needs the
         data.
     n_lone_targets : ShownCount
-        Leaves of a regression that captured one record, or one person's, whose target they publish; with the data also
-        those whose value is that of one record alone in the leaf, as a median is.
+        Leaves of a regression whose published size is one: they publish the target of that record.
+    n_lone_values : ShownCount or None
+        The same with what the data show: leaves of one person, and those whose value is that of one record alone in
+        the leaf, as a median is. It needs the data with the target.
     dominance : float or None
         Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: who knows the one
         infers the other within the rest. Of a regression, and it needs the data with the target.
@@ -69,6 +71,7 @@ class ValueLeakage:
     n_lone_targets: ShownCount
     n_inferred: int = 0
     n_nameable: int | None = None
+    n_lone_values: ShownCount | None = field(default=None, metadata=for_checker())
     dominance: float | None = field(default=None, metadata=for_checker())
 
 
@@ -277,14 +280,13 @@ def leak_values(
     guessed = {(a, t) for a, t in numbers if domain is not None and domain[a].inferred} - off_grid
     secret = off_grid | guessed
     midpoints, exposed = _midpoints(model, domain, data, secret, whose) if data is not None else (None, None)
-    held = [cell.evidence.size for cell in model.cells] if sizes is None else sizes
-    cells = enumerate(zip(model.cells, held, strict=True))
-    lone = {i for i, (cell, size) in cells if size == 1 and cell.evidence.value is not None}
-    dominance = None
+    valued = [cell.evidence.value is not None for cell in model.cells]
+    lone = {i for i, cell in enumerate(model.cells) if valued[i] and cell.evidence.size == 1}
+    dominance, alone = None, None
     targets = None if data is None or target is None or model.classes is not None else data.get(target)
     if data is not None and targets is not None and targets.dtype.kind in "iuf":
         dominance, alone = _contributions(model, data, targets.astype(float), whose)
-        lone |= alone
+        alone |= lone | {i for i, size in enumerate(sizes or ()) if valued[i] and size == 1}
     return ValueLeakage(
         n_thresholds=len(numbers),
         n_off_grid=None if domain is None else len(secret),
@@ -295,6 +297,7 @@ def leak_values(
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),
         lone_categories=None if data is None else _lone_categories(model, domain, data, whose),
         n_lone_targets=len(lone) if model.classes is None else 0,
+        n_lone_values=None if alone is None else len(alone),
         dominance=dominance,
     )
 
@@ -328,6 +331,7 @@ def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
         leakage,
         n_records_at_midpoints=None if exposed is None else hiding.count(exposed),
         n_lone_targets=hiding.count(leakage.n_lone_targets),
+        n_lone_values=None if leakage.n_lone_values is None else hiding.count(leakage.n_lone_values),
         dominance=None if leakage.dominance is None else hiding.share(leakage.dominance),
     )
 

@@ -166,9 +166,16 @@ def flag_labels(policy: Policy) -> dict[str, str]:
     return {flag.name: flag.label for flag in flags} | {EMPTY: "no possible record"}
 
 
-def contradiction(guarantee: GuaranteeFinding | None, membership: Outcome[MembershipFinding]) -> str | None:
-    """Return how attacks contradict a guarantee, if they do: a reason why it is void."""
+def contradiction(
+    guarantee: GuaranteeFinding | None, membership: Outcome[MembershipFinding], *, people: bool = False
+) -> str | None:
+    """Return how attacks contradict a guarantee, if they do: a reason why it is void.
+
+    Attacks on ``people`` say nothing against a guarantee for records: it allows k epsilon for a person with k records.
+    """
     if guarantee is None or guarantee.caveats or not isinstance(membership, Measured):
+        return None
+    if people and guarantee.unit == "record":
         return None
     low = max((low for low, _ in attack_bounds(membership.value)), default=0.0)
     if not low > guarantee.ceiling + membership.value.explained:

@@ -110,7 +110,7 @@ class TreeSubject(TreeFigures):
         membership = raw.get("membership")
         if isinstance(membership, Measured):
             membership = Measured(describe_membership(membership.value, suppression))
-        guarantee = doubted(self.guarantee, membership)
+        guarantee = doubted(self.guarantee, membership, people=self.people is not None)
         sizes, summary = self.sizes_of(guarantee), self.domain_summary()
         mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
         possible = None if summary is None else summary.bits_domain_aware
@@ -164,10 +164,11 @@ class TreeSubject(TreeFigures):
         outcome = raw.get("reconstruction")
         for entry in outcome.value[0].attributes if isinstance(outcome, Measured) else ():
             if entry.attribute == self.inputs.settings.sensitive:
-                notes.append(
+                learned = (
                     f"{entry.attribute}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
                     f"{entry.bits_largest:.1f} bits about the most exposed record."
                 )
+                notes.append(RecordNote(learned) if outcome.value[0].counted else learned)
         groups = raw.get("subgroups")
         listed = groups.value if isinstance(groups, Measured) else ()
         if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
@@ -190,9 +191,11 @@ class TreeSubject(TreeFigures):
         return [RecordNote(note) for note in notes]
 
 
-def doubted(guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None) -> GuaranteeFinding | None:
+def doubted(
+    guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None, *, people: bool = False
+) -> GuaranteeFinding | None:
     """Return a guarantee as it is, or void and answering for nothing where a membership attack beats it."""
-    caveat = None if membership is None else contradiction(guarantee, membership)
+    caveat = None if membership is None else contradiction(guarantee, membership, people=people)
     if guarantee is None or caveat is None:
         return guarantee
     return replace(
@@ -302,7 +305,8 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
     try:
-        finding = rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes)
+        counted = subject.people is not None or list(subject.record_sizes) != list(subject.published_sizes)
+        finding = replace(rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes), counted=counted)
     except CountingLimitError as error:
         return Failed(error.text)
     if not finding.exposure_curve:

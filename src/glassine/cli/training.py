@@ -234,7 +234,9 @@ def read_training(
     names = None if classes is None else _typed(class_names(classes))
     public = ranged or names is not None or (domain is not None and target in domain)
     meant: dict[str, Attribute] = {} if names is None else {target: Category(names)}
-    if number and not public:
+    if number and (domain is None or target not in domain):
+        # Each number by itself, whether its range is stated or not: of a type that all values have in common, one
+        # record would decide how the others are read.
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
     meant |= identifiers(person)
     table = read_records(data, file.written, domain, attributes=meant, lenient=lenient)

@@ -29,7 +29,7 @@ SAID = {
     "not contradicted": "No attack exceeds what the guarantee allows. That is no proof: verify the certificate.",
     "does not hold": "The model says itself that its guarantee does not hold, so there is nothing to compare with.",
     "no guarantee": "The model claims no differential privacy.",
-    "unknown": "Whether an attack exceeds what the guarantee allows is unknown: the holdout does not fit.",
+    "unknown": "Whether an attack exceeds what the guarantee allows is unknown.",
 }
 STATUS = {"contradicted": 1, "not contradicted": 0, "does not hold": 3, "no guarantee": 3, "unknown": 3}
 

@@ -63,6 +63,9 @@ class TwinSide:
     epsilon_at_least: float
 
 
+OF_RECORDS = "The guarantee is for one record, and the attacks are on people."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinComparison:
     """A private model and its twin, measured on the same records.
@@ -78,7 +81,7 @@ class TwinComparison:
     standing : str
         ``contradicted`` if an attack is shown to exceed the ceiling; ``not contradicted``, which is no proof;
         ``does not hold`` or ``no guarantee`` where there is no ceiling; ``unknown`` if members and held-out records
-        differ without the model, or overlap.
+        differ without the model, or overlap, or if people are attacked under a guarantee for records.
     private, twin : TwinSide
         The two models.
     accuracy_lost : Estimate
@@ -194,8 +197,10 @@ def compare_twin(
         found = _attacked(one, whole, len(inside), coded, random_state)
         sides.append(_side(side, one, whole, len(inside), coded, found))
         attacks.append(found)
-    ceiling = claim.membership_advantage if claim is not None and claim.holds else None
-    doubts = _doubts(attacks[0])
+    # Of a person with k records a guarantee for records allows k epsilon, so that attacks on people say nothing of it.
+    comparable = claim is None or persons is None or claim.records_per_person is not None
+    ceiling = claim.membership_advantage if claim is not None and claim.holds and comparable else None
+    doubts = (*_doubts(attacks[0]), *(() if comparable else (OF_RECORDS,)))
     right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
     return TwinComparison(
         claim=claim,
@@ -302,9 +307,9 @@ def _standing(
 ) -> Standing:
     if claim is None:
         return "no guarantee"
-    if ceiling is None:
+    if not claim.holds:
         return "does not hold"
-    if doubts:
+    if doubts or ceiling is None:
         return "unknown"
     shown = max((result.advantage.low for result in found.results), default=0.0)
     return "contradicted" if shown > ceiling else "not contradicted"

@@ -30,7 +30,7 @@ class GaussianFilter:
     ---------
     ``mu``-Gaussian differential privacy of everything that is released, up to a factor ``1 + 1e-9`` of its square:
     each release may be chosen, and its budget set, by what was released before, if each is Gaussian private at what
-    :meth:`spend` granted it. See ``filters.md``.
+    :meth:`spend` granted it. See ``loss_distributions.md``.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def of_group(event: Event, records: int) -> Event:
     Guarantee
     ---------
     If the event states what a mechanism costs for adding or removing one record, the result states what it costs for
-    adding or removing up to ``records`` of them at once. See ``group.md``.
+    adding or removing up to ``records`` of them at once. See ``unit.md``.
 
     Parameters
     ----------

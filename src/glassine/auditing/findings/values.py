@@ -227,6 +227,8 @@ class ReconstructionFinding:
         Per attribute, with the domain's groups.
     undefined : str or None
         Why some measures have no value.
+    counted : bool
+        Whether sizes of parts, or people, were counted in the data.
     """
 
     entropy_bits: float | None
@@ -241,3 +243,8 @@ class ReconstructionFinding:
     exposure_curve: tuple[tuple[float, float], ...]
     attributes: tuple[AttributeFinding, ...]
     undefined: str | None
+    counted: bool = False
+
+    def public(self) -> ReconstructionFinding | None:
+        """Return it; None where sizes or people were counted in the data."""
+        return None if self.counted else self

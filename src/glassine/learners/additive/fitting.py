@@ -36,8 +36,8 @@ from glassine.learners.additive.publishing import (
     check_monotone,
     choices,
     coarse_bins,
-    in_order,
     matched,
+    ordered,
     publish,
     strength,
 )
@@ -300,10 +300,7 @@ class _Run:
         """Return the model of the scores of the axes, then of the pairs; those of ordered numbers in their order."""
         frame, n_mains = self.frame(axes), len(axes)
         terms = terms_of_pairs(pairs.pairs, pairs.counts, shapes.scores[n_mains:], shapes.errors[n_mains:], frame)
-        ordered = tuple(
-            _ordered(axis, scores, self.plan.monotone) for axis, scores in zip(axes, shapes.scores, strict=False)
-        )
-        mains = Shapes(scores=ordered, errors=shapes.errors[:n_mains], intercept=shapes.intercept)
+        mains = Shapes(scores=shapes.scores[:n_mains], errors=shapes.errors[:n_mains], intercept=shapes.intercept)
         return publish(axes, mains, frame, terms)
 
     def carded(self, model: AdditiveModel, axes: Sequence[Axis], binned: Binned | None) -> AdditiveModel:
@@ -336,11 +333,6 @@ class _Run:
         return calibrate(card, noisy, deviation)
 
 
-def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bool]) -> npt.NDArray[np.float64]:
-    up = monotone.get(axis.grid.attribute)
-    return scores if up is None else in_order(scores[:, 0], axis.counts, axis, up)[:, None]
-
-
 def _penalized(run: _Run) -> AdditiveModel:
     (base, spent), classes = run.base(), run.target.classes is not None
     signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.budget.mu)
@@ -370,7 +362,7 @@ def _penalized(run: _Run) -> AdditiveModel:
         rounds=Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early),
         wish=PairWish(
             interactions=plan.interactions,
-            barred=plan.monotone,
+            monotone=plan.monotone,
             strength=signal,
         ),
         portion=run.portion(run.spending.share(left), left),
@@ -407,4 +399,4 @@ def _boosting(run: _Run) -> AdditiveModel:
         progress=run.progress,
     )
     run.events.append(event)
-    return run.published(axes, shapes)
+    return run.published(axes, ordered(shapes, axes, run.plan.monotone))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from glassine.learners.additive.pairs import (
     release_counts,
     release_gains,
 )
-from glassine.learners.additive.publishing import COUNT_SHARE, SELECT_SHARE, Shapes, most_pairs, pair_bins
+from glassine.learners.additive.publishing import COUNT_SHARE, SELECT_SHARE, Shapes, most_pairs, ordered, pair_bins
 from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Cells, Descent, Rounds, cells_of
 from glassine.learners.additive.sums import Packed, advance, pack, start_scores
@@ -220,7 +220,7 @@ def fit_rounds(
     if not early or (not wanted and rounds.early == 0.5):
         # Equal noise throughout.
         descent, event = stage(rounds.number, 1.0 - spared, 0).run(records, terms, packed, base, None)
-        shapes = descent.shapes()
+        shapes = ordered(descent.shapes(), axes, wish.monotone)
         lack, more_events = _lack(records, packed, shapes, part_of, spared)
         return shapes, NO_PAIRS, lack, [event, *more_events]
     descent, event = stage(early, rounds.early, 0).run(records, terms, packed, base, None)
@@ -238,8 +238,9 @@ def fit_rounds(
             packed = records.packed(terms, more)
             fitted = FittedPairs(pairs=tuple(pairs), counts=tuple(counts))
     descent, event = stage(rounds.number - early, left, early).run(records, terms, packed, base, descent)
-    lack, more_events = _lack(records, packed, descent.shapes(), part_of, spared)
-    return _centred(descent.shapes(), fitted.pairs), fitted, lack, [*events, event, *more_events]
+    shapes = ordered(descent.shapes(), axes, wish.monotone)
+    lack, more_events = _lack(records, packed, shapes, part_of, spared)
+    return _centred(shapes, fitted.pairs), fitted, lack, [*events, event, *more_events]
 
 
 def _lack(
@@ -277,14 +278,14 @@ class PairWish:
     ----------
     interactions : Interactions
         The parameter of the estimator.
-    barred : collection of str
-        Attributes that must not be in a chosen pair.
+    monotone : mapping of str to bool
+        Numbers whose scores must be in order, and whether upwards; none of them is in a chosen pair.
     strength : float
         Of the released signal: see :func:`~glassine.learners.additive.publishing.strength`.
     """
 
     interactions: Interactions
-    barred: Collection[str]
+    monotone: Mapping[str, bool]
     strength: float
 
     def choose(
@@ -304,7 +305,7 @@ class PairWish:
             named = [(where[a], where[b]) for a, b in interactions.named if a in where and b in where]
             return [Pair.of(axes, a, b, most) for a, b in named], 0.0
         number = interactions.number
-        compared = [Pair.of(axes, j, k, COARSE) for j, k in candidates(axes, descent.now, number or 0, self.barred)]
+        compared = [Pair.of(axes, j, k, COARSE) for j, k in candidates(axes, descent.now, number or 0, self.monotone)]
         if not compared:
             return [], 0.0
         clip = NARROW * descent.rounds.clip

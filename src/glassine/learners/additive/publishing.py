@@ -261,6 +261,16 @@ def in_order(scores: Array, counts: Array, axis: Axis, increasing: bool) -> Arra
     return out
 
 
+def ordered(shapes: Shapes, axes: Sequence[Axis], monotone: Mapping[str, bool]) -> Shapes:
+    """Return the shapes with the scores of monotone numbers in their order; terms beyond the axes stay."""
+    scores = list(shapes.scores)
+    for place, axis in enumerate(axes):
+        up = monotone.get(axis.grid.attribute)
+        if up is not None:
+            scores[place] = in_order(scores[place][:, 0], axis.counts, axis, up)[:, None]
+    return replace(shapes, scores=tuple(scores))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Frame:
     """What is published beside the scores.

@@ -150,9 +150,14 @@ def _powers(rate: Fraction, length: int) -> npt.NDArray[np.float64]:
     return np.asarray(np.exp(-exponents).astype(np.float64))
 
 
-def powers_bytes(epsilon: Fraction) -> int:
-    """Return the most bytes that the table of powers takes, whatever the number of records and the loss."""
-    return int(8 * UNDERFLOW / epsilon)
+def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
+    """Return the most bytes that the tables of powers take, whatever the number of records.
+
+    With a ``unit`` above one they are two, of which the larger has one entry for 2^12 costs.
+    """
+    if unit == 1:
+        return int(8 * UNDERFLOW / epsilon)
+    return 8 * (2**JUMP_BITS + int(UNDERFLOW * unit / (epsilon * 2**JUMP_BITS)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,12 +17,13 @@ from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import LiteralPlan, PoolPlan
 from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import Classes, ClassLearner, Conditions, Lists, Trees
-from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
-from glassine.learners.exhaustive.losses import base_rates
+from glassine.learners.exhaustive.gibbs import EPSILON_BITS, Weighting, powers_bytes
+from glassine.learners.exhaustive.losses import UNITS, base_rates
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake
 from glassine.learners.persons import Persons
@@ -33,6 +35,9 @@ from glassine.privacy.release import Paid, Planned, Price
 __all__ = ["PrivateRuleListClassifier", "PrivateTree", "PrivateTreeClassifier"]
 
 PROOF = "learners/exhaustive/private.md"
+
+LEAST_RATE = Fraction(100, 2**EPSILON_BITS)
+"""Least epsilon for one unit of cost: it is rounded to a multiple of 2^-40, at most a hundredth of it."""
 
 
 class _Exponential(PrivateLearner, ClassLearner):
@@ -83,11 +88,19 @@ class _Exponential(PrivateLearner, ClassLearner):
         widest = self._widest(intake.domain, len(intake.classes), prior)
         # What rounding may add to the draw is taken off epsilon beforehand, for the largest class that may come.
         slack = widest.rounding()
-        budget.selection(slack)
+        # The values of a loss that ranks lie about base rates, but what they cost is a public scale.
+        unit = UNITS if ranks else widest.loss.unit
+        rate = budget.per_record(budget.selection(slack)) / widest.loss.parts / unit
+        if rate < LEAST_RATE:
+            raise InvalidParameterError(
+                f"{parameter('epsilon=')}{float(budget.total):g} is too small: one record can cost "
+                f"{widest.loss.parts * unit:,} units.",
+                remedy=f"Use at least {float(budget.total * LEAST_RATE / rate):.1g}.",
+            )
         widest.refuse_too_large(
             memory_limit=self.memory_limit,
             time_limit=self.time_limit,
-            more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts),
+            more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts, unit),
             part_weight=prior,
         )
         return Planned(

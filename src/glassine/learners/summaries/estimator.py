@@ -151,9 +151,15 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         training = read_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
+        n_classes = len(training.target.classes or ())
+        if n_classes < 2:
+            raise InvalidParameterError(
+                f"a summary needs at least two classes, got {n_classes}.",
+                remedy=f"Declare them with {parameter('classes=')}.",
+            )
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         grids = public_grids(training.domain, self.bins)
-        budget.check_values(*most_released(grids, len(training.target.classes or ())))
+        budget.check_values(*most_released(grids, n_classes))
         return Planned(
             price=Price(epsilon=budget.epsilon, delta=budget.delta, note="private summary", unit=budget.unit),
             caveats=training.caveats,
@@ -165,7 +171,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         classes = training.target.classes or ()
         released, events = release_summary(training.records, grids, len(classes), budget, paid)
         name = training.target.name
-        file = SummaryFile(domain=training.domain, classes=classes, target=name, released=released, bins=self.bins)
+        file = SummaryFile(domain=training.domain, classes=classes, target=name, released=released)
         public = {
             "released": "a summary, and every model that is fitted to it",
             "attributes": list(training.domain.names),
@@ -357,12 +363,13 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         Raises
         ------
         InvalidModelError
-            If the model claims another guarantee than that of the summary.
+            If the model is not of this summary, or claims another guarantee.
         """
         claimed = model.guarantee
-        if claimed is None or replace(claimed, count_scale=None) != self._guarantee():
+        whole = None if claimed is None else replace(claimed, count_scale=None)
+        if whole != self._guarantee() or model.source != self._source:
             raise InvalidModelError(
-                "the model does not claim the guarantee of this summary.",
+                "the model is not of this summary, or does not claim its guarantee.",
                 remedy="Pass a model that its methods return.",
             )
         certificate = self.certificate_
@@ -371,9 +378,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the summary with its certificate to a JSON file: noisy numbers, from which all models follow."""
-        file = SummaryFile(
-            domain=self.domain_, classes=self._classes, target=self.target_, released=self.released_, bins=self.bins
-        )
+        file = SummaryFile(domain=self.domain_, classes=self._classes, target=self.target_, released=self.released_)
         write_file(file, self.certificate_, path)
 
     @classmethod
@@ -404,7 +409,8 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
 
     @property
     def _source(self) -> str:
-        return f"glassine.{type(self).__name__}"
+        # With the summary's digest, so that certify() knows its own models from those of other fits.
+        return f"glassine.{type(self).__name__} {self.certificate_.model}"
 
     def _growth(self, measure: Measure) -> Growth:
         check_is_fitted(self, "released_")

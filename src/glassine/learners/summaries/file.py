@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -51,15 +50,18 @@ class SummaryFile:
         Name of the target, if it has one.
     released : Released
         What was released.
-    bins : mapping or None
-        Bins that the user fixed.
     """
 
     domain: Domain
     classes: tuple[Scalar, ...]
     target: str
     released: Released
-    bins: Mapping[str, Any] | None = None
+
+    @property
+    def bins(self) -> dict[str, list[Any]] | None:
+        """Bins that the user fixed, as values of JSON; the released axes know them."""
+        fixed = [axis.grid for axis in self.released.axes if axis.grid.fixed]
+        return {grid.attribute: _plain_bins(grid) for grid in fixed} or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +167,6 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
         classes=tuple(classes),
         target=values["target"],
         released=_released(numbers, grids, len(classes)),
-        bins=values["bins"],
     )
     if certificate.model != digest(file):
         raise InvalidModelError(f"{CHANGED}.", remedy="Ask for the file that was written.")
@@ -196,17 +197,16 @@ def _plain(file: SummaryFile) -> dict[str, Any]:
         "classes": list(file.classes),
         "target": file.target,
         "released": _NUMBERS.encode(numbers),
-        "bins": _plain_bins(file.bins),
+        "bins": file.bins,
     }
 
 
-def _plain_bins(bins: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if bins is None:
-        return None
-    return {
-        name: [value if isinstance(value, str | float | int) else list(value) for value in list(values)]
-        for name, values in bins.items()
-    }
+def _plain_bins(grid: Grid) -> list[Any]:
+    if grid.cuts is not None:
+        return list(grid.cuts.tolist())
+    return [
+        [value.item() if isinstance(value, np.generic) else value for value in group] for group in grid.groups or ()
+    ]
 
 
 def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Released:

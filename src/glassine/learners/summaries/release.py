@@ -24,7 +24,7 @@ __all__ = ["Released", "by_chance", "most_released", "release_summary", "spannin
 SHARES = {"bins": 0.15, "tables": 0.48, "scores": 0.06, "edges": 0.31}
 """Shares of the squared mu. They were set on Adult; a public rule, on which no guarantee rests."""
 
-PROOF = "summaries/release.md"
+PROOF = "learners/summaries/release.md"
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

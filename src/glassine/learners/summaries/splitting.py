@@ -184,8 +184,8 @@ class Growth:
         attribute = self.domain[axis.grid.attribute]
         cells = list(zip(axis.grid.groups or (), axis.bin_of[:-1], strict=True))
         listed = tuple(value for group, to in cells if bins[to] for value in group if value is not None)
-        if isinstance(attribute, Binary):
-            return OneOf(axis.grid.attribute, (1,)) if listed == (1,) else None
+        if isinstance(attribute, Binary) and listed != (1,):
+            return None
         if attribute.missing:
             # What is not declared reads as missing where a tree or a list is applied.
             missing = any(bins[to] and None in group for group, to in cells)

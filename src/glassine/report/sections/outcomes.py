@@ -144,7 +144,7 @@ def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
         facts.append(
             Fact(
                 f"Leaves that publish one {wording.unit()}'s value",
-                "some leaves" if leakage.n_lone_targets else "none",
+                "some leaves" if leakage.n_lone_targets or leakage.n_lone_values else "none",
                 "A leaf made from one record predicts that record's value, and so does a median.",
             )
         )
