@@ -40,7 +40,6 @@ STOP_WORDS_IN_STRINGS = {
     "comparison": 11,
     "compiling": 2,
     "counting": 1,
-    "data": 47,
     "domain": 1,
     "errors": 2,
     "formats": 137,
