@@ -46,7 +46,6 @@ STOP_WORDS_IN_STRINGS = {
     "learners": 74,
     "microaggregation": 4,
     "models": 25,
-    "privacy": 30,
     "report": 46,
     "scrubbing": 9,
     "server": 8,
