@@ -50,7 +50,6 @@ STOP_WORDS_IN_STRINGS = {
     "scrubbing": 9,
     "server": 8,
     "surrogates": 2,
-    "verification": 32,
 }
 """Stop words that a room's strings and docstrings still have. The numbers only shrink."""
 SLACK = 10
