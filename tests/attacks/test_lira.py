@@ -180,7 +180,7 @@ def test_shadow_models_of_another_size_are_named() -> None:
         random_state=0,
     )
     assert isinstance(few, Measured)
-    assert "learnt from 5.5 times as many records" in few.value.verdict
+    assert "trained on 5.5 times as many records" in few.value.verdict
     tree = DecisionTreeClassifier(random_state=0).fit(X[:220], y[:220])
     same = lira(
         tree,

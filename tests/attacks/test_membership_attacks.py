@@ -88,7 +88,7 @@ def test_an_overfit_tree_is_caught(attack: Any) -> None:
     assert found.detected
     assert found.advantage.low > 0.3
     assert found.control.p_value <= 0.005
-    assert "tells members from non-members" in found.verdict
+    assert "distinguishes members from non-members" in found.verdict
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -343,8 +343,8 @@ def test_probabilities_that_are_no_numbers_are_named_as_such() -> None:
 def test_an_advantage_below_nothing_has_a_sentence_of_its_own() -> None:
     X_in, y_in, X_out, y_out = noise(200, 0)
     tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
-    assert "wrong direction" in measured(gap_attack(tree, Sample(X_out, y_out), Sample(X_in, y_in))).verdict
-    assert "wrong direction" not in measured(gap_attack(tree, Sample(X_in, y_in), Sample(X_out, y_out))).verdict
+    assert "more often than members" in measured(gap_attack(tree, Sample(X_out, y_out), Sample(X_in, y_in))).verdict
+    assert "more often than members" not in measured(gap_attack(tree, Sample(X_in, y_in), Sample(X_out, y_out))).verdict
     assert (
         "given these thresholds"
         in measured(loss_attack(tree, Sample(X_in, y_in), Sample(X_out, y_out), random_state=0)).decision

@@ -140,7 +140,7 @@ def test_error_lies_between_truth_and_chance() -> None:
 
 def test_error_to_other_data_is_refused() -> None:
     known = reconstruct(small_tree(), DOMAIN)
-    with pytest.raises(InvalidDataError, match="holds 59 records, but the model tells of 60"):
+    with pytest.raises(InvalidDataError, match="holds 59 records, but the model counts 60"):
         known.error_to(frame().iloc[1:])
     with pytest.raises(InvalidDataError, match="lacks the column 'sex'"):
         known.error_to(frame()[["age"]])

@@ -95,7 +95,7 @@ def test_a_release_from_queries(folder: Path, run: Run) -> None:
     ]
     text = run(*make, "-k", "50", "-o", "release.json", cwd=folder).out
     assert "600 queries" in text
-    assert "nobody's record" in text
+    assert "no person's record" in text
     assert SurrogateRelease.from_json(folder / "release.json").provenance.records == "queries"
 
 

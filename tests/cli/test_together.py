@@ -120,4 +120,4 @@ def test_epsilons_of_private_models_add(folder: Path, run: Run) -> None:
     assert "no bits and no groups were measured" in done.out
     rows = run("rebuild", "half.json", "more.json", *DOMAIN, "--rows", cwd=folder)
     assert rows.status == 2
-    assert "no rows: no model tells exact counts" in rows.err
+    assert "no rows: no model has exact counts" in rows.err

@@ -147,7 +147,7 @@ GAP = AttackFinding(
     permille_resolved=False,
     p_value=0.001,
     detected=True,
-    statement="The gap attack tells members from non-members.",
+    statement="The gap attack distinguishes members from non-members.",
 )
 MEMBERSHIP = MembershipFinding(
     n_members=400,

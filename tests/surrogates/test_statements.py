@@ -77,7 +77,7 @@ def test_what_is_said_of_leaves_counts_and_labels(
         assert "no leaf was made" not in told
         assert "a leaf may hold one record alone" in told
         assert ("or none" in told) == (partition == "public")
-    assert ("no counts are told" in told) == (form == "restricted" and not counts)
+    assert ("no counts are published" in told) == (form == "restricted" and not counts)
     assert ("how many records of each class" in told) == counts
     assert ("the true labels of" in told) == (labels == "true")
     assert ("shows where the values of single records lie" in told) == (form == "paper")

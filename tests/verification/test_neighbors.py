@@ -69,7 +69,7 @@ def test_every_pair_is_one_of_neighbors(X: Any, labels: str) -> None:
         assert check_neighbors(pair.d0, pair.d1, "add-or-remove-one") == "0 records removed, 1 added"
         for dataset in (pair.d0, pair.d1):
             assert set(np.unique(dataset[1]).tolist()) <= set(np.unique(LABELS[labels]).tolist())
-    for kind in ("empty cell", "nobody has", "one of all", "tipped", "duplicate", "two records", "in turn"):
+    for kind in ("empty cell", "no record has", "one of all", "tipped", "duplicate", "two records", "in turn"):
         assert any(kind in pair.name for pair in pairs), kind
 
 
@@ -85,8 +85,8 @@ def test_pairs_are_what_their_names_say() -> None:
     assert empty.d1[0][-1, 0] == "c"
     highest = named(pairs, "empty cell, column 1")
     assert highest.d1[0][-1, 1] == 9
-    assert named(pairs, "nobody has, column 0").d1[0][-1, 0] == OUTLIER
-    assert named(pairs, "nobody has, column 1").d1[0][-1, 1] > 1000
+    assert named(pairs, "no record has, column 0").d1[0][-1, 0] == OUTLIER
+    assert named(pairs, "no record has, column 1").d1[0][-1, 1] > 1000
     tipped = named(pairs, "tipped", "'yes'")
     assert (tipped.d0[1] == "yes").mean() == 0.5
     front = named(pairs, "in front")
@@ -165,7 +165,7 @@ def test_a_category_that_is_told_is_found_by_the_default_distinguisher() -> None
         score=FAST,
         runs=Runs(400),
     )
-    assert "nobody has, column 0" in found.pair.name or "empty cell, column 0" in found.pair.name
+    assert "no record has, column 0" in found.pair.name or "empty cell, column 0" in found.pair.name
     assert found.bound.violated
 
 

@@ -125,7 +125,7 @@ class Measurement(Question, Generic[S, R]):
         return Question(name=self.name, title=self.title, question=self.question, short=self.short)
 
     def made_by(self, run: Callable[[Any], Outcome[R]]) -> Measurement[Any, R]:
-        """Return the measurement as it is made of another kind of subject."""
+        """Return the measurement as made of another kind of subject."""
         return replace(self, run=run)
 
     def absent(self, reason: Outcome[Any]) -> Measurement[Any, Any]:

@@ -1,7 +1,7 @@
 """For whom a figure is: the checker, who may see what was measured on records, or the public.
 
-Each measurement, each field of a finding and each note says it by itself, so that no report decides it. What is for the
-checker only is left out by :func:`for_public` before anything is written.
+Each measurement, each field of a finding and each note states its own audience, so that no report decides it. Before
+anything is written, :func:`for_public` leaves out what is for the checker only.
 """
 
 from __future__ import annotations

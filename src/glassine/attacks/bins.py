@@ -1,8 +1,8 @@
 """Leakage of bins: what the bins of an additive model tell of the training records.
 
 A model that is not private publishes how many records each bin holds, the smallest and the largest value of each
-attribute, and cuts that lie, bit for bit, half way between two neighbouring training values. Where every value has a
-bin of its own, all values follow by arithmetic: from the smallest value v and the first cut c the next is 2 c - v, and
+attribute, and cuts that are exactly the midpoints of two neighboring training values. Where every value has its own
+bin, all values follow by arithmetic: from the smallest value v and the first cut c the next is 2 c - v, and
 so on up to the largest, which confirms them all.
 """
 
@@ -81,7 +81,9 @@ class TermBins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeBins:
-    """What the bins of one attribute, in all terms together, tell; None where it needs what is not given.
+    """What the bins of one attribute reveal over all terms together.
+
+    A figure is None where the data or the domain that it needs is not given.
 
     Attributes
     ----------
@@ -106,8 +108,8 @@ class AttributeBins:
     n_values : int or None
         Different training values; needs the data.
     n_own_bins : int or None
-        Those that have a bin of their own: whoever has the model knows them to about the width of a bin; needs the
-        data.
+        Those that have their own bin: an attacker who has the model knows them to about the width of a bin; needs
+        the data.
     n_rebuilt : int
         Values that follow from cuts and range by arithmetic, see :func:`rebuild_values`; with the data, those of them
         that are training values. 0 where the range is public, or a guarantee is claimed.
@@ -167,7 +169,7 @@ def leak_bins(
     model : AdditiveModel
         The published model.
     domain : Domain, optional
-        The public domain, which tells what needs no data: cut points, ranges, categories.
+        The public domain, which states what needs no data: cut points, ranges, categories.
     data : data frame, mapping of str to ndarray, or ndarray, optional
         The training records, as for ``AdditiveModel.scores``.
     persons : Persons, optional

@@ -104,7 +104,7 @@ def permutation_importance(
     n_repeats : int, default=10
         Number of shuffles of each attribute.
     random_state : int, numpy.random.Generator or None, default=None
-        Makes shuffles repeatable. The same seed shuffles every model alike.
+        Makes shuffles repeatable. The same seed shuffles every model in the same way.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def importance_preservation(
     Parameters
     ----------
     reference, other : fitted classifier, DecisionTree or RuleList
-        The models, for example one learnt without and one with differential privacy.
+        The models, for example one trained without and one with differential privacy.
     X : data frame or array-like, shape (n, d)
         Records on which importance is measured.
     y : array-like of shape (n,), or str

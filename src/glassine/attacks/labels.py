@@ -27,13 +27,13 @@ class Occupants:
     Attributes
     ----------
     number : int
-        How many there are in all.
+        Total number.
     sizes : ndarray of int, shape (parts,)
         How many have a record in each part.
     counts : ndarray of int, shape (parts, classes)
         How many have a record of each class there. A person with records of two classes counts for both.
     shares : ndarray of float, shape (parts, classes)
-        The same with every person counted once in all: as often as a record of theirs, drawn at random, lies there.
+        The same with every person counted once in total: as often as a record of theirs, drawn at random, lies there.
     n_certain : int
         How many have a record in a part of one class only: everyone in it has a record of that class.
     """
@@ -90,7 +90,7 @@ class Occupants:
 
     @property
     def purest(self) -> npt.NDArray[np.float64]:
-        """Largest share of one class in each part, shape (parts,); NaN where nobody is in it."""
+        """Largest share of one class in each part, shape (parts,); NaN if it is empty."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.counts.max(axis=1) / np.where(self.sizes > 0, self.sizes, np.nan))
 

@@ -104,7 +104,7 @@ class Vulnerability:
     labels : tuple of LabelOverfitting
         tau(y) of each class that members and non-members have.
     over : str
-        What the records are told apart by: "leaves", "rules" or "predictions".
+        What distinguishes the records: "leaves", "rules" or "predictions".
     n_parts : int
         Number of different leaves, rules or predictions among the records.
     subgroups : tuple of SubgroupVulnerability

@@ -1,6 +1,6 @@
 """Leakage of values: exact attribute values of training records that stand in a published model.
 
-A threshold learnt by scikit-learn is, bit for bit, the midpoint of two training values; bounds may be exact minima or
+A threshold of scikit-learn is exactly the midpoint of two training values; bounds may be exact minima or
 maxima; a category may be the value of one person; a regression leaf with one record publishes that record's target.
 """
 
@@ -39,7 +39,7 @@ class ValueLeakage:
         Sides of these thresholds on which fewer than 10 of the training records are expected within one resolution, by
         the domain's shares: as many people an attacker may name who has candidates. Needs a domain.
     n_inferred : int
-        Those of them that an inferred domain has as cut points: a public domain with its bounds would have them too.
+        Those of them that an inferred domain has as cut points: a public domain with its bounds would also have them.
     n_midpoints : int or None
         Those, public cut points aside, that are bit for bit the midpoint of two training values in their part of the
         model; needs the data. Between adjacent values of the domain, such as 1 and 2 of whole numbers, there is only
@@ -264,7 +264,7 @@ def leak_values(
     model : DecisionTree or RuleList
         The published model.
     domain : Domain, optional
-        The public domain, whose grid tells which thresholds need no data.
+        The public domain, whose grid shows which thresholds need no data.
     data : mapping of str to ndarray, shape (n,), optional
         The training records, column by column.
     whose : ndarray of int, shape (n,), optional

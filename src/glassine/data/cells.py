@@ -19,9 +19,10 @@ Cuts = Mapping[str, Sequence[float]]
 
 
 def cuts_of(literals: Iterable[Literal], domain: Domain) -> dict[str, tuple[float, ...]]:
-    """Return the points between which no literal tells two numbers apart, by attribute that some literal tests.
+    """Return the points at which literals distinguish numbers, by tested attribute.
 
-    A value that a literal names has a cell of its own. An attribute that is no number has no points.
+    No literal distinguishes two numbers between neighboring points. A value that a literal names has its own cell. An
+    attribute that is not a number has no points.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class Outside(Flag):
     REFUSE
         A value that is missing or no number, where the attribute asks for one, is an error.
     KEEP_UNDECLARED
-        As the others, and a category that is not declared has a code of its own, -2. May be joined: ``REFUSE |
+        As the others, and a category that is not declared has its own code, -2. May be joined: ``REFUSE |
         KEEP_UNDECLARED``.
     """
 
@@ -117,7 +117,7 @@ class Columns:
         if name in self.codes:
             return self.codes[name]
         raise InvalidDataError(
-            f"the records lack the column {name!r}; they have {_some(self.names)}.", remedy="Read it too."
+            f"the records lack the column {name!r}; they have {_some(self.names)}.", remedy="Also read that column."
         )
 
     def values(self, name: str) -> npt.NDArray[Any]:

@@ -55,17 +55,17 @@ def conform(
       1, 1.0 and True are one value.
     - A number and the texts that write it ("1", "1.0", "01", "true") are one value, unless the attribute declares that
       very text. A library or a file may give either, depending on the other records. Two declared texts of one number
-      ("1" and "01") are told apart in columns of text alone.
+      ("1" and "01") are distinguished in columns of text alone.
     - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
       declare. An infinite number is then clipped.
     - Unless ``outside`` refuses, nothing is refused because of a value: see :class:`~glassine.data.columns.Outside`. An
-      infinite number is clipped then, too.
+      infinite number is then also clipped.
 
     Ties between attributes (the domain's groups) are not enforced.
 
     Guarantee
     ---------
-    Each row of the result depends on the same row of the data and on the domain alone: nothing is learnt from other
+    Each row of the result depends on the same row of the data and on the domain alone: nothing is inferred from other
     records, and no record changes how another is read. The column types of pandas, which follow from the records, and
     the objects of a list play no part. Those of other libraries do: they are a public schema. Only the refusals below
     look at all records; unless ``outside`` refuses, they follow from the schema and the number of records.
@@ -164,7 +164,9 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
 
 
 def as_columns(X: Any, names: Iterable[str] | None) -> Any:
-    """Return a list of mappings or a structured array as a frame of these columns; anything else as it is.
+    """Return a list of mappings or a structured array as a frame of these columns.
+
+    Anything else is returned unchanged.
 
     Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
     value there.
@@ -206,7 +208,7 @@ def _series(name: str, column: npt.NDArray[Any]) -> Any:
 
 
 def are_rows(X: Any) -> bool:
-    """Return whether records are a list of rows, of whatever type they are."""
+    """Return whether records are a list of rows of any type."""
     return isinstance(X, list | tuple) and any(_is_row(row) for row in X)
 
 

@@ -117,7 +117,7 @@ def clipped(array: npt.NDArray[np.float64], attribute: Integer | Real, *, refuse
 def _codes(
     name: str, attribute: Category | Binary, values: Sequence[Any] | npt.NDArray[Any], outside: Outside
 ) -> npt.NDArray[Any]:
-    """Return the code of each value; each is looked up by itself, and by what it equals alone."""
+    """Return the code of each value; look up each independently, by equality alone."""
     unknown, gap = outside.codes(attribute)
     codes: dict[Any, int] = {value: code for code, value in enumerate(values_of(attribute))}
     numbers: Mapping[Any, int] = declared_numbers(attribute)

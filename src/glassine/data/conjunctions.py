@@ -150,7 +150,7 @@ def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = Non
     d : int
         Largest number of literals in a conjunction, at least 0.
     progress : callable, optional
-        Called with the number of conjunctions done and in all.
+        Called with the number of conjunctions done and their total.
     """
     p = len(bitsets.words)
     kind: Any = np.int32 if int(bitsets.totals().sum()) < 2**31 else np.int64
@@ -172,7 +172,7 @@ def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = Non
 
 
 def _spread(n: int) -> npt.NDArray[np.int64]:
-    """Return 0, ..., n - 1 in an order in which consecutive slices hold small and large numbers alike."""
+    """Return 0, ..., n - 1 in an order that mixes small and large in each slice."""
     return np.concatenate([np.arange(start, n, SLICES) for start in range(min(n, SLICES))]).astype(np.int64)
 
 

@@ -23,8 +23,8 @@ class CountTable:
     """The distinct records of a data set over the attributes of a domain, and how often each occurs.
 
     The rows are sorted by the attributes in the order of the domain (by number or by code, a value that is not
-    declared first among codes, a missing number last), so that one multiset of records has one table, whatever
-    library held it and in whatever order.
+    declared first among codes, a missing number last), so that one multiset of records has one table, for
+    every library and every order of the records.
 
     Attributes
     ----------
@@ -77,9 +77,9 @@ class CountTable:
             How many records each row stands for, a whole number in [0, 2**32]: the name of a column that is not an
             attribute, or an array. A row with weight 0 is left out.
         cuts : mapping of str to sequence of float, optional
-            Numbers that are to be told apart by these public points alone: a number becomes the smallest point that is
+            Numbers that these public points alone distinguish: a number becomes the smallest point that is
             at least as large, or the attribute's upper bound. :func:`~glassine.data.cells.cuts_of` returns the points
-            of some literals, which then hold for the same records as before. Other numbers are told apart as they are.
+            of some literals, which then hold for the same records as before. Other numbers are distinguished exactly.
 
         Raises
         ------
@@ -199,7 +199,7 @@ def _counts(frame: Any, weights: str | npt.ArrayLike | None, n_records: int) -> 
     if not isinstance(name, str):
         source, name = {"weights": np.asarray(weights)}, "weights"
     elif isinstance(frame, np.ndarray):
-        raise InvalidDataError(f"an array has no column named {name!r}.", remedy="Pass the weights as an array, too.")
+        raise InvalidDataError(f"an array has no column named {name!r}.", remedy="Also pass the weights as an array.")
     given = conform(source, Domain({name: WEIGHT})).numbers[name]
     if len(given) != n_records:
         raise InvalidDataError(f"{parameter('weights')} must have one entry per record, {n_records}, got {len(given)}.")

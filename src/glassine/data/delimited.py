@@ -1,8 +1,8 @@
 """Delimited text as people have it: its encoding, its separator, its header, and the line at fault.
 
 What is not stated is taken from the header, which is public as the columns' names are, and never from records: a
-private fit reads each record in the same way whatever the others are. Bytes that are no UTF-8 are decoded line by line,
-so that a record decides about its own line alone.
+private fit reads each record independently of the others. Bytes that are no UTF-8 are decoded line by line, so
+that a record decides about its own line alone.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ DATE = re.compile(
 )
 
 EXCEL = re.compile(rb'"?sep=(.)"?\r?\n', flags=re.IGNORECASE)
-"""A first line that tells Excel the separator."""
+"""A first line that states the separator for Excel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvDialect:
-    r"""How a file of delimited text is written, as far as it is stated.
+    r"""How a file of delimited text is written, where that is stated.
 
     Attributes
     ----------

@@ -237,8 +237,8 @@ def conjunction_counts(
     d : int
         Largest number of literals in a conjunction.
     target : str, optional
-        A :class:`Category` or :class:`Binary` attribute whose classes are told apart; missing and undeclared ones are a
-        last class. Without it all records are of one class.
+        A :class:`Category` or :class:`Binary` attribute whose classes are distinguished; missing and undeclared ones
+        are a last class. Without it all records are of one class.
 
     Raises
     ------

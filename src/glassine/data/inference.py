@@ -171,7 +171,7 @@ def _remark(column: npt.NDArray[Any]) -> str:
     present = column[~is_missing(column)].tolist()
     values = set(map(str, present))
     if len(values) == 1 and len(present) > 1:
-        return "one value only, from which nothing is learnt. Leave it out, or declare the values it can have."
+        return "one value only, which carries no information. Leave it out, or declare the values it can have."
     if column.dtype.kind != "O":
         return _remark_on_numbers(present)
     if (
@@ -322,7 +322,7 @@ PEOPLE = frozenset(
 NUMBERS = frozenset({"code", "key", "no", "nr", "num", "number"})
 
 SHARE = 10
-"""Texts with more different values than a tenth of the records may identify people whatever their name."""
+"""Texts with more different values than a tenth of the records may identify people, for any attribute name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ _TARGET = "target"
 def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     """Return the place of each label among declared classes, shape (n,).
 
-    Each label is read by itself, as :func:`glassine.data.conform.conform` reads a category. A missing one has the
+    Each label is read independently, as :func:`glassine.data.conform.conform` reads a category. A missing one has the
     code -1, one that is not declared -2.
 
     Parameters
@@ -69,7 +69,7 @@ def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
 def column_of(y: Any) -> npt.NDArray[Any]:
     """Return a target as an array of shape (n,), in which the values of a list stay what they are.
 
-    A label in a sequence of its own, as in ``[[0], [1]]``, is taken out by itself.
+    A label in its own sequence, as in ``[[0], [1]]``, is taken out of it.
     """
     if isinstance(y, np.ma.MaskedArray):
         y = unmasked(y)
@@ -83,7 +83,7 @@ def column_of(y: Any) -> npt.NDArray[Any]:
 
 
 def check_lengths(n_records: int, n_targets: int) -> None:
-    """Raise InvalidDataError if there is not one target for each record; how many there are is not told."""
+    """Raise InvalidDataError, without numbers, unless there is one target per record."""
     if n_records != n_targets:
         raise InvalidDataError("X and y must have one length, and differ.", remedy="Pass one target for each record.")
 
@@ -102,7 +102,7 @@ def declared_classes(
 ) -> tuple[Scalar, ...] | None:
     """Return the classes that are declared: given, or those of the target in the domain; None if there are none.
 
-    ``booleans`` says that the target is of a type that holds truth values alone, whatever the records are.
+    ``booleans`` says that the target is of a type that holds truth values alone, for any records.
     """
     if isinstance(classes, str):
         raise InvalidParameterError(

@@ -40,7 +40,7 @@ MAX_WEIGHT = 2**32
 """Largest multiplicity that one row may state, so that sums over two billion rows stay within 64 bits."""
 
 WEIGHT = Real(-1.0, float(MAX_WEIGHT + 1), missing=True)
-"""What a weight is read as: bounds that no valid weight reaches, so that the others can be told."""
+"""What a weight is read as: bounds that no valid weight reaches, so that the others can be recognized."""
 
 
 def valid(weight: Any) -> Any:
@@ -49,7 +49,7 @@ def valid(weight: Any) -> Any:
 
 
 def check_weights(n_invalid: int, name: str) -> None:
-    """Raise InvalidDataError if any weight of a column was not valid."""
+    """Raise InvalidDataError if a weight of a column was not valid."""
     if n_invalid:
         raise InvalidDataError(
             f"{parameter('weights')} must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others.",
@@ -77,11 +77,11 @@ class Groups:
     Attributes
     ----------
     columns : Columns
-        The records, m rows; without any column where they were told apart by no attribute.
+        The records, m rows; without any column where no attribute distinguished them.
     counts : ndarray of int64, shape (m,)
         Number of records of each; a weight may be 0.
     kept : ndarray, shape (m,) or (0,)
-        The column that was kept as it is, if one was.
+        The column that was kept unchanged, if one was.
     """
 
     columns: Columns
@@ -129,7 +129,7 @@ class _Keys:
     Attributes
     ----------
     attributes : mapping of str to Attribute
-        The attributes by which records are told apart; that of place i is the column ``k{i}``.
+        The attributes that distinguish records; that of place i is the column ``k{i}``.
     cells : mapping of int to ndarray
         The largest number of each cell, of the numbers that are known by their cell.
     words : tuple of tuple of (int, int)
@@ -224,7 +224,7 @@ class LazyTable:
     outside : Outside, default=Outside.REFUSE
         As for :func:`glassine.data.conform.conform`.
     keep : str or None
-        A further column that tells records apart, as it is.
+        A further column that distinguishes records, unchanged.
     """
 
     frame: Any
@@ -239,10 +239,10 @@ class LazyTable:
         Parameters
         ----------
         attributes : mapping of str to Attribute
-            The attributes by which they are told apart; there may be none.
+            The attributes that distinguish them; there may be none.
         cuts : mapping of str to sequence of float, optional
-            Numbers that are told apart by their cell alone: each becomes the largest number of its cell. Other numbers
-            are told apart as they are.
+            Numbers that only their cell distinguishes: each becomes the largest number of its cell. Other numbers are
+            distinguished exactly.
         weights : str, optional
             A column that says how many records each row stands for.
 

@@ -74,7 +74,7 @@ class Persons:
 
     @cached_property
     def records(self) -> Ints:
-        """How many of these records the person of each record has, shape (n,); 0 for a record of nobody."""
+        """How many records the person of each record has, shape (n,); 0 without one."""
         codes = self.codes
         return np.where(codes < 0, 0, np.bincount(codes[codes >= 0], minlength=self.number)[codes])
 
@@ -214,8 +214,8 @@ def listed(values: Any, name: str = "persons") -> Sequence[Any]:
 def identifier(value: object) -> bytes | None:
     """Return what stands for an identifier: equal bytes for one person, None where it is none.
 
-    Numbers are equal if their values are, whatever their types; texts if every character is. A text that is a whole
-    number as it is usually written, "1" but not "01", is that number: of one column, libraries may read either. Truth
+    Numbers are equal if their values are, for any types; texts if every character is. A text that is a whole
+    number as usually written, "1" but not "01", is that number: of one column, libraries may read either. Truth
     values, dates and everything else identify no one.
 
     Examples

@@ -10,7 +10,7 @@ __all__ = ["Sample", "as_sample"]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Sample:
-    """Records, their classes and whose they are, wherever one of two sets of records is stated.
+    """Records, their classes and their persons, as one of two sets of records.
 
     Attributes
     ----------

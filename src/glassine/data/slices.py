@@ -11,7 +11,7 @@ from typing import TypeAlias
 __all__ = ["Progress", "cuts", "run"]
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the work done and the work in all."""
+"""Called with the work done and the total work."""
 
 
 SMALL = 0.01
@@ -28,7 +28,7 @@ def cuts(size: int, pieces: int) -> list[tuple[int, int]]:
 def run(slices: Sequence[tuple[int, int]], work: Callable[[int, int], None], progress: Progress | None = None) -> None:
     """Run ``work(start, stop)`` for each slice, on as many threads as there are cores.
 
-    The work must release the interpreter's lock and write to places of its own. A first slice runs alone, so that a
+    The work must release the interpreter's lock and write to its own places. A first slice runs alone, so that a
     compiled function is compiled once. Progress is called from the calling thread.
     """
     total = sum(stop - start for start, stop in slices)

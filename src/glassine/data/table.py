@@ -39,7 +39,7 @@ class Source:
 
     Guarantee
     ---------
-    None: the digest tells the records to whoever has all of them but one, so that it is neither printed nor written.
+    None: the digest reveals a record to an attacker who has all others, so that it is neither printed nor written.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Table:
-    """Records in memory, accepted wherever a data frame is: what one reader converts, the next one has.
+    """Records in memory, accepted like a data frame; a conversion is made only once.
 
     A frame that is changed after it was opened may be seen as it was before.
 

@@ -294,7 +294,7 @@ def _pairs_of(event: Release) -> Counter[Pair] | None:
 
 
 def _pairs_of_branches(event: Parallel) -> Counter[Pair] | None:
-    """Return the pairs of the branches where they are alike; otherwise one that dominates all of them."""
+    """Return the pairs of the branches if equal, else one that dominates all of them."""
     branches = [_pairs(branch) for branch in event.branches]
     if not branches:
         return Counter()

@@ -78,7 +78,7 @@ class Certificate:
 
     Guarantee
     ---------
-    None of its own. The constructor adds up the events and refuses a claim that is too small.
+    None on its own. The constructor adds up the events and refuses a claim that is too small.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Certificate:
         How many more errors on the training records, as the fit counts them, than the best model of its class makes:
         at most so many with probability 0.95. It follows from public numbers alone. None where no bound is proved.
     model : str, optional
-        SHA-256 of the canonical JSON of the model that was released, whatever the layout of a file that holds it: see
+        SHA-256 of the canonical JSON of the model that was released, for any layout of a file that holds it: see
         ``glassine.formats.fingerprint``.
     file : str, optional
         SHA-256 of the bytes of the file that the model was written to.
@@ -256,7 +256,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: object) -> Certificate:
-        """Return the certificate that :meth:`to_dict` wrote, checked anew.
+        """Return the certificate that :meth:`to_dict` wrote, checked again.
 
         Raises
         ------
@@ -446,7 +446,7 @@ def _share_of_one(units: int) -> str:
 
 
 def _alike(event: Parallel) -> Event | None:
-    """Return the one event of every branch, if all branches are alike but for their names."""
+    """Return the one event of every branch, if all differ in their names only."""
     values = [{**event_to_dict(inner), "name": ""} for branch in event.branches for inner in branch]
     if not values or any(value != values[0] for value in values) or any(len(branch) != 1 for branch in event.branches):
         return None

@@ -288,7 +288,7 @@ def rho_from_epsilon(epsilon: float, delta: float) -> float:
 
 
 def _least(holds: Callable[[float], bool]) -> float:
-    """Return the least x >= 0 from which on a property holds, erring upwards by an ulp or so."""
+    """Return the least x >= 0 from which a property holds, rounded up by about an ulp."""
     if holds(0.0):
         return 0.0
     low, high = 0.0, 1.0
@@ -303,7 +303,7 @@ def least_between(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
-    """Return the largest x > 0 up to which a property holds, erring downwards by an ulp or so."""
+    """Return the largest x > 0 with a property up to x, rounded down by about an ulp."""
     low, high = 1.0, 2.0
     while holds(high):
         low, high = high, 2 * high

@@ -217,7 +217,7 @@ class DiscreteGaussianNoise(_Gaussian):
             raise InvalidMechanismError(f"{parameter('values')} must be a whole number of at least 0, got {values!r}.")
         if values and not self.sigma >= FINE_SIGMA:
             raise InvalidMechanismError(
-                f"values may be told where sigma is at least {FINE_SIGMA}, got {self.sigma}.",
+                f"values must be 0 unless sigma is at least {FINE_SIGMA}, got {self.sigma}.",
                 remedy="Use a finer unit, or 0.",
             )
 
@@ -411,7 +411,7 @@ class CountBound(Release):
 class Stated(Release):
     """A mechanism of which only (epsilon, delta) is known, by the proof that is named.
 
-    Where the proof is :data:`UNPROVED`, the figures are somebody's claim, and no certificate with the event holds.
+    Where the proof is :data:`UNPROVED`, the figures are an unproved claim, and no certificate with the event holds.
     """
 
     epsilon: float

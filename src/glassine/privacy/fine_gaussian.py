@@ -225,7 +225,10 @@ def _part(words: AnyArray, state: AnyArray, a: int, p: int, width: int, k: int) 
 
 @compiled
 def _draw(words: AnyArray, state: AnyArray, scale: _Scale, most: int) -> Any:
-    """Return one draw, or the number k of standard deviations at which Python goes on; ``state[2]`` tells which."""
+    """Return one draw, or the number k of standard deviations at which Python goes on.
+
+    ``state[2]`` states which of the two it is.
+    """
     # state: (3,), the bits that are read, the bits that there are, and how the draw ended.
     p, q, width, upper_width = scale
     while True:
@@ -313,7 +316,7 @@ def slack_of(values: int, sigma: float, releases: int = 1) -> float:
 
     Guarantee
     ---------
-    none by itself: a bound for the accountant, proved in ``fine_gaussian.md``.
+    none on its own: a bound for the accountant, proved in ``fine_gaussian.md``.
 
     Examples
     --------

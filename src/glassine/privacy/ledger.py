@@ -74,14 +74,14 @@ class Ledger:
     Guarantee
     ---------
     The charges that were acknowledged never exceed the budget, whichever processes charge at once and
-    wherever one is killed; a charge that was acknowledged is recorded; one that was not may be. Epsilons and deltas
+    whenever one is killed; a charge that was acknowledged is recorded; one that was not may be. Epsilons and deltas
     are added exactly; a float counts as the decimal that it prints as. Every call checks the whole file, so that a
     charge that was changed, removed or moved is an error and not a smaller sum. See ``ledger.md``.
 
     Assumptions
     -----------
     Charges are composed by adding epsilons and deltas; the file system honours locks and flushes; every
-    release charges first. Nobody puts back an older copy of the whole file: only :meth:`verify` with certificates
+    release charges first. No one puts back an older copy of the whole file: only :meth:`verify` with certificates
     finds that.
 
     Nothing is opened between calls, so a ledger can be shared by threads, forked and pickled (it is its path). A call
@@ -319,7 +319,7 @@ class Ledger:
     def verify(self, certificates: Iterable[Certificate] = ()) -> Verification:
         """Check the whole file, and that each certificate was paid for by a charge of it.
 
-        An older copy of a ledger is whole. A certificate of a later charge is what tells them apart.
+        An older copy of a ledger is whole. Only a certificate of a later charge distinguishes them.
 
         Parameters
         ----------
@@ -403,7 +403,7 @@ def _conversion(epsilon: Fraction, delta: Fraction, unit: PrivacyUnit, budget: P
     if delta and factor > 1:
         return (
             f"Make the release in '{budget}'. Where delta is 0, {why}; with a delta, the guarantee in '{budget}' needs "
-            "a proof of its own."
+            "its own proof."
         )
     return (
         f"Make the release in '{budget}', or charge it without the fit, with epsilon {decimal_above(factor * epsilon)} "

@@ -134,7 +134,7 @@ class LedgerFile:
         return f".{self.path.name}.new-"
 
     def _check_names(self) -> tuple[int, int]:
-        """Check that the path is the one name of a file, and return what tells that file from others."""
+        """Check that the path is the one name of a file, and return the file's identity."""
         # Never by opening the file: closing it would drop the locks that SQLite holds on it in other threads.
         try:
             status = os.lstat(self.path)

@@ -96,13 +96,13 @@ FINE = 32.0
 """Cells for each standard deviation of a Gaussian loss."""
 
 NEGLIGIBLE = 1e-7
-"""Share of delta that may be lost, in all, where tails are cut off."""
+"""Share of delta that may be lost, in total, where tails are cut off."""
 
 LARGEST_PURE = 40.0
 """Epsilon above which losses of Laplace noise and selections count as randomized response: exponentials stay finite."""
 
 LARGEST_SIGMA = 1e4
-"""Standard deviation of discrete Gaussian noise up to which every integer has a place of its own at first."""
+"""Standard deviation of discrete Gaussian noise up to which every integer has its own place at first."""
 
 MOST_RELEASES = 10**8
 """Releases up to which rounding, at most 1e-12 of a probability for each, is negligible."""
@@ -220,8 +220,8 @@ def composed(pairs: Sequence[tuple[Pair, int]], delta: float) -> Callable[[float
 
     Guarantee
     ---------
-    none by itself: an upper bound for the accountant, at every epsilon; it is near the exact figure where that is about
-    the delta that is named. See ``loss_distributions.md``.
+    none on its own: an upper bound for the accountant, at every epsilon; it is near the exact figure where that is
+    about the delta that is named. See ``loss_distributions.md``.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ class Randomness:
         ----------
         random_state : None, int, numpy.random.Generator, numpy.random.RandomState or Randomness
             None is the operating system's entropy. A seed or a generator gives a repeatable stream; a generator is
-            read in blocks of 4096 bytes. A stream is returned as it is.
+            read in blocks of 4096 bytes. A stream is returned unchanged.
 
         Raises
         ------

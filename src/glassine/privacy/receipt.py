@@ -31,7 +31,7 @@ class Receipt:
     hash : str
         The ledger's hash chain up to this charge, 64 hexadecimal digits.
     spent_epsilon, spent_delta : float
-        What was charged to the data set in all, this charge included: the sums, rounded up.
+        What was charged to the data set in total, this charge included: the sums, rounded up.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The one private release: refuse, charge, draw; of learners and explainers alike."""
+"""The one private release: refuse, charge, draw; for learners and explainers."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ _LOCK = threading.RLock()
 
 
 def release(planned: Planned[R], *, ledger: object, dataset: object, random_state: RandomState) -> R:
-    """Refuse, charge, draw: whatever may be refused is refused before the charge, and the charge precedes the draw.
+    """Refuse, charge, draw: all refusals precede the charge, which precedes the draw.
 
     A refused release costs nothing; one that fails or is killed while it draws stays charged. Without a ledger it is
     counted instead: the first on a data set has no caveat, each further one has, since its claim is of this release
@@ -151,7 +151,7 @@ def release(planned: Planned[R], *, ledger: object, dataset: object, random_stat
 
     Guarantee
     ---------
-    none of its own: it is that of the draw.
+    none on its own: it is that of the draw.
 
     Parameters
     ----------

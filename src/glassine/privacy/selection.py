@@ -30,7 +30,7 @@ class RunCount:
 
     Guarantee
     ---------
-    none of its own; :func:`best_of_runs` rests on its law, and so on its being drawn exactly.
+    none on its own; :func:`best_of_runs` rests on its law, and so on its being drawn exactly.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def best_of_runs(
     runs : RunCount
         Law of the number of runs.
     run : callable
-        Without arguments, to a result: independent and alike each time.
+        Without arguments, to a result: independent and identically distributed.
     score : callable
         From a result to a whole number, the higher the better.
     epsilon : int, float or Fraction

@@ -1,4 +1,4 @@
-"""Signatures: who published a text, and that nobody changed it since (Ed25519); and their keys.
+"""Signatures (Ed25519) that a text is its publisher's and unchanged; their keys.
 
 A signed text travels in an envelope, a JSON object that holds it, the public key and the signature.
 """

@@ -27,8 +27,8 @@ class Tie:
     """An HMAC of a file of records and of a model, under a key that the holder of the records keeps.
 
     A plain digest gives a record away: a reader who has all others tries out the candidates for the last one. Without
-    the key, the HMAC of one candidate cannot be told from that of another (Bellare 2006, for HMAC as a pseudorandom
-    function). It is for the holder all the same: whoever has the key too can try candidates.
+    the key, the HMACs of two candidates are indistinguishable (Bellare 2006, for HMAC as a pseudorandom function).
+    It is for the holder all the same: an attacker with the key can also try candidates.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ def of_group(event: Event, records: int) -> Event:
     event : Event
         Of a mechanism for neighbors that differ by one record.
     records : int
-        At least 1; with 1 the event is returned as it is.
+        At least 1; with 1 the event is returned unchanged.
 
     Raises
     ------

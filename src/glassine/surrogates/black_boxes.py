@@ -1,4 +1,4 @@
-"""Black boxes: query access to whatever decides, counted and checked; readers of ONNX and skops files."""
+"""Black boxes: counted and checked queries; readers of ONNX and skops files."""
 
 from __future__ import annotations
 
@@ -211,12 +211,12 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
     """Return a black box from a file: an ONNX classifier, or an estimator in a skops file.
 
     No code of the file is run: skops builds only types that it trusts, and ONNX is a graph of fixed operations. A
-    pickle is refused, whatever its name.
+    pickle is refused under any name.
 
     Parameters
     ----------
     path : path
-        The file; what it is, its content tells, not its name.
+        The file; its content states what it is, not its name.
 
     Returns
     -------
@@ -252,7 +252,10 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
 
 
 def _read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
-    """Return the estimator of a skops file; scikit-learn's optimizers, which hold numbers alone, are trusted too."""
+    """Return the estimator of a skops file.
+
+    The optimizers of scikit-learn, which hold numbers alone, are also trusted.
+    """
     from glassine.formats.skops import MAX_OBJECTS, read_skops, unpacked
 
     try:

@@ -60,9 +60,9 @@ def _range(attribute: Attribute) -> float:
 
 
 def public_points(domain: Domain, n_points: int) -> list[Record]:
-    """Return points spread evenly over the domain, the same for everybody: a Halton sequence without its origin.
+    """Return points spread evenly over the domain, the same for everyone.
 
-    Ties between attributes (the domain's groups) are respected.
+    They are a Halton sequence without its origin. Ties between attributes (the domain's groups) are respected.
     """
     from scipy.stats import qmc
 
@@ -121,7 +121,7 @@ TRAINED_BOX = (
 )
 ATTRIBUTES_OPEN = "no noise protects the attributes: the groups and representatives follow from them"
 QUERIED = (
-    "no person's record was used, and what the black box's answers tell of its own training records is not covered"
+    "no person's record was used, and what the black box's answers reveal about its training records is not covered"
 )
 ROUNDED = "representatives and scales are rounded, thresholds follow from the bounds of the attributes alone"
 COUNTED = "class counts of nodes are published"

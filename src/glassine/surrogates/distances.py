@@ -174,7 +174,7 @@ class Metric:
 
 
 def _nested(tree: Any) -> Any:
-    """Return a taxonomy as nested mappings down to its leaves, so that equal ones are written alike."""
+    """Return a taxonomy as nested mappings; equal ones are written equally."""
     if isinstance(tree, Mapping):
         return {value: _nested(below) for value, below in tree.items()}
     return None if tree is None else dict.fromkeys(tree)

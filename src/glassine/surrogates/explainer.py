@@ -151,7 +151,7 @@ class SurrogateExplainer(MeasuredExplainer):
 
     Names of classes are published. Declared ones are public. Of others, a release holds those alone that a tree uses,
     and each was given to at least 10 records: by the black box, or as true label where trees are trained on them. Of
-    drawn queries, which are nobody's, any number will do.
+    drawn queries, which belong to no person, any number will do.
 
     A pickle of the explainer holds the training records. Publish :meth:`release`.
 
@@ -239,8 +239,8 @@ class SurrogateExplainer(MeasuredExplainer):
         """Return an explainer for a third party, who has query access and a public domain but no training records.
 
         Queries are drawn uniformly from the domain, or are those that the third party already has; groups,
-        representatives and trees are of these. If they were drawn, a release tells nothing of anybody's record beyond
-        what the black box answers; of queries that are people's records it tells what any release tells of its records.
+        representatives and trees are of these. If they were drawn, a release reveals nothing about any record beyond
+        what the black box answers. About queries that are people's records it reveals what any release reveals.
 
         Parameters
         ----------
@@ -258,10 +258,10 @@ class SurrogateExplainer(MeasuredExplainer):
         takes : {"array", "pandas", "polars"}, default="array"
             The form in which the black box takes drawn records.
         random_state : int, Generator or None
-            For the draw; None draws anew each time.
+            For the draw; None draws differently each time.
         **parameters
             Further parameters of the explainer; ``epsilon``, ``partition``, ``ledger`` and ``dataset`` are refused,
-            there is nobody to protect.
+            there is no one to protect.
 
         Raises
         ------
@@ -301,11 +301,11 @@ class SurrogateExplainer(MeasuredExplainer):
         ----------
         X : data frame or array-like of shape (n, d)
             The training records. Numbers outside a declared domain are clipped. With epsilon, ``partition="public"``
-            and declared classes, each record is read by itself and no value refuses a fit. The black box is asked on
-            records as the domain describes them; one that it does not describe is not asked on.
+            and declared classes, each record is read independently and no value refuses a fit. The black box is asked
+            on records as the domain describes them; one that it does not describe is not asked on.
         y : array-like of shape (n,), optional
             True labels; needed if trees are trained on them. With epsilon and declared classes, trees leave out a
-            record whose label is missing or not declared; how many is not told.
+            record whose label is missing or not declared; how many is not stated.
         persons : str, or array-like of shape (n,), optional
             Whose record each is: the column of ``X`` that holds identifiers, or one identifier for each record. Groups
             then hold the records of at least k people, leaves those of at least ``min_samples_leaf``, and a class name

@@ -117,7 +117,7 @@ def joined_groups(
     groups : ndarray of int, shape (n,)
         Group of each record, from 0.
     k : int
-        Fewest people of a group; there are as many in all.
+        Fewest people of a group; there are as many in total.
     columns : Columns
         The records.
     metric : Metric
@@ -206,7 +206,7 @@ def representatives_of(
 
     Rounded means are multiples of 1, 2 or 5 times a power of ten, the largest that is at most a twentieth of the
     attribute's spread (the standard deviation, or the range where the distance divides by it), and lie within declared
-    bounds: an exact mean of k values would give the last one to whoever knows the others.
+    bounds: an exact mean of k values would give the last one to an attacker who knows the others.
     """
     sizes = np.bincount(groups, minlength=n_groups)
     out: list[list[Scalar | None]] = []
@@ -274,7 +274,7 @@ def classes_of(
     answered : ndarray of scalars, shape (n,)
         What the black box says of the records.
     truth : ndarray of scalars, shape (n,), optional
-        Their true labels, where they are published too.
+        Their true labels, where they are also published.
     least : int
         Fewest records that share a name.
 
@@ -374,7 +374,9 @@ def places_of(labels: npt.NDArray[Any], classes: Sequence[Scalar]) -> npt.NDArra
 
 
 def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
-    """Return the index of each true label among declared classes, each read by itself; -1 for any other, shape (n,).
+    """Return the index of each true label among declared classes, shape (n,).
+
+    Each is read independently; any other label has -1.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class Growth:
     Attributes
     ----------
     on_grid : bool
-        Whether thresholds are public cut points of the domain alone, and leaves that decide alike are joined.
+        Whether thresholds are public cut points of the domain alone, and leaves with the same decision are joined.
     counts : bool
         Whether nodes publish class counts; else leaves publish a label.
     max_depth : int or None

@@ -92,7 +92,7 @@ def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> tuple[Budget
 
 
 def partition_event(budget: Budget, slack: float, n_groups: int) -> Parallel:
-    """Return the event of one tree on each group; it is the same whatever the records are."""
+    """Return the event of one tree on each group; it is the same for any records."""
     spent = exact_rate(budget.selection(slack))
     name = "structure and labels of a group's tree"
     event = selection_event(name, spent, slack, budget, "learners/exhaustive/private.md")

@@ -26,7 +26,7 @@ Query: TypeAlias = Any
 """One record as a user has it: a mapping, a sequence in the order of the attributes, or one row."""
 
 COARSE = 20
-"""About how many steps of an inferred range are told apart in its published bounds."""
+"""About how many steps of an inferred range are distinguished in its published bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Layout:
 
 
 def _typed_column(name: str, attribute: Attribute, values: npt.NDArray[Any], library: Any) -> nw.Series[Any]:
-    """Return a column of the type that its attribute has, whatever the values are.
+    """Return a column of the type that its attribute has, for any values.
 
     Where the attribute declares texts and numbers, it is one of objects in pandas, and of texts elsewhere.
     """

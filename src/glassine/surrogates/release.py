@@ -110,7 +110,7 @@ MAX_CLOSEST = 1000
 class SurrogateRelease:
     """A published set of representatives and small trees.
 
-    **Guarantee**: none of its own. ``certificate`` says what is claimed, if anything is.
+    **Guarantee**: none on its own. ``certificate`` says what is claimed, if anything is.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a release and its answers tell about the records behind them, in words."""
+"""What a release and its answers reveal about the records behind them, in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 100.0
 
 
 def reveals(release: SurrogateRelease) -> tuple[str, ...]:
-    """Return what a release tells about the records that it was made of, a sentence or two a piece.
+    """Return what a release reveals about its records, one or two sentences each.
 
     **Guarantee**: none; what is claimed is the certificate's, and the sentences say when there is none.
 
@@ -31,8 +31,8 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
     if made.records == "queries":
         return (
             "The representatives and the trees were made of queries drawn from the public domain and of the black "
-            "box's answers. They hold nobody's record; of the training records they tell what the black box's "
-            "decisions tell.",
+            "box's answers. They hold no person's record; about the training records they reveal what the "
+            "black box's decisions reveal.",
         )
     out = []
     if made.records == "given":
@@ -41,7 +41,7 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
             "be those of real people, and are spoken of as such."
         )
     if made.partition == "public":
-        out.append("The representatives are points that follow from the declared domain: they tell of nobody.")
+        out.append("The representatives are points that follow from the declared domain: they reveal no person's data.")
     else:
         rounded = ", its numbers rounded" if made.form == "restricted" else ""
         out.append(
@@ -76,13 +76,13 @@ def _of_trees(release: SurrogateRelease) -> str:
     leaf = _of_leaves(release)
     counted = any(node.evidence.counts is not None for tree in release.trees for node in tree.nodes)
     if made.form == "paper":
-        counts = ", and it tells how many records of each class are in each part" if counted else ""
+        counts = ", and it states how many records of each class are in each part" if counted else ""
         return (
-            f"The tree was learnt from {taught}, and shows where the values of single records lie: its thresholds are "
+            f"The tree was trained on {taught}, and shows where the values of single records lie: its thresholds are "
             f"middles of two of them, {leaf}{counts}."
         )
-    counts = "it tells how many records of each class are in each part" if counted else "no counts are told"
-    return f"The tree was learnt from {taught}. Where it can split follows from {follow}, {leaf}, and {counts}."
+    counts = "it states how many records of each class are in each part" if counted else "no counts are published"
+    return f"The tree was trained on {taught}. Where it can split follows from {follow}, {leaf}, and {counts}."
 
 
 def _of_leaves(release: SurrogateRelease) -> str:
@@ -97,8 +97,8 @@ def _of_leaves(release: SurrogateRelease) -> str:
 def _of_certificate(certificate: Certificate | None) -> str:
     if certificate is None or not certificate.holds:
         return (
-            "No differential privacy is claimed. Everyone can ask for every group, so what the whole release tells is "
-            "what counts: have it audited."
+            "No differential privacy is claimed. Everyone can ask for every group, so what the whole release reveals "
+            "is what counts: have it audited."
         )
     budget = f"epsilon {certificate.epsilon:g}" + (f" and delta {certificate.delta:g}" if certificate.delta else "")
     factor = f"a factor of at most e^{certificate.epsilon:g}"
@@ -119,13 +119,13 @@ def _of_certificate(certificate: Certificate | None) -> str:
             f"the chance of any release differs by {factor}.{supposed}"
         )
     return (
-        f"The whole release is claimed to be differentially private with {budget}, for data sets that differ thus: "
-        f"{certificate.neighboring}. The chance of any release differs by {factor}.{supposed}"
+        f"The whole release is claimed to be differentially private with {budget}, for data sets that differ as "
+        f"follows: {certificate.neighboring}. The chance of any release differs by {factor}.{supposed}"
     )
 
 
 def reveals_of(release: SurrogateRelease, explanation: Explanation) -> tuple[str, ...]:
-    """Return what one answer tells: that of the release, and how far the answer fits.
+    """Return what one answer reveals: the release's statements, and the answer's fit.
 
     Parameters
     ----------

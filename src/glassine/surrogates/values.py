@@ -37,7 +37,7 @@ class Change:
     condition : str
         What its value would have to satisfy.
     before, after : scalar or None
-        The value as it is, and the nearest one that satisfies the condition; None is a missing value.
+        The current value, and the nearest one that satisfies the condition; None is a missing value.
     """
 
     attribute: str
@@ -207,7 +207,7 @@ class Measures:
         Share of the records on which the returned tree decides as the black box, by Protocol 1 and Protocol 2.
     fidelity_null : float
         The same as ``fidelity_guided`` with as many groups taken at random instead of the closest: what choosing among
-        ``n_closest`` trees gives by itself.
+        ``n_closest`` trees gives alone.
     accuracy, accuracy_guided, black_box_accuracy : float or None
         Share of the records on which the returned tree, or the black box, decides as the truth; None without it.
     nodes : NodeCounts
@@ -222,7 +222,7 @@ class Measures:
     reach : float
         Mean over the trees of the share of all records on which a tree decides as the black box.
     information_loss : float or None
-        Sum of squares within the groups over that in all, in scaled attributes; None where there is none.
+        Sum of squares within the groups over the total one, in scaled attributes; None where there is none.
     """
 
     n_records: int

@@ -26,8 +26,8 @@ HIGHEST = 30.0
 """Largest epsilon that is tested."""
 
 ASSUMPTIONS = (
-    "the claim is one for adding or removing any one canary, whatever the others are",
-    "each canary was put in or left out by a fair coin of its own, unknown to the learner otherwise",
+    "the claim is one for adding or removing any one canary, for any choice of the others",
+    "each canary was put in or left out by its own fair coin, unknown to the learner otherwise",
     "guesses follow from the output, the canaries and other coins alone; their number was fixed beforehand",
 )
 
@@ -54,7 +54,7 @@ class OneRunBound:
     assumptions : tuple of str
         What it rests on.
     canaries, guesses, correct : int
-        Canaries in all, those that were guessed, and right guesses.
+        All canaries, those that were guessed, and right guesses.
     """
 
     epsilon: float

@@ -1,4 +1,4 @@
-"""The same records in every container in which a learner may get them, each value as it is."""
+"""The same records in every container that a learner may get, values unchanged."""
 
 from __future__ import annotations
 
@@ -237,7 +237,10 @@ def _is_table(value: Any) -> bool:
 
 
 def _listed(labels: Any) -> list[Any]:
-    """Return labels as Python objects, each as it is: an array of all of them would make texts of some."""
+    """Return labels as Python objects, each unchanged.
+
+    An array of all of them would make texts of some.
+    """
     if isinstance(labels, list | tuple):
         return list(labels)
     return list(np.asarray(labels, dtype=object).ravel().tolist())
@@ -277,7 +280,7 @@ def _key(value: Any) -> Hashable:
 
 
 Value: TypeAlias = object
-"""A value of a record: whatever a file or a program may hold in its place."""
+"""A value of a record: anything that a file or a program may hold in its place."""
 
 ODD_VALUES: Mapping[str, Value] = {
     "a text": "held by one record",

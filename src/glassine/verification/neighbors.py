@@ -31,13 +31,13 @@ from glassine.verification.trials import Crowd, StatedNoise
 __all__ = ["Pair", "Search", "search", "worst_pairs"]
 
 OUTLIER = "held by one record"
-"""A category that nobody else has."""
+"""A category that no other record has."""
 
 ARRAY = "array"
 """Container of the pairs that are arrays of one type, or of objects."""
 
 BRIEF = ("tuples", "mappings", "object array", "polars")
-"""Containers that get but a few of the odd values: what reads lists or frames of pandas reads them alike."""
+"""Containers with few of the odd values: readers of lists or pandas frames treat them equally."""
 
 FEW_VALUES = ("a text", "a fraction", "None", "a number as text")
 
@@ -108,7 +108,7 @@ class Search:
         What was tried, the worst first, with what its few runs would bound; no bounds, and not to be picked from.
         Empty where there was but one pair.
     refused : tuple of str
-        Containers that the learner refused whatever was in them, so that nothing was tried there.
+        Containers that the learner refused with any content, so that nothing was tried there.
     runs : int
         All runs, preliminary ones included.
     """
@@ -131,7 +131,7 @@ def worst_pairs(
 ) -> tuple[Pair, ...]:
     """Propose neighboring data sets that a learner may fail to keep apart as it claims.
 
-    They are: an empty cell, a category or a number that nobody else has, the same values everywhere, a record that
+    They are: an empty cell, a category or a number that no other record has, the same values everywhere, a record that
     tips a majority, a duplicate, a hardly populated data set, a target at either end of its range, and labels in turn
     with a record in front or at the end, which moves all others.
 
@@ -145,7 +145,7 @@ def worst_pairs(
     y : array_like of shape (n,)
         Their labels, or targets where ``target_range`` is given.
     domain : Domain, optional
-        Tells the extreme values and the categories of the columns, in order.
+        States the extreme values and the categories of the columns, in order.
     classes : sequence, optional
         The public classes; by default those of ``y``.
     target_range : (float, float), optional
@@ -220,7 +220,7 @@ def search(
     score : Score or callable, optional
         As in ``lower_bound``; with a score of your own only the pairs of arrays are tried.
     preliminary : int, optional
-        Runs for each pair beforehand, on average: what looks harmless gets fewer. By default 3/4 of ``runs`` in all.
+        Runs for each pair beforehand, on average: what looks harmless gets fewer. By default 3/4 of ``runs`` in total.
         Odd records have a least number of their own, which may be more.
     read : callable, optional
         From the path of a CSV file and the name of its target to ``(X, y)``. Without it no files are tried.
@@ -292,7 +292,7 @@ def _proposals(X: Array, y: Array, domain: Domain | None, labels: list[Any]) -> 
         for j in range(X.shape[1]):
             yield from _empty_cell(X, y, domain, j, label)
         for j in range(X.shape[1]):
-            yield _added(X, y, _outlier(X, domain, j), label, f"value that nobody has, column {j}, label {label!r}")
+            yield _added(X, y, _outlier(X, domain, j), label, f"value that no record has, column {j}, label {label!r}")
         same = np.repeat(X[:1], len(X), axis=0)
         yield _added(
             same,
@@ -375,7 +375,7 @@ def _roomy(values: Array) -> Array:
 
 
 def _joined(values: Array, value: Any, *, first: bool) -> Array:
-    """Return an array with one entry more: of its own type where that holds the entry as it is, else of objects."""
+    """Return an array with one more entry, of its type if that holds it, else object."""
     entry = np.empty((1, *values.shape[1:]), dtype=object)
     entry[0] = value
     parts = (values.astype(object), entry)

@@ -1,4 +1,7 @@
-"""The three parts of a statistical verification: what draws outputs, what tells them apart, what bounds the privacy."""
+"""The three parts of a statistical verification.
+
+They draw outputs, distinguish them, and bound the privacy.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ __all__ = [
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the runs done and the runs in all."""
+"""Called with the runs done and their total."""
 
 Relation: TypeAlias = Literal["add-or-remove-one", "replace-one"]
 
@@ -44,7 +47,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """The output of a learner that refused a data set: whether it does is seen by everybody.
+    """The output of a learner that refused a data set: everyone sees whether it does.
 
     Attributes
     ----------
@@ -96,7 +99,10 @@ class Bound(Protocol):
 
 @runtime_checkable
 class Score(Protocol):
-    """Tells outputs of two data sets apart: keeps what it needs of an output, and fixes events on training runs."""
+    """Distinguishes outputs of two data sets by events.
+
+    It keeps what it needs of an output, and fixes events on training runs.
+    """
 
     @property
     def train_share(self) -> float:
@@ -141,7 +147,7 @@ class Claim:
         In [0, 1); the bound on epsilon is at this delta even without a claim.
     mu : float, optional
         A claim of mu-GDP, instead of epsilon.
-    bound : EpsilonBound, GaussianBound or the like, optional
+    bound : EpsilonBound, GaussianBound or another Bound, optional
         By default ``EpsilonBound``, or ``GaussianBound`` for a claim of mu. With ``GaussianBound`` a claim of epsilon
         and delta is taken for that of a Gaussian mechanism, an assumption that the result states.
     value : float, optional
@@ -168,14 +174,14 @@ class Runs:
     Attributes
     ----------
     number : int, optional
-        Runs in all; each function has its own default.
+        Total runs; each function has its own default.
     seed : int or None, default=0
         Makes the runs repeatable. None draws from the operating system: then what is released is tested, not a seeded
         twin of it.
     workers : int, default=1
         Processes; -1 takes all cores.
     progress : callable, optional
-        Called with the runs done and the runs in all.
+        Called with the runs done and their total.
     """
 
     number: int | None = None

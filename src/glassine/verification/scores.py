@@ -1,4 +1,4 @@
-"""Scores: what turns outputs into events whose occurrence tells two data sets apart."""
+"""Scores, which turn outputs into events that distinguish two data sets."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FixedEvent:
         return bool(self.holds(output))
 
     def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Rate) -> tuple[Event, ...]:
-        """Return the event, and its complement if that may speak too."""
+        """Return the event, and its complement if that may also be evidence."""
         there = Event(name=self.name, occurs=lambda kept: np.array(kept, dtype=bool))
         if not self.either_way:
             return (there,)

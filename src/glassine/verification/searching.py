@@ -32,7 +32,7 @@ SHARED = 10
 """Runs on a background that several odd records share."""
 
 LEFT, AGAIN = 6, 160
-"""Pairs with an odd record that are looked at again, and their runs in all."""
+"""Pairs with an odd record that are looked at again, and their total runs."""
 
 TRAINED = 0.3
 """Share of the runs for the bound that choose the event at least, preliminary runs of the same data sets included."""
@@ -108,7 +108,7 @@ class Hunt:
     source, plan, relation, runs, seed, workers, progress
         As in ``glassine.verification.neighbors.search``.
     budget : int
-        Preliminary runs in all.
+        Total preliminary runs.
     done : int
         Runs so far.
     """
@@ -309,7 +309,7 @@ class Hunt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fixed:
-    """One data set, whatever the coins say."""
+    """One data set, for any coins."""
 
     name: str
     data: Any

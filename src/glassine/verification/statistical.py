@@ -171,8 +171,8 @@ def lower_bound(
     claim : Claim, optional
         What is to be refuted, and with which confidence. By default nothing: the bounds are computed all the same.
     score : Score or callable, optional
-        What tells outputs apart: a function from an output to a number, whose threshold is chosen on training runs, or
-        an object of ``glassine.verification.scores``. By default a learned distinguisher.
+        What distinguishes outputs: a function from an output to a number, whose threshold is chosen on training runs,
+        or an object of ``glassine.verification.scores``. By default a learned distinguisher.
     relation : {"add-or-remove-one", "replace-one"}, default="add-or-remove-one"
         The relation for which the claim is made; other pairs are refused.
     runs : Runs, optional
@@ -254,7 +254,7 @@ class Plan:
     Attributes
     ----------
     score : Score
-        What tells outputs apart.
+        What distinguishes outputs.
     bound : Bound
         What bounds the parameter.
     delta : float

@@ -35,7 +35,7 @@ PARTS = 40
 
 
 class Trial(Protocol):
-    """Data sets that differ in canaries, each put in by a coin of its own."""
+    """Data sets that differ in canaries, each put in by its own coin."""
 
     @property
     def name(self) -> str:
@@ -308,7 +308,7 @@ class StatedNoise:
     """The noise of published class counts, against what the certificate states of it.
 
     The exact counts follow from the records and the published leaves. Where a published count lies above the exact
-    one, the excess less one is geometric under discrete Laplace noise, whatever is cut at zero.
+    one, the excess less one is geometric under discrete Laplace noise, also with cuts at zero.
 
     Attributes
     ----------
@@ -350,7 +350,7 @@ class StatedNoise:
         return 0.0
 
     def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Any) -> tuple[Event, ...]:
-        """Return none: what is kept is bounded as it is."""
+        """Return none: the kept values are bounded directly, without events."""
         return ()
 
     def keep(self, fitted: Any) -> tuple[int, int]:

@@ -211,7 +211,7 @@ AGES = pl.DataFrame({"age": [20, 30, 40, 50, 60]})
 RATES = {"left": {"label": 0, "total": 3}, "right": {"label": 1, "total": 2}}
 BAD: list[tuple[str, Callable[[], Any], type[GlassineError], str]] = [
     ("people of another set", lambda: infer_sensitive(stump(), AGES[:4]), InvalidDataError, "2 records, but 1 of"),
-    ("nobody in a leaf", lambda: infer_sensitive(stump(), AGES[:3]), InvalidDataError, "nobody reaches it"),
+    ("nobody in a leaf", lambda: infer_sensitive(stump(), AGES[:3]), InvalidDataError, "no one reaches it"),
     (
         "no tested column",
         lambda: infer_sensitive(stump(), pl.DataFrame({"x": [1]})),

@@ -314,7 +314,7 @@ def test_class_totals_of_a_sample() -> None:
     ("rows", "adversary", "error", "said"),
     [
         ([0, 0, 1, 2, 3], {}, InvalidDataError, r"node \d is published with 2 records, but only 1 of the people"),
-        ([0, 0, 1, 2], {}, InvalidDataError, r"node \d is published with 2 records, but nobody reaches it"),
+        ([0, 0, 1, 2], {}, InvalidDataError, r"node \d is published with 2 records, but no one reaches it"),
         (TWO_MORE, {"sampling_fraction": 0.01}, InvalidDataError, "no sample of the fraction 0.01"),
         (TWO_MORE, {"sampling_fraction": 1.0}, InvalidDataError, "sampling_fraction=0.75"),
         (TWO_MORE, {"sampling_fraction": 0.0}, InvalidParameterError, r"\(0, 1\]"),

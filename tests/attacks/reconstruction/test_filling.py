@@ -71,7 +71,7 @@ def test_a_model_with_a_guarantee_is_never_counted() -> None:
 
 def test_data_of_others_are_refused() -> None:
     half = replace(stump(40), nodes=(stump(40).nodes[0], Node(evidence=Evidence(total=49)), Node()))
-    with pytest.raises(InvalidDataError, match="50 records in part 1 of model 1, which tells of 49"):
+    with pytest.raises(InvalidDataError, match="50 records in part 1 of model 1, which counts 49"):
         reconstruct_jointly([half], DOMAIN, data=AGES, counts="data")
     root = replace(stump(40), nodes=(replace(stump(40).nodes[0], evidence=Evidence(total=7)), Node(), Node()))
     with pytest.raises(InvalidDataError, match="do not have the counts of model 1"):

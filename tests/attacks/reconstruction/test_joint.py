@@ -214,11 +214,11 @@ def test_pairs_of_three_models_betray_groups() -> None:
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        (stump("age", 40, (3, 1), (2, 5)), "tells of 10 records, model 2 of 11"),
-        (stump("age", 40, (4, 2), (2, 2)), "5 records of class 0, model 2 of 6"),
+        (stump("age", 40, (3, 1), (2, 5)), "counts 10 records, model 2 counts 11"),
+        (stump("age", 40, (4, 2), (2, 2)), "5 records of class 0, model 2 counts 6"),
         (stump("age", 30, (5, 0), (0, 5)), "part 2 of model 1 holds 2 records"),
         (stump("age", 30, (4, 1), (1, 4)), "no numbers of records|fewer"),
-        (stump("age", 40, (2, 1), (3, 4)), "model 1 tells of 3 records where model 2 tells of 2"),
+        (stump("age", 40, (2, 1), (3, 4)), "model 1 counts 3 records where model 2 counts 2"),
     ],
 )
 def test_models_of_other_records_are_a_finding(second: DecisionTree, said: str) -> None:
@@ -226,7 +226,7 @@ def test_models_of_other_records_are_a_finding(second: DecisionTree, said: str) 
     assert known.status == "inconsistent"
     assert known.contradiction is not None
     assert re.search(said, known.contradiction)
-    assert "not learnt from the same records" in str(known)
+    assert "not trained on the same records" in str(known)
     with pytest.raises(UndefinedMeasureError, match="nothing can be measured"):
         _ = known.bits_per_record
     assert json.loads(json.dumps(known.to_dict(), allow_nan=False))["bits"] is None
@@ -266,7 +266,7 @@ def test_what_tells_nothing_exact_is_left_out() -> None:
         reconstruct_jointly([rounded, silent], DOMAIN, names=["r", "s"])
     told = reconstruct_jointly([noisy], DOMAIN, names=["n"])
     assert (told.status, told.models) == ("unmeasured", ())
-    with pytest.raises(UndefinedMeasureError, match="no model tells exact counts: n carries noise"):
+    with pytest.raises(UndefinedMeasureError, match="no model has exact counts: n carries noise"):
         _ = told.bits_per_record
 
 
@@ -370,7 +370,7 @@ def test_a_contradiction_comes_before_the_data() -> None:
 
 def test_counts_beyond_all_machine_numbers_are_refused() -> None:
     for below, above in ((2**70, 1), (2**62, 2**62), (2**30, 2**30)):
-        with pytest.raises(UndefinedMeasureError, match="model 2 tells of 2,147,483,648 records or more"):
+        with pytest.raises(UndefinedMeasureError, match="model 2 counts 2,147,483,648 records or more"):
             call(models=[stump("age", 40, 5, 5), stump("height", 150, below, above)])
     many = call(models=[stump("age", 40, 2**30, 2**30 - 1), stump("height", 150, 2**30, 2**30 - 1)])
     assert many.status == "consistent"
@@ -411,7 +411,7 @@ def call(**more: Any) -> JointReconstruction:
         ({"search": {"max_steps": True}}, InvalidParameterError, "max_steps"),
         ({"search": {"time_limit": float("nan")}}, InvalidParameterError, "time_limit"),
         ({"data": pl.DataFrame({"age": [1] * 10})}, InvalidDataError, "height"),
-        ({"data": pl.DataFrame({"age": [1] * 10, "height": [150] * 10})}, InvalidDataError, "tells of"),
+        ({"data": pl.DataFrame({"age": [1] * 10, "height": [150] * 10})}, InvalidDataError, "which counts"),
         ({"models": [stump("age", 40, (0, 0), (0, 0))]}, UndefinedMeasureError, "no record"),
     ],
 )

@@ -337,7 +337,7 @@ def test_counts_that_contradict_each_other_fail() -> None:
         return DecisionTree((Node(branches=sides), *leaves), tuple(NAMES), (0, 1))
 
     unequal = Forest(trees=(stump("a", (1, 0), (0, 2)), stump("b", (1, 0), (0, 1))))
-    assert "tells of [1, 2]" in failed(reconstruct_records(unequal, BITS))
+    assert "counts [1, 2]" in failed(reconstruct_records(unequal, BITS))
     # Exactly one of c and d is 1, so that as many records have c as have not d.
     tied = Forest(trees=(stump("c", (2, 0), (1, 0)), stump("d", (3, 0), (0, 0))))
     assert "contradict" in failed(reconstruct_records(tied, BITS))

@@ -80,7 +80,7 @@ class Adversary:
     criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default="gini"
         The measure by which splits were selected.
     marginals : mapping of class to int, or sequence of int, optional
-        How many records each class has, if that was published too. Leaf counts tell it anyhow.
+        How many records each class has, if that was also published. Leaf counts reveal it in any case.
     splits : {"auto", "multiway", "binary"}, default="auto"
         How a category can be split: into one branch for each value, or one value against all others. "auto" takes the
         first where a node of the tree has more than two branches, or the tree says that it comes from

@@ -4,7 +4,7 @@ A candidate split is a few cells, one for each branch, with the class counts of 
 purity: n minus its impurity for Gini (the sum of squares over n) and misclassification (the largest count), minus its
 impurity for entropy (the sum of m log m over the classes, minus n log n). Sums of squares are integers. Purities are
 integers too, in steps of 2^-40 of a person (coarser above some 100,000 people): quotients are rounded to a step, and
-n log n is tabulated and rounded to one. A purity is thus a function of the counts alone, and nothing drifts however
+n log n is tabulated and rounded to one. So a purity is a function of the counts alone, and nothing drifts however
 many moves are made. It is off by at most one step a class and 2^-51 of itself, far below the adversary's tolerance.
 """
 
@@ -274,7 +274,7 @@ def lay_out(disclosure: Disclosure) -> Board:
 
 
 def set_up(board: Board, constraints: Constraints, classes: npt.NDArray[np.int64], n_classes: int) -> State:
-    """Return the state in which everybody has a class, the people in the order of the board.
+    """Return the state in which every person has a class, in the order of the board.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def set_up(board: Board, constraints: Constraints, classes: npt.NDArray[np.int64
     constraints : Constraints
         Those that it was laid out for.
     classes : ndarray of int64, shape (n,)
-        Everybody's class.
+        Class of each person.
     n_classes : int
         Number of classes.
     """

@@ -4,7 +4,7 @@ A swap keeps the class counts of the leaf. The pair is drawn evenly, so that the
 classes to people, and its stationary distribution is even on those that are worlds: moves that would break an internal
 constraint are rejected. A share of the moves are larger ones: two to four swaps at once among the people of one node,
 of which only the result is checked. Where class counts are unknown, half of the moves give one person another class,
-and moves that contradict the label or error rate of a leaf are rejected too. Where class totals are known as well, two
+and moves that contradict the label or error rate of a leaf are also rejected. Where class totals are known as well, two
 people of any leaves swap their classes.
 
 Under constraints such moves need not connect all worlds. Chains that are caught in different parts show in R-hat;
@@ -48,7 +48,7 @@ SHORTEST_SWEEP = 50
 MANY_PEOPLE = 1000
 
 LARGER, LARGER_OF_FEW = 0.1, 0.4
-"""Share of the moves that are larger ones: more where a constraint can be about everybody, below 1,000 people."""
+"""Share of the moves that are larger ones: more where a constraint can concern everyone, below 1,000 people."""
 
 HOTTEST, COOLING, STEPS, REHEATS = 0.3, 0.7, 30, 3
 """Temperature of the search for a world in people of impurity; its factor a step; steps, and how often it restarts."""

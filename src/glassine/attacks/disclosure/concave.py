@@ -31,7 +31,7 @@ NOBODY = 1e-6
 """Expected people below which a class is taken to be absent from a leaf."""
 
 MOST_ROUNDS = 4
-"""Rounds of outer approximation in one step: the next step linearises anew in any case."""
+"""Rounds of outer approximation in one step: the next step linearizes again in any case."""
 
 GUESS_ROUNDS = 60
 """Rounds for a guess of the class counts: one that needs more is given up for the next."""
@@ -104,8 +104,8 @@ def starting_tables(
 ) -> list[Floats]:
     """Return tables to start from: that of the leaves alone, and random mixtures of it.
 
-    In each of the others every leaf's records that are not of its label are spread unevenly, but alike for everybody in
-    the leaf, over the other classes.
+    In each of the others, the records of a leaf that are not of its label are spread unevenly over the other classes,
+    but in the same way for every person in the leaf.
     """
     out = [relaxed]
     leaf, labels = engine.people.leaf, engine.leaves.labels

@@ -414,7 +414,7 @@ def outer_approximation(
     ceiling : float
         Largest multiplier: the price of a violation, which is then allowed.
     warm : Approximation, optional
-        An earlier result, whose candidates are linearised anew to begin with.
+        An earlier result, whose candidates are linearized again to begin with.
     most_rounds : int
         Limit of rounds.
     """

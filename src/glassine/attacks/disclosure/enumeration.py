@@ -1,7 +1,7 @@
 """The posterior by enumeration: every world of a small instance, from the leaves upwards.
 
 The tables of each leaf are listed first. At each internal node, deepest first, the tables of its branches are
-combined, and those that break one of its constraints are dropped: a constraint concerns nobody outside its node. Nodes
+combined, and those that break one of its constraints are dropped: a constraint concerns no one outside its node. Nodes
 without candidates combine nothing, so that what is independent is never multiplied out.
 """
 
@@ -177,7 +177,7 @@ def _leaf_block(disclosure: Disclosure, leaf: int, most_worlds: int) -> Block:
         raise _too_many(name, len(tables), most_worlds)
     if not len(tables):
         raise NoWorldError(
-            f"no table of whole people agrees with what {name} tells. Check its counts and error rate.", clashes=()
+            f"no table of whole people agrees with what {name} states. Check its counts and error rate.", clashes=()
         )
     return Block(members=members, tables=tables)
 

@@ -1,4 +1,4 @@
-"""What the reader concludes: the maximum-entropy estimate of everybody's class."""
+"""What an attacker concludes: the maximum-entropy estimate of each person's class."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Disclosure:
 
     @property
     def marginal(self) -> Floats:
-        """The class distribution that the reader of the class totals knows, uniform if nothing tells it, shape (c,)."""
+        """The class distribution that the class totals give, else uniform, shape (c,)."""
         totals, c = self.class_totals, len(self.classes)
         if self.leaves.counts is not None:
             totals = self.leaves.counts.sum(axis=0)[:c]
@@ -245,7 +245,7 @@ class Disclosure:
         Parameters
         ----------
         truth : array-like, shape (n,)
-            Everybody's class.
+            Class of each person.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class Disclosure:
         Parameters
         ----------
         truth : array-like, shape (n,)
-            Everybody's class.
+            Class of each person.
         """
         divergences = _divergences(self.true_probabilities(truth), self.quasi_probabilities)
         return np.asarray(divergences[self.people.person])
@@ -274,7 +274,7 @@ class Disclosure:
         Parameters
         ----------
         truth : array-like, shape (n,)
-            Everybody's class.
+            Class of each person.
         """
         return float(self.d_individual(truth).mean())
 
@@ -307,7 +307,7 @@ class Disclosure:
         attributes : str or sequence of str
             Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
         truth : array-like, shape (n,), optional
-            Everybody's class; the subgroups are then ordered by D_overall, else by the entropy left.
+            Class of each person; the subgroups are then ordered by D_overall, else by the entropy left.
 
         Raises
         ------
@@ -344,7 +344,7 @@ class Disclosure:
         Parameters
         ----------
         truth : array-like, shape (n,), optional
-            Everybody's class.
+            Class of each person.
         table : Table, optional
             The records, where they know their persons: people are counted, and means take every person once. A person
             of whom one record is practically certain is certain.

@@ -1,4 +1,4 @@
-"""The attack: what the reader of a decision tree concludes about everybody's class."""
+"""The attack: what a decision tree reveals about the class of each person."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def infer_sensitive(
     truth: npt.ArrayLike | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Disclosure:
-    """Estimate everybody's class from a published decision tree and the quasi-identifiers of its training records.
+    """Estimate the class of each person from a published decision tree.
+
+    The attacker also knows the quasi-identifiers of the training records.
 
     The estimate is the distribution of maximum entropy among all that agree with what the leaves tell, and with the
     fact that every internal node was split in the best way. Where the class counts of the leaves are known, the
@@ -111,7 +113,7 @@ def infer_sensitive(
     random_state : int, Generator or None, default=0
         Source of the starts after the first.
     truth : array-like, shape (n,), optional
-        Everybody's class, as the publisher knows it. It is compared with the leaves, and with the constraints: where
+        Class of each person, as the publisher knows it. It is compared with the leaves, and with the constraints: where
         the truth breaks one that the model's own statement implies, the internal nodes are not used, and ``unused``
         says so. Where no start of the convex-concave procedure leads anywhere, the procedure climbs from the truth,
         and a note says so. Not for a sample.
@@ -143,7 +145,7 @@ def infer_sensitive(
 
     Examples
     --------
-    Six people, of whom the tree tells two apart by nothing but the way in which it was built:
+    Six people. Nothing but the way in which the tree was built distinguishes two of them:
 
     >>> import polars as pl
     >>> from glassine.learners.multiway_tree import MultiwayTreeClassifier
@@ -235,8 +237,8 @@ def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Ou
     Returns
     -------
     Measured of Disclosure, NotApplicable or Failed
-        NotApplicable where the model tells no classes, or not what the reader is taken to know. Failed where the
-        assumptions contradict each other, naming the node and the candidate.
+        NotApplicable where the model reveals no classes, or not what the attacker is assumed to know. Failed where
+        the assumptions contradict each other, naming the node and the candidate.
     """
     try:
         return Measured(infer_sensitive(model, quasi_identifiers, **options))
@@ -343,7 +345,7 @@ def _rows_of_totals(
 
 @dataclass(frozen=True, slots=True)
 class _Climb:
-    """How the convex-concave procedure starts, its random numbers, whom it tells, and the truth if it is known."""
+    """Starts, random numbers and callback of the procedure, and the truth if known."""
 
     starts: Starts
     rng: np.random.Generator
@@ -382,7 +384,7 @@ def _estimate(
         if multiplier > 1e-6
     }
     if isinstance(engine.leaves, SampledLeaves) and engine.leaves.members is None and engine.totals is None:
-        notes.append("Nothing tells how many people were in the sample: membership is as open as the classes allow.")
+        notes.append("The number of people in the sample is not stated: membership is as open as the classes allow.")
     found = _disclosure(engine, constraints, tree, adversary, (start, point), bound=bound)
     return replace(
         found,

@@ -249,13 +249,13 @@ def _check_sizes(model: DecisionTree, people: People, evidence: list[Evidence]) 
     for cell in model.cells:
         if cell.node not in reached and cell.evidence.size:
             raise InvalidDataError(
-                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it.",
+                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but no one reaches it.",
                 remedy="Give the quasi-identifiers of exactly the training records.",
             )
 
 
 def published_counts(entry: Evidence, n_classes: int, size: int) -> tuple[float, ...] | None:
-    """Return the class counts of a leaf; of two classes an error rate tells them."""
+    """Return the class counts of a leaf; for two classes an error rate gives them."""
     if entry.counts is not None:
         return tuple(float(count) for count in entry.counts)
     shares = entry.shares(n_classes)
@@ -317,7 +317,7 @@ class BoundedLeaves(LeafKnowledge):
     high: Floats
 
     def centre(self) -> Floats:
-        """Return class counts in the middle of their bounds, all shifted alike until they add up, shape (l, c)."""
+        """Return class counts amid their bounds, shifted equally to add up, shape (l, c)."""
         out = np.empty_like(self.low)
         for i, (low, high, n) in enumerate(zip(self.low, self.high, self.sizes, strict=True)):
             middle = (low + high) / 2
@@ -359,7 +359,7 @@ class BoundedLeaves(LeafKnowledge):
 
 
 def assumed_noise(model: DecisionTree, adversary: Adversary) -> CountNoise | None:
-    """Return the noise of a tree's counts as far as it is known: stated by the adversary, or claimed with the tree."""
+    """Return the noise of a tree's counts that the adversary states or tree claims."""
     if model.counts_are_exact or adversary.leaves != "leaf_counts":
         return None
     if adversary.noise is not None:

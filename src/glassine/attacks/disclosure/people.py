@@ -113,7 +113,7 @@ def read_people(
 ) -> People:
     """Return the people of a training set as the reader of a tree sees them.
 
-    People with the same values of the tree's attributes are one quasi-identifier: no constraint tells them apart.
+    People with the same values of the tree's attributes are one quasi-identifier: no constraint distinguishes them.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def read_people(
     Raises
     ------
     InvalidDataError
-        If a tested attribute is absent, or somebody is in no leaf.
+        If a tested attribute is absent, or a person is in no leaf.
     """
     tested = {literal.attribute for literal in model.literals}
     for name in model.attributes:
@@ -173,7 +173,7 @@ def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
     classes : sequence of scalars
         The classes, in the order of the columns.
     truth : array-like, shape (n,)
-        Everybody's class.
+        Class of each person.
 
     Raises
     ------
@@ -186,7 +186,10 @@ def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
 
 
 def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> npt.NDArray[np.intp]:
-    """Return everybody's class as its place among the classes, shape (n,); parameters and errors as above."""
+    """Return the place of each person's class among the classes, shape (n,).
+
+    Parameters and errors are those above.
+    """
     values = np.asarray(truth)
     if values.shape != (people.n_people,):
         raise InvalidDataError(
@@ -195,7 +198,7 @@ def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
             remedy="Give them in the order of the quasi-identifiers.",
         )
     if is_missing(values).any():
-        raise InvalidDataError("truth holds a missing value.", remedy="Give the class of everybody.")
+        raise InvalidDataError("truth holds a missing value.", remedy="Give the class of each person.")
     place = {name: i for i, name in enumerate(classes)}
     codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=len(values))
     if (codes < 0).any():
@@ -208,7 +211,7 @@ def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
 
 
 def _lists(literal: Any) -> bool:
-    """Return whether a literal names values of a category; those of a binary attribute can be a number's too."""
+    """Return whether a literal names a category's values; 0 and 1 can also be numbers."""
     return not set(getattr(literal, "values", ())) <= {0, 1}
 
 
@@ -258,7 +261,7 @@ def _descend(
     def astray(node: int, row: int) -> InvalidDataError:
         remedy = "Give the people of the training set, values as in training."
         if superset:
-            remedy = "Leave it out: whoever is in no leaf was not in the sample."
+            remedy = "Leave it out: a person in no leaf was not in the sample."
         return InvalidDataError(
             f"row {rows[row]} of the quasi-identifiers is in no leaf: it satisfies no branch of node {node} on "
             f"{name(node)!r}. {remedy}"

@@ -1,4 +1,7 @@
-"""The exact posterior of everybody's class over whole-number worlds, beside the maximum-entropy relaxation."""
+"""The exact posterior of each person's class over whole-number worlds.
+
+The result compares it with the maximum-entropy relaxation.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class ChainDiagnostics:
     searched : int
         Chains whose first table was no world, so that one was searched by simulated annealing.
     never_changed : int
-        Cells that the leaves leave open and that had the same value in all draws.
+        Cells that the leaves leave open and that had the same value in every draw.
     seconds : float
         Time taken.
     """
@@ -160,7 +163,7 @@ class Posterior:
         Parameters
         ----------
         truth : array-like, shape (n,)
-            Everybody's class.
+            Class of each person.
         """
         shares = self.quasi_probabilities
         if self.diagnostics is not None:
@@ -175,7 +178,7 @@ class Posterior:
         Parameters
         ----------
         truth : array-like, shape (n,)
-            Everybody's class.
+            Class of each person.
         """
         return float(self.d_individual(truth).mean())
 
@@ -211,7 +214,7 @@ def infer_posterior(
     disclosure: Disclosure, *, method: str = "auto", most_worlds: int = 200_000, n_chains: int = 4, draws: int = 500,
     burn_in: int = 100, thin: int = 1, random_state: int | np.random.Generator | None = 0,
 ) -> Posterior:  # fmt: skip
-    """Return the posterior of everybody's class, given all that the reader of a tree knows.
+    """Return the posterior of each person's class, given all that the attacker knows.
 
     Before the tree is read, every assignment of classes to people is equally likely. What agrees with the leaves and
     the internal nodes stays equally likely; nothing else stays.
@@ -250,7 +253,7 @@ def infer_posterior(
 
     Examples
     --------
-    Six people; the tree was split by age first, which tells who is who among the two in the middle:
+    Six people; the tree was split by age first, which identifies the two in the middle:
 
     >>> import polars as pl
     >>> from glassine.attacks.disclosure import infer_sensitive

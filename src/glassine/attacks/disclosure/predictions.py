@@ -90,7 +90,7 @@ def _agrees(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdout:
-    """Records that the tree was not learnt from.
+    """Records that the tree was not trained on.
 
     Attributes
     ----------

@@ -194,7 +194,7 @@ def measure_remedies(
     quasi_identifiers : data frame
         The training records.
     truth : array-like, shape (n,)
-        Everybody's class.
+        Class of each person.
     adversary : Adversary, optional
         Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. It is
         completed by what the model states, as for :func:`infer_sensitive`.
@@ -203,7 +203,7 @@ def measure_remedies(
     evaluation : tuple of (data frame, array-like), optional
         Held-out records and their classes, on which accuracy is measured as well.
     progress : callable, optional
-        Called with the name of each remedy as it is tried.
+        Called with the name of each remedy when it is tried.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
     found : Disclosure
         An estimate for these people.
     truth : array-like, shape (n,)
-        Everybody's class.
+        Class of each person.
 
     Raises
     ------
@@ -337,7 +337,7 @@ class _Bench:
         )
 
     def suppressed(self, name: str, leaves: Literal["error_rates", "labels_only"]) -> Remedy:
-        """Return what a reader concludes who is told less of the leaves."""
+        """Return what an attacker concludes who knows less about the leaves."""
         return self._searched(name, "suppress", self.tree, replace(self.base, leaves=leaves))
 
     def _searched(self, name: str, kind: Kind, tree: DecisionTree, reader: Adversary) -> Remedy:
@@ -439,6 +439,6 @@ def _frame(columns: dict[str, npt.NDArray[Any]]) -> Any:
 
 
 def _codes(found: Disclosure, truth: npt.ArrayLike) -> Codes:
-    """Return the index of everybody's class; a value that is none is refused by the estimate."""
+    """Return the index of each person's class; the estimate refuses any other value."""
     place = {name: i for i, name in enumerate(found.classes)}
     return np.array([place[value] for value in np.asarray(truth).tolist()], dtype=np.intp)

@@ -1,8 +1,8 @@
-"""An uncertain training set: the reader knows more people than the tree was learnt from, and not which of them.
+"""An uncertain training set: the attacker knows more people than were in it.
 
-Everybody is in the sample, with a class that the tree counted, or outside it. Outside is one more class, of which each
-leaf holds its people less its training records. It stands for all classes that such a person may have: its weight is
-their number.
+The attacker does not know which of them the tree was trained on. Each person is in the sample, with a class that the
+tree counted, or outside it. Outside is one more class, of which each leaf holds its people less its training records.
+It stands for all classes that such a person may have: its weight is their number.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class SampleEstimate:
     membership : ndarray, shape (q,)
         P(in the sample | quasi-identifier).
     given_member : ndarray, shape (q, c)
-        P(class | quasi-identifier, in the sample); even where nobody can be.
+        P(class | quasi-identifier, in the sample); even where no one can be.
     entropy : float
         Entropy of membership and class together, in nats a person.
     """
@@ -150,7 +150,10 @@ class SampleEstimate:
 
     @property
     def probabilities(self) -> Floats:
-        """P(class | quasi-identifier), shape (q, c): nothing tells the class of whom the tree did not count."""
+        """P(class | quasi-identifier), shape (q, c).
+
+        The tree reveals no class of people that it did not count.
+        """
         c = self.given_member.shape[1]
         return np.asarray(self.membership[:, None] * self.given_member + (1 - self.membership)[:, None] / c)
 
@@ -254,15 +257,15 @@ def _members(model: DecisionTree, people: People, evidence: list[Evidence]) -> F
     for cell in model.cells:
         if cell.node not in reached and cell.evidence.size:
             raise InvalidDataError(
-                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it.",
-                remedy="Give the quasi-identifiers of everybody who may have been in the sample.",
+                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but no one reaches it.",
+                remedy="Give the quasi-identifiers of everyone who may have been in the sample.",
             )
     for node, entry, size in zip(people.leaf_nodes, evidence, people.leaf_sizes, strict=True):
         if entry.size is not None and entry.size > size:
             raise InvalidDataError(
                 f"the leaf at node {node} is published with {entry.size} records, but only {size} of the people reach "
                 "it.",
-                remedy="Give the quasi-identifiers of everybody who may have been in the sample.",
+                remedy="Give the quasi-identifiers of everyone who may have been in the sample.",
             )
     sizes = [entry.size for entry in evidence]
     return None if any(size is None for size in sizes) else np.array(sizes, dtype=np.float64)
@@ -275,7 +278,7 @@ def _check_fraction(n_members: float, n_people: int, fraction: float) -> None:
         raise InvalidDataError(
             f"the leaves hold {n_members:.0f} of the {n_people} people, which is no sample of the fraction "
             f"{fraction:g}.",
-            remedy=f"Give {parameter('sampling_fraction=')}{n_members / n_people:.4g}, or everybody who may "
+            remedy=f"Give {parameter('sampling_fraction=')}{n_members / n_people:.4g}, or everyone who may "
             "have been in the "
             "sample.",
         )

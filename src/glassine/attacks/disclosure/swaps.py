@@ -60,7 +60,7 @@ def _swap(
     counts: Any, squares: Any, purity: Any, values: Any, steps: Any, table: Any, criterion: int, scale: int, a: int,
     b: int,
 ) -> None:  # fmt: skip
-    """Move somebody of one quasi-identifier from class a to b, and somebody of another of the leaf from b to a."""
+    """Swap classes a and b between people of two quasi-identifiers in one leaf."""
     for k in range(n):
         g1, g2 = groups[at_q + k], groups[at_r + k]
         if g1 == g2:
@@ -95,7 +95,7 @@ def _change(
     counts: Any, squares: Any, purity: Any, values: Any, steps: Any, table: Any, criterion: int, scale: int, a: int,
     b: int,
 ) -> None:  # fmt: skip
-    """Move somebody of a quasi-identifier from class a to b."""
+    """Move a person of a quasi-identifier from class a to b."""
     for k in range(n):
         g, f = groups[at_q + k], path[start + k]
         first, kind = first_cells[f], kinds[f]
@@ -279,7 +279,7 @@ def _draw_swaps(classes: Any, low: int, high: int, rng: Any, parts: Any, size: i
 def run(
     board: Any, state: Any, moves: int, larger: float, temperature: float, rng: Any, parts: Any, tally: Any
 ) -> None:
-    """Make moves, of which those that break what a leaf tells are rejected.
+    """Make moves, and reject those that contradict what a leaf states.
 
     At a negative temperature the state is a world, and moves to what is none are rejected: the chain proper. Else it is
     a search for one, in which the excess may rise as the temperature allows. ``tally`` adds up the moves that would

@@ -221,7 +221,7 @@ def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer])
 
 
 def agrees_with_leaves(leaves: LeafKnowledge, counts: npt.NDArray[np.integer], leaf: int) -> npt.NDArray[np.bool_]:
-    """Return which class counts of one leaf, shape (..., c), agree with what is told of it."""
+    """Return which class counts of a leaf, shape (..., c), agree with the evidence."""
     if leaves.counts is not None:
         return np.asarray((counts == leaves.counts[leaf]).all(axis=-1))
     if isinstance(leaves, SampledLeaves):
@@ -280,20 +280,20 @@ def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
 
 
 def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> Table:
-    """Return the table of everybody's true class, shape (q, c).
+    """Return the table of the true classes, shape (q, c).
 
     Parameters
     ----------
     disclosure : Disclosure
         Whom the reader knows.
     truth : array-like, shape (n,)
-        Everybody's class.
+        Class of each person.
     """
     return true_table(disclosure.people, disclosure.classes, truth)
 
 
 def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return class counts of all leaves, shape (l, c), that agree with what is told of them.
+    """Return class counts of all leaves, shape (l, c), that agree with the evidence.
 
     Where class totals tie the leaves together, an integer program finds them, with random costs, so that chains start
     from different ones.

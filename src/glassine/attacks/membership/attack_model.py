@@ -34,7 +34,7 @@ def loss_attack(
     The literature chooses the threshold on the records on which the attack is judged: that is ``best``, an upper bound
     on what a threshold can reach. The figures and their intervals are those of a cross-fitted threshold, which an
     attacker who knows the membership of some records has. Cross-entropy and probability of the class order the records
-    alike, so one attack stands for both.
+    in the same way, so one attack stands for both.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def black_box_attack(
 
     Some members and non-members train the attack, the others judge it (Figure 5 of Ly et al.). The forest sees the
     probabilities, or the predicted class where there are none, the true class, whether they agree, and the loss.
-    Members and non-members get the same weight, and whoever is more likely a member than not is called one, so that no
-    threshold is chosen on the records that judge the attack.
+    Members and non-members get the same weight, and a record that is more likely a member than not is flagged, so that
+    no threshold is chosen on the records that judge the attack.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def black_box_attack(
             scores[0] > 0.5,
             scores[1] > 0.5,
             setting,
-            decision="whoever the attack model, trained on other records, finds more likely a member than not",
+            decision="more likely a member than not, according to the attack model trained on other records",
             scores=(scores[0], scores[1]),
             gap=gap_figure(tested[0], tested[1], setting.confidence),
         )

@@ -1,4 +1,4 @@
-"""The gap attack: whoever is classified correctly is called a member."""
+"""The gap attack: a record that is classified correctly is called a member."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def gap_attack(
             told.recognized,
             others.recognized,
             setting,
-            decision="whoever is classified correctly is called a member"
+            decision="a record that is classified correctly is called a member"
             if inside.persons is None
             else "a person all of whose records are classified correctly is called a member",
         )
@@ -156,7 +156,7 @@ def holdout_shift(
     A membership attack on a holdout that was drawn elsewhere, or later, measures the difference of the two samples and
     calls it leakage. Here a gradient boosting classifier learns from one half of the records, attributes and classes,
     to tell the sides apart, and is judged on the other half by the rank-sum test; then the halves change places. Twice
-    the smaller p-value holds whatever the classifier is. An area far below 0.5 is a sign that records stand
+    the smaller p-value holds for any classifier. An area far below 0.5 is a sign that records stand
     on both sides.
 
     Parameters
@@ -272,7 +272,7 @@ def _scores(X: Floats, member: npt.NDArray[np.intp], others: Floats, rng: np.ran
 
 
 def _rank_sum(members: Floats, nonmembers: Floats) -> tuple[float, float]:
-    """Return the area under the ROC curve, and the chance of one as far from 0.5 if both sides are alike."""
+    """Return the area under the ROC curve, and its p-value if both sides are the same."""
     from scipy.stats import mannwhitneyu
 
     test = mannwhitneyu(members, nonmembers, alternative="two-sided", method="asymptotic")

@@ -34,7 +34,7 @@ def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
     model : DecisionTree or RuleList
         The published model, a classifier.
     records : data frame
-        Records such as the shadow models will be learnt from; what matters is which of their columns are numbers.
+        Records such as the shadow models will be trained on; what matters is which of their columns are numbers.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
 
 
 MIN_SD = 0.1
-"""Smallest standard deviation of a confidence on the logit scale: models that answer alike still leave some doubt."""
+"""Smallest standard deviation of a confidence on the logit scale: models that agree still leave some doubt."""
 
 POOLED_BELOW = 64
 """Shadow models below which variances of single records are too uncertain, as in the paper."""
@@ -81,12 +81,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shadows:
-    """What the shadow models of the likelihood ratio attack are learnt with, and how its score is made of them.
+    """How the shadow models of the likelihood ratio attack are trained and scored.
 
     Attributes
     ----------
     learner : estimator
-        An unfitted scikit-learn estimator like the one that learnt the model; it is cloned, and seeded where it has a
+        An unfitted scikit-learn estimator like the one that trained the model; it is cloned, and seeded where it has a
         parameter ``random_state``.
     n_shadows : int, default=32
         Number of shadow models, at least 4.
@@ -158,7 +158,7 @@ def lira(
     members, nonmembers : Sample
         All training records, and records that were not used for training, with their classes.
     shadows : Shadows or None
-        What shadow models are learnt with, and which score is taken. Without it the attack does not apply.
+        How shadow models are trained, and which score is taken. Without it the attack does not apply.
     confidence : float, default=0.95
         Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -211,7 +211,7 @@ def lira(
         ratio = float(seen.sum(axis=0).mean()) / m
         if not 0.9 <= ratio <= 1.1:
             notes.append(
-                f"The shadow models learnt from {ratio:.2g} times as many records as there are members, so they differ "
+                f"The shadow models trained on {ratio:.2g} times as many records as there are members, so they differ "
                 "from the model more than its training data do. Take more shadow models."
             )
         return judge_scores(

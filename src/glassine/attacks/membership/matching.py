@@ -20,7 +20,7 @@ __all__ = ["Match", "People", "ValuePair", "codes_of_rows", "pairs_at", "placed_
 
 
 def codes_of_rows(records: Records, *, with_target: bool = False) -> npt.NDArray[np.intp]:
-    """Return a number for each record, the same for records that are equal in all columns."""
+    """Return a number for each record, the same for records that are equal."""
     given = records.columns(records.names or tuple(f"x{i}" for i in range(records.width)))
     codes = np.zeros(len(records.target), dtype=np.intp)
     for column in (*given.values(), *((records.target,) if with_target else ())):
@@ -42,8 +42,9 @@ def _codes_of(column: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The different candidates: records that are equal in all columns that the model knows are one.
+    """The different candidates.
 
+    Records that are equal in every column that the model knows are one candidate.
     Copies could otherwise silence the attack: in the control, the copy of a record that is left out would match.
     """
 

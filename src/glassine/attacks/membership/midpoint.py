@@ -20,7 +20,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, Unsupported
 __all__ = ["ChanceRate", "MidpointPair", "MidpointResult", "midpoint_attack"]
 
 N_TRIALS, MAX_TRIALS = 25, 5_000
-"""Thresholds tried at each node, and about how many in all, to learn how often pairs match by chance."""
+"""Thresholds tried at each node, and about how many in total, to learn how often pairs match by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class MidpointResult:
     n_candidates : int
         Number of candidates.
     n_distinct : int
-        Number of different ones. Candidates that are equal in all columns that the model knows count as one record, by
+        Number of different ones. Candidates that are equal in every column that the model knows are one record, by
         the row of the first; it is a member if one of them is.
     n_thresholds : int
         Splits on numbers that a candidate reaches.
@@ -99,7 +99,7 @@ class MidpointResult:
     n_named : int
         How many these are: records, or people where persons are stated. A record that several people share names none.
     groups : tuple of tuple of int
-        Rows that share a value, at least one of which is called a member; none is accused by itself.
+        Rows that share a value, at least one of which is called a member; none is flagged alone.
     cleared : tuple of int
         Rows that cannot be members; only where the candidates are said to be complete.
     pairs : tuple of MidpointPair
@@ -109,7 +109,7 @@ class MidpointResult:
     expected_by_chance : float
         Number of thresholds that just one pair would match if no candidate were a member.
     present : Estimate
-        Share of the thresholds whose own pair is among the candidates, as the share that is explained tells.
+        Share of the thresholds whose own pair is among the candidates, estimated from the share that is explained.
     complete : bool
         Whether the candidates were said to hold every training record, and no threshold contradicts it.
     precision, recall : Estimate or None
@@ -198,7 +198,7 @@ def midpoint_attack(
     that are explained follows about how many of the model's pairs are among the candidates at all, at the lower bound
     of an interval, and so which share of the sole matches is chance; attributes where it is too large are not used.
 
-    Candidates that are equal in all columns that the model knows are one record, which is accused once.
+    Candidates that are equal in every column that the model knows are one record, which is flagged once.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def midpoint_attack(
         model whose thresholds come from elsewhere, such as a public grid.
     reach : sequence of array-like of int, optional
         For a sequence of models, the rows of the candidates among which the records of each are sought, where the
-        attacker knows that each was learnt from some only; all of them by default.
+        attacker knows that each was trained on some only; all of them by default.
     max_chance : float, default=0.05
         Largest expected share of chance matches, see :class:`ChanceRate`, among the pairs on an attribute that count.
         Not used if the candidates are complete.
@@ -382,7 +382,7 @@ def _chance(
 def _deduce(found: Sequence[Match]) -> tuple[list[Match], tuple[int, ...]]:
     """Return the thresholds with one possible pair, and who is cleared, if the candidates are complete.
 
-    No training record lies strictly between the two values of a threshold. So whoever lies within all pairs that are
+    No training record lies strictly between the two values of a threshold. So a candidate within all pairs that are
     still possible is no training record of that tree, and a pair with a known one in between is not the pair.
     """
     inside: dict[int, set[int]] = defaultdict(set)

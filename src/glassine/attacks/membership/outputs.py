@@ -75,7 +75,7 @@ class Records:
 
     @classmethod
     def read(cls, sample: Sample | Records, what: str) -> Records:
-        """Read records and classes, given as an array or as the name of a column; what was read stays as it is.
+        """Read records and classes (array or column's name); return those already read.
 
         Raises
         ------
@@ -331,7 +331,10 @@ def answers(model: Any, records: Records) -> Answers:
 def _asked(
     model: Any, records: Records, classes: list[Any]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64] | None]:
-    """Return the predicted classes, and the probabilities if there are any; whatever a model raises is one error."""
+    """Return the predicted classes and any probabilities.
+
+    Any exception of the model becomes one error.
+    """
     native, name, n = as_fitted(model, records.native), type(model).__name__, len(records.target)
     with asking(name):
         told = np.asarray(model.predict(native))
@@ -349,7 +352,7 @@ def _asked(
 
 @contextmanager
 def asking(name: str) -> Iterator[None]:
-    """Turn whatever somebody else's code raises into one error."""
+    """Turn any exception of foreign code into one error."""
     try:
         yield
     except Exception as error:
@@ -438,7 +441,7 @@ def _typed(frame: Any, other: Any) -> Any:
 def attempt(work: Callable[[], T]) -> Outcome[T]:
     """Return what a measurement gives, or why there is none; errors of the caller are raised.
 
-    Whatever else goes wrong fails this measurement alone.
+    Any other exception fails this measurement alone.
     """
     try:
         return Measured(work())

@@ -26,9 +26,9 @@ class Overlap:
     Attributes
     ----------
     n_shared : int
-        Holdout records that equal a member in all columns and in class; of people, those with such a record.
+        Holdout records that equal a member in every column and in class; of people, those with such a record.
     expected : float
-        Their mean number if the very same records were dealt to both sides at random. Of a data set with duplicates
+        Their mean number if the same records were dealt to both sides at random. Of a data set with duplicates
         some would be shared; of a copy of the members only half would.
     n_nonmembers : int
         Number of holdout records.
@@ -48,7 +48,7 @@ class Overlap:
         if not self.n_shared:
             return "No record of the holdout equals a member."
         figures = (
-            f"{shared:.1%} of the holdout's records equal a member in all columns and in class; "
+            f"{shared:.1%} of the holdout's records equal a member in every column and in class; "
             f"{dealt:.1%} would if the same records were dealt to both sides at random"
         )
         if self.suspicious:
@@ -61,7 +61,7 @@ def overlap(members: Sample | Records, nonmembers: Sample | Records) -> Overlap:
 
     An attack that is tested on members in the place of non-members cannot tell them apart: the holdout then hides what
     the model gives away. Equal records also occur by nature, where there are few columns of few values. So the records
-    of both sides are dealt anew, at random, 199 times, and counted again.
+    of both sides are dealt again, at random, 199 times, and counted again.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ ALIKE_LEVEL = 0.0001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestThreshold:
-    """The threshold that is best on the very records on which it is judged: an upper bound, not a figure to expect.
+    """The threshold that is best on the records that judge it: an upper bound only.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class Shift:
 class MembershipResult:
     """What a membership attack found.
 
-    Members and non-members count alike, however many there are of each.
+    Members and non-members have equal weight, however many there are of each.
 
     Attributes
     ----------
@@ -326,12 +326,12 @@ class MembershipResult:
         said = []
         if self.detected:
             said.append(
-                f"The {self.attack} tells members from non-members: balanced accuracy {self.balanced_accuracy}, where "
-                f"guessing has 0.5 ({chance(self.control.p_value)})."
+                f"The {self.attack} distinguishes members from non-members: balanced accuracy "
+                f"{self.balanced_accuracy}, where guessing has 0.5 ({chance(self.control.p_value)})."
             )
         else:
             said.append(
-                f"The {self.attack} did not tell members from non-members beyond chance: balanced accuracy "
+                f"The {self.attack} did not distinguish members from non-members beyond chance: balanced accuracy "
                 f"{self.balanced_accuracy} ({chance(self.control.p_value)}). Another attack may."
             )
         if self.below_baseline:
@@ -339,8 +339,8 @@ class MembershipResult:
             said.append(f"It reaches less than its naive baseline, {name}, with {value:.3f}.")
         if self.advantage.high < 0:
             said.append(
-                "Members are told from others in the wrong direction: the holdout is easier, or holds the "
-                "members' like."
+                "The attack flags non-members more often than members: the holdout is easier, or holds records like "
+                "the members'."
             )
         if self.shift is not None and self.shift.alike:
             said.append(

@@ -213,7 +213,7 @@ def _permuted_control(advantage: float, members: Scores, nonmembers: Scores, rng
         advantage_high=float(np.quantile(found, 0.95)),
         p_value=(1 + reached) / (1 + len(found)),
         n_permutations=len(found),
-        method="membership permuted, the scores kept, the thresholds chosen anew",
+        method="membership permuted, the scores kept, the thresholds chosen again",
     )
 
 

@@ -27,7 +27,7 @@ class Split:
     tree : int
         Which tree of an ensemble.
     sample : int
-        Trees of one sample learnt from the same records; each bootstrap sample is another.
+        Trees of one sample were trained on the same records; each bootstrap sample is another.
     attribute : str
         The attribute, or column of what a pipeline makes of the records.
     threshold : float
@@ -75,7 +75,7 @@ def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.in
 
 
 def _resamples(model: Any) -> bool:
-    """Return whether each tree of an ensemble may have learnt from other records."""
+    """Return whether each tree of an ensemble may have been trained on other records."""
     model = getattr(model, "best_estimator_", model)
     model = model.steps[-1][1] if hasattr(model, "steps") else model
     shares = [getattr(model, name, None) for name in ("max_samples", "subsample")]

@@ -91,7 +91,7 @@ class MembershipAttacks:
 
 
 def _strength(result: MembershipResult | MidpointResult) -> tuple[float, float]:
-    """Return the advantage of an attack as it is shown, then its lower bound for those that look alike."""
+    """Return the displayed advantage of an attack, then its lower bound to break ties."""
     advantage = result.advantage
     return (-1.0, -1.0) if advantage is None else (round(advantage.value, 3), advantage.low)
 
@@ -117,7 +117,7 @@ def attack_membership(
         Training records, and records of the same population that were not used for training, with their classes. Where
         persons are stated, membership is judged by person: see Notes.
     shadows : Shadows, optional
-        What shadow models are learnt with, for both modes of LiRA; without it they do not apply.
+        How shadow models are trained, for both modes of LiRA; without it they do not apply.
     candidates : data frame or array-like, optional
         The records among which the midpoint attack searches; by default members and non-members together.
     confidence : float, default=0.95
@@ -204,7 +204,7 @@ def attack_membership(
 
 
 class _Steps:
-    """Counts the steps of the suite for whoever shows progress."""
+    """Counts the steps of the suite for a display of progress."""
 
     def __init__(self, report: Callable[[int, int], None] | None, total: int) -> None:
         self.report, self.total, self.done = report, total, 0

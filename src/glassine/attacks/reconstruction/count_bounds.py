@@ -39,7 +39,7 @@ class CountBounds:
     low, high : ndarray of float64, shape (parts,)
         Fewest and most records of each leaf or rule, whole numbers.
     total : Interval
-        Fewest and most records in all.
+        Fewest and most records in total.
     confidence : float
         Probability, over the noise, that all bounds hold; 1 where they hold for certain.
     """
@@ -159,7 +159,7 @@ def _together(low: Floats, high: Floats, total: Interval, confidence: float) -> 
             remedy="Check both.",
         )
     if not most >= 1:
-        raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
+        raise UndefinedMeasureError("the model's counts are all zero: it describes no record.")
     return CountBounds(low=low, high=high, total=Interval(lower=least, upper=most), confidence=confidence)
 
 

@@ -127,7 +127,7 @@ class ProbabilisticDataset(PossibleRecords):
     def dist_g(self, *, domain_aware: bool = False) -> float:
         """Return Dist_G, the share of the joint entropy that the model leaves (Definition 4).
 
-        1 means that the model tells nothing, 0 that the records are known.
+        1 means that the model reveals nothing, 0 that the records are known.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class ProbabilisticDataset(PossibleRecords):
     def exposure_curve(self, *, domain_aware: bool = False) -> list[tuple[float, float]]:
         """Return the exposure curve: against the share of records, the most exposed first, the bits learned.
 
-        This is the paper's Figure 4 with bits in place of ratios, so that it is defined over a continuum too.
+        This is the paper's Figure 4 with bits in place of ratios, so that it is also defined over a continuum.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class ProbabilisticDataset(PossibleRecords):
         return _curve(sorted(left), self.n_records)
 
     def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
-        """Return what the model tells about each leaf or rule, in order; sizes only where counts are exact."""
+        """Return what the model reveals about each leaf or rule; sizes if exact."""
         finite = self._continuum is None
         possible = self._worlds_of(domain_aware)
         return [
@@ -273,7 +273,7 @@ class ProbabilisticDataset(PossibleRecords):
         ]
 
     def by_attribute(self, *, domain_aware: bool = False) -> list[AttributeLeakage]:
-        """Return what the model tells about each attribute, in the domain's order.
+        """Return what the model reveals about each attribute, in the domain's order.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class ProbabilisticDataset(PossibleRecords):
     def by_subgroup(
         self, frame: Any, attributes: str | Sequence[str], *, domain_aware: bool = False
     ) -> list[SubgroupLeakage]:
-        """Return what the model tells about subgroups of given records, the most exposed first.
+        """Return what the model reveals about subgroups of records, most exposed first.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class ProbabilisticDataset(PossibleRecords):
         return sorted(out, key=lambda group: -group.bits_mean)
 
     def by_label(self, *, domain_aware: bool = False) -> list[SubgroupLeakage]:
-        """Return what the model tells about the attributes of the records of each class, the most exposed first.
+        """Return what the model reveals about each class's attributes, most exposed first.
 
         Raises
         ------
@@ -440,7 +440,7 @@ class ProbabilisticDataset(PossibleRecords):
                 raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
         n = len(data[self.domain.names[0]])
         if n != self.n_records:
-            raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
+            raise InvalidDataError(f"the original holds {n} records, but the model counts {self.n_records}.")
         for name, value in (("n_draws", n_draws), ("max_records", max_records)):
             if not value >= 1:
                 raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
@@ -495,7 +495,7 @@ def reconstruct(
         How published counts differ from the true ones. By default what the model states: none, or discrete Laplace
         noise where its guarantee has a ``count_scale``. Rounded counts need it.
     max_steps : int, default=300,000
-        Steps that the exact counts may take, half a minute's worth or so; counting rules that overlap is #P-hard.
+        Steps that the exact counts may take, about half a minute's worth; counting rules that overlap is #P-hard.
 
     Returns
     -------

@@ -11,7 +11,7 @@ __all__ = ["Interval", "ReconstructionEstimate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A number between two bounds; whoever returns it says whether they are proved or hold at a confidence.
+    """A number between two bounds, which are proved or hold at a stated confidence.
 
     Attributes
     ----------

@@ -69,11 +69,12 @@ def reconstruct_jointly(
     smallest_group: int = 5,
     search: Search | None = None,
 ) -> JointReconstruction:
-    """Return what a reader of several models learns about the records that all of them were learnt from.
+    """Return what an attacker with several models learns about their training records.
 
-    Each model partitions the domain and tells how many records each of its parts holds. A data set is possible if it
-    meets the counts of all models; which record of one model's leaf is which of another's is not told. The number of
-    possible data sets lies between two proved bounds, which meet for one model and for small ones.
+    All models must be trained on the same records. Each partitions the domain and states how many records each of its
+    parts holds. A data set is possible if it meets the counts of all models. Which record of one model's leaf is which
+    of another's is not revealed. The number of possible data sets lies between two proved bounds, which meet for one
+    model and for small ones.
 
     Parameters
     ----------
@@ -84,12 +85,12 @@ def reconstruct_jointly(
         What is publicly known about the attributes; every attribute that a model tests must be in it. Its groups count:
         for attributes that are independent, as published, give ``Domain(dict(domain))``, which has none.
     data : data frame, optional
-        The training records, with every tested attribute. With them, the bits of a reader who knows which record is
-        which are told, also about the most exposed record, and the smallest common part of the models.
+        The training records, with every tested attribute. With them, the result has the bits of an attacker who knows
+        which record is which, also about the most exposed record, and the smallest intersection of the models.
     counts : {"published", "data"}
         Where the models' numbers of records come from. With ``"data"``, those that a model does not publish, or
-        rounds, are counted in the data, without classes. All figures are then those of a reader who knows these
-        numbers, too. A model with a guarantee is left out even so: to know its exact counts would undo it.
+        rounds, are counted in the data, without classes. All figures are then those of an attacker who also knows
+        these numbers. A model with a guarantee is left out even so: to know its exact counts would undo it.
     names : sequence of str, optional
         Names of the models; "model 1" and so on by default.
     same_labels : bool, default=True
@@ -106,7 +107,7 @@ def reconstruct_jointly(
     JointReconstruction
         Bits per record alone and together, the cells and the groups that the models pin down together. Where it is
         proved that no data set meets all counts, its ``status`` is ``inconsistent``, and nothing else is measured.
-        Where no model tells exact counts, but some carry guarantees, it is ``unmeasured`` and tells their composition.
+        Where no model has exact counts, but some carry guarantees, it is ``unmeasured`` and states their composition.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def reconstruct_jointly(
         If there is no model, a limit is not positive, two models share no class, or ``counts`` is ``"data"`` without
         data.
     UndefinedMeasureError
-        If no model tells exact counts or carries a guarantee, trees drew records with replacement, or a part holds
+        If no model has exact counts or carries a guarantee, trees drew records with replacement, or a part holds
         records where the domain allows none.
     CountingLimitError
         If a limit is reached.
@@ -212,7 +213,7 @@ def _unmeasured(read: ReadModels, domain_bits: float, smallest_group: int) -> Jo
 
 
 def _alone(published: Published, domain: Domain, max_steps: int) -> tuple[float, tuple[float, ...]]:
-    """Return the bits that a model alone tells about a record, on average and of each part."""
+    """Return the bits that one model reveals about a record, on average and by part."""
     try:
         one = reconstruct(published.model, domain, max_steps=max_steps)
         return one.bits_per_record(domain_aware=True), tuple(one.bits_learned(domain_aware=True))

@@ -355,7 +355,7 @@ def log_lower(block: Block, fit: Fit, reference: int, whole: Whole | None = None
 
 
 def _capacity(block: Block, table: Floats, reference: int) -> float:
-    """Return what a table with the margins tells of the logarithm of the capacity, moved downwards."""
+    """Return a lower bound of the log-capacity from a table with the margins."""
     count = block.counts[reference].astype(float)
     terms = xlogy(count, count), -xlogy(table, table), table * block.log_sizes
     return float(sum(each.sum() for each in terms) - ROUNDING * sum(np.abs(each).sum() for each in terms))

@@ -21,7 +21,7 @@ __all__ = ["Cells", "System", "intersect", "peel", "system_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """The parts of the domain that hold records as far as each model tells.
+    """The parts of the domain that hold records as far as each model reveals.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ def _check_reached(published: Sequence[Published], system: System) -> None:
 
 
 def peel(system: System, names: Sequence[str]) -> System:
-    """Return the system in which every part with a single free option has told that option's number, over and over.
+    """Return the system with the number of every single free option of a part derived.
 
     Raises
     ------
@@ -262,13 +262,13 @@ def peel(system: System, names: Sequence[str]) -> System:
         for i, count in enumerate(left):
             held = np.bincount(system.parts[free, i], minlength=len(count))
             if (count < 0).any() or (count[held == 0] > 0).any():
-                raise ClashError(f"{names[i]} tells of more or fewer records of some part than the other models do.")
+                raise ClashError(f"{names[i]} counts more or fewer records of some part than the other models do.")
             lone = (held[system.parts[free, i]] == 1) | (count[system.parts[free, i]] == 0)
             for option in free[lone].tolist():
                 value = int(count[system.parts[option, i]])
                 before, by = published.setdefault(option, (value, names[i]))
                 if before != value:
-                    raise ClashError(f"{by} tells of {before:,} records where {names[i]} tells of {value:,}.")
+                    raise ClashError(f"{by} counts {before:,} records where {names[i]} counts {value:,}.")
         if not published:
             return replace(system, fixed=fixed)
         options = np.fromiter(published, dtype=np.intp)

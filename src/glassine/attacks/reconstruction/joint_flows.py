@@ -64,7 +64,10 @@ def support(graph: Graph, table: Whole) -> npt.NDArray[np.bool_]:
 
 
 def bridges(graph: Graph) -> npt.NDArray[np.bool_]:
-    """Return which edges lie on no cycle; where every edge can hold records, theirs is the same in all tables."""
+    """Return which edges lie on no cycle.
+
+    Where every edge can hold records, the number of such an edge is the same in every table.
+    """
     return np.asarray(_bridges(graph.starts, graph.edges, graph.tails, graph.heads))
 
 

@@ -193,9 +193,8 @@ def aligned(published: Sequence[Published], cells: Cells, data: Any) -> Aligned:
         if len(wrong):
             part = int(wrong[0])
             raise InvalidDataError(
-                f"the data hold {held[part]:,} records in part {part + 1} of {t.name}, which tells of "
-                f"{t.sizes[part]:,}.",
-                remedy="Give the records from which all models were learnt.",
+                f"the data hold {held[part]:,} records in part {part + 1} of {t.name}, which counts {t.sizes[part]:,}.",
+                remedy="Give the records on which all models were trained.",
             )
     places = {tuple(row): i for i, row in enumerate(cells.leaves.tolist())}
     kinds, number = np.unique(leaves, axis=0, return_counts=True)

@@ -34,7 +34,7 @@ FAR = 3.0
 INFEASIBLE = 2
 """The status of SciPy's milp for a program without a solution."""
 SCALE = 720_720 * 1024
-"""Weights are rounded to multiples of one over this: halves, thirds and the like of a solver's vertices stay exact."""
+"""Weights are rounded to multiples of one over this: halves and thirds of a solver's vertices stay exact."""
 
 Ints: TypeAlias = list[int]
 
@@ -227,7 +227,7 @@ class Settled:
     Attributes
     ----------
     system : System
-        Its free options are positive in some table of real numbers, and not the same in all.
+        Its free options are positive in some table of real numbers, and not the same in every one.
     table : ndarray of int64, or None
         A table with all counts; None for three models and more, where finding one is a search.
     """
@@ -237,9 +237,9 @@ class Settled:
 
 
 def settle(system: System, names: Sequence[str]) -> Settled:
-    """Return a system with everything fixed that is the same in all its tables.
+    """Return a system with everything fixed that is the same in each of its tables.
 
-    For three models and more, some numbers that are the same in all tables may stay free.
+    For three models and more, some numbers that are the same in every table may stay free.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What each of several models tells of the records that they share."""
+"""What each of several models reveals about the records that they share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 def with_sizes(
     name: str, model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]]
 ) -> DecisionTree | RuleList:
-    """Return a model that tells how many of the records each of its parts captures; rounded counts are replaced.
+    """Return a model with the number of records of each part; replace rounded counts.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def with_sizes(
         published = cell.evidence.size if exact else None
         if published not in (None, size):
             raise InvalidDataError(
-                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}.",
-                remedy="Give the records from which all models were learnt.",
+                f"the data hold {size:,} records in part {part} of {name}, which counts {published:,}.",
+                remedy="Give the records on which all models were trained.",
             )
         evidence[cell.node] = cell.evidence if published is not None else _of_size(cell.evidence, size)
     if isinstance(model, RuleList):
@@ -70,7 +70,7 @@ def with_sizes(
         return replace(model, nodes=nodes, approximate=False)
     except InvalidModelError as error:
         raise InvalidDataError(
-            f"the data do not have the counts of {name}: {error} Give the records from which all models were learnt."
+            f"the data do not have the counts of {name}: {error} Give the records on which all models were trained."
         ) from None
 
 
@@ -126,10 +126,10 @@ class Published:
         What it is called.
     model : DecisionTree or RuleList
         The model.
-    counts : ndarray of int64, shape (cells, classes), or (cells, 1) where it tells sizes alone
+    counts : ndarray of int64, shape (cells, classes), or (cells, 1) where it has sizes alone
         The counts of its leaves or rules.
     classes : tuple of scalars or None
-        The classes of the columns; None where it tells sizes alone.
+        The classes of the columns; None where it has sizes alone.
     """
 
     name: str
@@ -168,13 +168,13 @@ class ReadModels:
 
     @property
     def silence(self) -> str | None:
-        """Why nothing can be put together; None where some model tells exact counts."""
+        """Why nothing can be put together; None where some model has exact counts."""
         if self.exact:
             return None
         alike: dict[str, list[str]] = {}
         for entry in self.left:
             alike.setdefault(entry.reason, []).append(entry.name)
-        said = "no model tells exact counts:"
+        said = "no model has exact counts:"
         for reason, (first, *others) in alike.items():
             said += f" {first} {reason}" + (f" The same holds for {', '.join(others)}." if others else "")
         if any(entry.counts == "none" for entry in self.left):
@@ -219,7 +219,7 @@ def read_models(
     Raises
     ------
     UndefinedMeasureError
-        If a forest's trees drew records of their own, or a model tells of too many records.
+        If a forest's trees drew records of their own, or a model counts too many records.
     InvalidParameterError
         If there is no model, or another number of names.
     InvalidDataError
@@ -253,7 +253,7 @@ def read_models(
         # Before the counts are put into arrays, where they could overflow.
         if sum(cell.evidence.size or 0 for cell in model.cells) >= MOST_RECORDS:
             raise UndefinedMeasureError(
-                f"{label} tells of {MOST_RECORDS:,} records or more, too many to be put together with others."
+                f"{label} counts {MOST_RECORDS:,} records or more, too many to be put together with others."
             )
     return ReadModels(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
 
@@ -284,7 +284,7 @@ def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionT
 def _silent(name: str, model: DecisionTree | RuleList) -> LeftOut | None:
     """Return why a model's counts constrain nothing; None where they do."""
     claim = model.guarantee
-    bound = "" if claim is None else " What it tells is bounded by its guarantee, if that holds."
+    bound = "" if claim is None else " Its guarantee, if it holds, limits what it reveals."
     if claim is not None and claim.count_scale is not None:
         counts, reason = "noisy", "carries noise in its counts: they are evidence about the records, not constraints."
     elif any(cell.evidence.size is None for cell in model.cells):
@@ -292,7 +292,7 @@ def _silent(name: str, model: DecisionTree | RuleList) -> LeftOut | None:
     elif not model.counts_are_exact:
         counts, reason = "rounded", "publishes rounded counts: they are evidence about the records, not constraints."
     elif not sum(cell.evidence.size or 0 for cell in model.cells):
-        counts, reason = "zero", "tells of no record: its counts are all zero."
+        counts, reason = "zero", "describes no record: its counts are all zero."
     else:
         return None
     return LeftOut(name=name, reason=reason + bound, counts=counts, guarantee=claim)
@@ -309,7 +309,9 @@ def _published(name: str, model: DecisionTree | RuleList) -> Published:
 def tell_classes(
     published: Sequence[Published], same_labels: bool
 ) -> tuple[list[Published], tuple[Scalar, ...] | None]:
-    """Return the models with their classes in one order, and the classes that hold records; None where none is told.
+    """Return the models with classes in one order, and the classes that hold records.
+
+    These are None where no model publishes classes.
 
     Raises
     ------
@@ -321,7 +323,9 @@ def tell_classes(
     first = published[0]
     for other in published[1:]:
         if other.n_records != first.n_records:
-            raise ClashError(f"{first.name} tells of {first.n_records:,} records, {other.name} of {other.n_records:,}.")
+            raise ClashError(
+                f"{first.name} counts {first.n_records:,} records, {other.name} counts {other.n_records:,}."
+            )
     if not same_labels:
         published = [Published(name=t.name, model=t.model, counts=t.sizes[:, None], classes=None) for t in published]
     telling = [t for t in published if t.classes is not None]
@@ -341,8 +345,9 @@ def tell_classes(
         if row != totals[0]:
             at = next(i for i, (a, b) in enumerate(zip(totals[0], row, strict=True)) if a != b)
             raise ClashError(
-                f"{telling[0].name} tells of {totals[0][at]:,} records of class {everything[at]!r}, "
-                f"{t.name} of {row[at]:,}. If they predict different things, give {parameter('same_labels', False)}."
+                f"{telling[0].name} counts {totals[0][at]:,} records of class {everything[at]!r}, "
+                f"{t.name} counts {row[at]:,}. If they predict different things, "
+                f"give {parameter('same_labels', False)}."
             )
     held = tuple(label for label, total in zip(everything, totals[0], strict=True) if total)
     return [t if t.classes is None else _in_order(t, held) for t in published], held

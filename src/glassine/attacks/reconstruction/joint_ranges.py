@@ -39,7 +39,7 @@ class Possible:
     cells : ndarray of bool, shape (cells,)
         Whether a cell can.
     classes : ndarray of bool, shape (cells, classes)
-        Whether a cell can hold records of a class; one column where classes are not told.
+        Whether a cell can hold records of a class; one column where classes are not published.
     """
 
     cells: Flags
@@ -57,7 +57,7 @@ def cell_ranges(
 ) -> tuple[CellRanges, Possible]:
     """Return the range of every cell's number of records, exact at least for small groups of two models.
 
-    Where some model tells classes and another does not, ``settled`` holds the system of cells and classes and that of
+    Where some model has classes and another does not, ``settled`` holds the system of cells and classes and that of
     the cells alone. Class counts of one of two models do not bound the cells then: its parts' sizes do, and every table
     of the cells can be labelled. ``expected`` holds the expected records of each cell, ``table`` some table of the
     first system's options. Cells without a volume may turn out to be empty: then no range is called exact.
@@ -169,7 +169,7 @@ class Shared:
     possible : Possible
         Which cells and classes can hold records.
     classes : tuple of scalars or None
-        The classes; None where they are not told.
+        The classes; None where they are not published.
     """
 
     published: list[Published]
@@ -225,7 +225,7 @@ def small_groups(shared: Shared, at_most: int) -> tuple[SharedGroup, ...]:
 
 
 def certain_labels(shared: Shared) -> tuple[SharedGroup, ...]:
-    """Return the cells with records, all certainly of one class, which no model alone tells."""
+    """Return cells with records, certainly of one class, that no model alone reveals."""
     if shared.classes is None:
         return ()
     result: dict[frozenset[int], SharedGroup] = {}
@@ -279,7 +279,7 @@ class _Section:
 
 
 def _sections(shared: Shared, model: int) -> list[_Section]:
-    """Return the unions of parts whose counts the model's structure tells."""
+    """Return the unions of parts whose counts the model's structure determines."""
     published = shared.published[model]
     leaves = [_Section(where=shared.rule(model, i), parts=np.array([i])) for i in range(len(published.counts))]
     tree = published.model

@@ -90,7 +90,7 @@ def compose(left_out: Sequence[LeftOut]) -> Composition | None:
     """Return what the guarantees of models come to together; None where none claims any.
 
     Basic composition (Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem 3.16 and its
-    adaptive form) holds whatever the models have in common.
+    adaptive form) holds regardless of what the models share.
     """
     claims = [(entry.name, entry.guarantee) for entry in left_out if entry.guarantee is not None]
     if not claims:
@@ -128,9 +128,9 @@ class Reading:
         log2 of the number of data sets of rows in a fixed order that meet all counts.
     arrangement_bits : tuple of float
         For each model log2 of the number of ways in which its parts can take the rows, over the number of records: with
-        labels the rows of each class, in a model that tells classes.
+        labels the rows of each class, in a model that has classes.
     orders : tuple of bool
-        For each model whether the rows can stand in the order of its parts: with labels only if it tells classes.
+        For each model whether the rows can stand in the order of its parts: with labels only if it has classes.
     """
 
     with_labels: bool
@@ -140,7 +140,7 @@ class Reading:
 
     @property
     def best_order(self) -> float:
-        """Bits about a record that the order of the rows tells, at most."""
+        """Bits about a record that the order of the rows reveals, at most."""
         return max(bits for bits, can in zip(self.arrangement_bits, self.orders, strict=True) if can)
 
 
@@ -258,23 +258,23 @@ class JointReconstruction:
     left_out : tuple of LeftOut
         Models that tell nothing exact, with the reason.
     filled : tuple of str
-        The models of ``models`` whose numbers of records were counted in the data: the figures are those of a reader
-        who knows these numbers, too.
+        The models of ``models`` whose numbers of records were counted in the data: the figures are those of an attacker
+        who also knows these numbers.
     n_records : int
         Number of training records.
     classes : tuple of scalars or None
-        The classes that hold records; None where no model tells them.
+        The classes that hold records; None where no model has them.
     domain_bits : float
         log2 of the number of possible records, or of the volume of the domain.
     bits_alone : tuple of float
-        Bits that each model alone tells about a record, on average: the paper's measure.
+        Bits that each model alone reveals about a record, on average: the paper's measure.
     contradiction : str or None
-        Why no data set in the domain meets all counts: the models were not learnt from the same records, or the domain
+        Why no data set in the domain meets all counts: the models were not trained on the same records, or the domain
         excludes some of them. None where no such reason was found.
     proved_consistent : bool
         Whether a data set that meets all counts is known to exist.
     readings : tuple of Reading
-        The number of possible data sets: with labels where some model tells classes, without where some does not.
+        The number of possible data sets: with labels where some model has classes, without where some does not.
     bits_aligned : float or None
         Bits about a record for a reader who also knows which record of one model is which of another; needs the data.
     cells : CellRanges or None
@@ -283,7 +283,7 @@ class JointReconstruction:
         Groups that certainly hold between one and ``smallest_group`` records, which no single model sets apart, the
         smallest first.
     certain_labels : tuple of SharedGroup
-        Cells whose records, at least one, certainly have one class, which no single model tells; the largest first.
+        Cells whose records, at least one, certainly have one class, which no single model reveals; the largest first.
     exposures : tuple of PartExposure
         What is learned about a record of each leaf or rule that holds one.
     bits_most_exposed : Interval or None
@@ -297,7 +297,7 @@ class JointReconstruction:
     smallest_group : int
         Largest number of records of a small group.
     silence : str or None
-        Why nothing was measured: no model tells exact counts.
+        Why nothing was measured: no model has exact counts.
     """
 
     models: tuple[str, ...]
@@ -329,7 +329,7 @@ class JointReconstruction:
     def status(self) -> str:
         """``consistent``, ``inconsistent``, ``open`` where the search for a data set ended without an answer.
 
-        ``unmeasured`` where no model tells exact counts.
+        ``unmeasured`` where no model has exact counts.
         """
         if self.silence is not None:
             return "unmeasured"
@@ -348,7 +348,7 @@ class JointReconstruction:
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another, or no model tells exact ones.
+            If the counts contradict one another, or no model has exact ones.
         """
         self._require_consistent()
         least = max(self.bits_alone)
@@ -366,24 +366,26 @@ class JointReconstruction:
 
     @property
     def log2_data_sets(self) -> Interval:
-        """log2 of the number of data sets that meet all counts, of rows in a fixed order, with known labels if any.
+        """log2 of the number of data sets that meet all counts.
+
+        Their rows have a fixed order, and labels where these are known.
 
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another, or no model tells exact ones.
+            If the counts contradict one another, or no model has exact ones.
         """
         self._require_consistent()
         return self.readings[0].log2_data_sets
 
     @property
     def bits_if_independent(self) -> float:
-        """Bits about a record if knowing the region of one model told nothing about that of another.
+        """Bits about a record if one model's region revealed nothing about another's.
 
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another, or no model tells exact ones.
+            If the counts contradict one another, or no model has exact ones.
         """
         self._require_consistent()
         return max(
@@ -399,7 +401,7 @@ class JointReconstruction:
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another, no model tells exact ones, or the domain is a continuum or allows one
+            If the counts contradict one another, no model has exact ones, or the domain is a continuum or allows one
             record only.
         """
         if not self.domain_bits > 0 or self._is_continuum:
@@ -459,10 +461,10 @@ class JointReconstruction:
 
     def __str__(self) -> str:
         if self.silence is not None:
-            return f"{len(self.left_out)} models, none of which tells exact counts; {self.composition}"
+            return f"{len(self.left_out)} models, none of which has exact counts; {self.composition}"
         if self.contradiction is not None:
             return (
-                f"{len(self.models)} models that were not learnt from the same records, "
+                f"{len(self.models)} models that were not trained on the same records, "
                 f"or the domain excludes some of them: {self.contradiction}"
             )
         return (

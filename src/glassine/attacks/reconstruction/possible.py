@@ -27,7 +27,7 @@ class PossibleRecords:
     domain : Domain
         The public domain.
     noise : CountNoise or None
-        How the published counts differ from the true ones, as far as it is stated.
+        How the published counts differ from the true ones, where that is stated.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PossibleRecords:
         """
         n = sum(self.supports)
         if not n:
-            raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
+            raise UndefinedMeasureError("the model's counts are all zero: it describes no record.")
         return n
 
     def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:

@@ -185,11 +185,11 @@ def _not_applicable(forest: Forest) -> str | None:
         return "the forest does not publish how many records each of its leaves captured."
     if forest.bootstrap and forest.drawn is None:
         return (
-            "the forest was learnt from weighted draws, and the weights hide how often its leaves' records were drawn."
+            "the forest was trained on weighted draws, and the weights hide how often its leaves' records were drawn."
         )
     if forest.bootstrap and forest.n_records is None:
         return "the forest drew fewer records than there are, and does not tell how many there are. Give n_records."
-    return None if forest.n_records != 0 else "the forest's counts are all zero: it tells of no record."
+    return None if forest.n_records != 0 else "the forest's counts are all zero: it describes no record."
 
 
 def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Generator) -> Outcome[RowReconstruction]:
@@ -201,7 +201,7 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
     if any(cell.evidence.size is None for cell in cells):
         return NotApplicable("the model does not publish how many records each part captured.")
     if not sum(sizes):
-        return NotApplicable("the model's counts are all zero: it tells of no record.")
+        return NotApplicable("the model's counts are all zero: it describes no record.")
     try:
         rows = reconstruct(model, domain).sample(random_state=rng)
         regions = Worlds(model, domain, True, MAX_STEPS)
@@ -244,7 +244,7 @@ class _OfForest(CountSystem):
 
     @property
     def classes(self) -> Sequence[Scalar] | None:
-        """The classes, where counts are told by class."""
+        """The classes, where counts are published by class."""
         if self.forest.classes is None or self.forest.bootstrap:
             return self.forest.classes
         counts = leaf_counts(self.forest)
@@ -395,7 +395,7 @@ def _draw(cells: Cells, domain: Domain, where: Codes, rng: np.random.Generator) 
 
 
 def _single(cells: Cells, domain: Domain, used: Codes) -> dict[int, list[bool]]:
-    """Return for each cell which attributes have the same value in all its possible records."""
+    """Return on which attributes the possible records of each cell agree."""
     space = cells.packing.space
     counter = RegionCounter(space)
     out = {}

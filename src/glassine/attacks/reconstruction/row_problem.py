@@ -44,7 +44,7 @@ class Total:
     low, high : int
         The bounds, both included.
     gains : tuple of float
-        Bits of likelihood that each unit above ``low`` adds, decreasing; empty where the count tells no more.
+        Bits of likelihood that each unit above ``low`` adds, decreasing; empty where the count reveals no more.
     """
 
     options: Whole
@@ -65,7 +65,7 @@ class Problem:
     rows : ndarray of uint64
         Packed box of each option.
     classes, records : ndarray of int
-        Class and, where records are told apart, number of the record of each option; -1 where unknown.
+        Class and, where records are distinguished, number of the record of each option; -1 where unknown.
     upper : ndarray of int
         Largest number of records of each option.
     bits : ndarray of float
@@ -92,9 +92,9 @@ class Problem:
 
 
 def leaf_counts(forest: Forest) -> list[Whole] | None:
-    """Return for each tree the counts of its leaves, shape (leaves, classes); one column where classes are not told.
+    """Return for each tree the counts of its leaves, shape (leaves, classes).
 
-    None where not even the numbers of records are published.
+    They have one column where classes are not published. None where not even the numbers of records are published.
     """
     cells = [[cell.evidence for cell in tree.cells] for tree in forest.trees]
     if forest.classes is not None and all(entry.counts is not None for tree in cells for entry in tree):
@@ -168,7 +168,7 @@ class _Builder:
         sums = [table.sum(axis=0).tolist() for table in counts]
         for tree, total in enumerate(sums):
             if total != sums[0]:
-                raise ContradictionError(f"tree 0 tells of {sums[0]} records of each class, tree {tree} of {total}.")
+                raise ContradictionError(f"tree 0 counts {sums[0]} records of each class, tree {tree} counts {total}.")
         uppers = []
         for klass, total in enumerate(sums[0]):
             if not total:
@@ -224,7 +224,7 @@ class _Builder:
         self.totals.append(Total(options=options, weights=_joined(weights), low=draws, high=draws))
 
     def drawn(self) -> Problem:
-        """Each tree drew the records, nobody knows how often which: counts bound, and the likelihood decides."""
+        """Each tree drew records unknown times: counts bound, the likelihood decides."""
         drawn = [np.array(table, dtype=np.intp) for table in self.forest.drawn or ()]
         n_records, width = self.forest.n_records or 0, drawn[0].shape[1]
         boxes = refine(

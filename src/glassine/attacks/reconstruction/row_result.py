@@ -25,7 +25,7 @@ Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
 _TRIVIAL = DecisionTree((Node(),), ())  # tells nothing: its one leaf is the whole domain
 
 MEANINGS: dict[str, str] = {
-    "unique": "no other data set meets the counts, up to values that no tree tells apart",
+    "unique": "no other data set meets the counts, up to values that no tree distinguishes",
     "most likely": "no data set that meets the counts is likelier, if all were equally likely beforehand",
     "possible": "one of the data sets that meet the counts; it is not proved the only or the most likely one",
     "drawn": "drawn from the data sets that meet the counts, each equally likely",
@@ -60,7 +60,7 @@ class RowReconstruction:
     reproduced : bool or None
         Whether the forest, trained again on the rows with its own seeds, comes out the same in every tree; None if that
         was not tried. The training records do so; with many trees hardly any other rows do, but for another value of an
-        attribute that is the same in all records.
+        attribute that is the same in every record.
     """
 
     domain: Domain
@@ -171,7 +171,7 @@ class RowReconstruction:
                 raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
         n = len(data[self.domain.names[0]])
         if n != self.n_records:
-            raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
+            raise InvalidDataError(f"the original holds {n} records, but the model counts {self.n_records}.")
         return {name: data[name] for name in self.domain}
 
     def __str__(self) -> str:

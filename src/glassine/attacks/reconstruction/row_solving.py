@@ -55,7 +55,7 @@ class Refitting:
         """Return rows in the same leaves from which more of the forest comes out, and whether all of it does.
 
         Moves are made one at a time while they help: another value of one attribute, or block of tied attributes, in
-        one row or in all rows where it changes no leaf. None where there is no time for a single training.
+        one row or in every row where it changes no leaf. None where there is no time for a single training.
         """
         if not len(codes) or (codes < 0).any() or time.monotonic() > deadline:
             return rows, None

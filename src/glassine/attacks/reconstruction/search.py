@@ -25,7 +25,7 @@ def _silently(stage: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Limits of a search, and whom it tells how far it is.
+    """Limits of a search, and its callback for progress.
 
     Attributes
     ----------

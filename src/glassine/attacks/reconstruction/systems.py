@@ -52,7 +52,7 @@ class CountSystem(ABC):
     @property
     @abstractmethod
     def classes(self) -> Sequence[Scalar] | None:
-        """The classes that the codes of a solution stand for; None where labels are not told."""
+        """The classes that a solution's codes stand for; None without published labels."""
 
     @property
     def proves(self) -> bool:
@@ -138,7 +138,7 @@ def solved(
 
 
 def _first(chosen: Codes, certain: Codes) -> npt.NDArray[np.bool_]:
-    """Mark, of the rows of each option, as many as are certain; rows of one option cannot be told apart."""
+    """Mark as many rows of each option as are certain; its rows are indistinguishable."""
     order = np.argsort(chosen, kind="stable")
     options = chosen[order]
     out = np.zeros(len(chosen), dtype=bool)
