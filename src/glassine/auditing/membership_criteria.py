@@ -1,4 +1,4 @@
-"""Criteria on membership: what counts imply, what attacks measured, and outcomes that only membership tells."""
+"""Criteria on membership: what counts imply, what attacks measured, and outcomes that only membership reveals."""
 
 from __future__ import annotations
 

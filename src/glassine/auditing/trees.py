@@ -191,7 +191,7 @@ class TreeSubject(TreeFigures):
 
 
 def doubted(guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None) -> GuaranteeFinding | None:
-    """Return a guarantee as it is, or void and answering for nothing where a membership attack beats it."""
+    """Return a guarantee unchanged, or void if a membership attack contradicts it."""
     caveat = None if membership is None else contradiction(guarantee, membership)
     if guarantee is None or caveat is None:
         return guarantee
