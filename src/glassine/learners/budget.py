@@ -47,7 +47,7 @@ REFUSALS = (
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (
     "all records of one person have the same identifier, and no record of another person has it",
-    "records without an identifier are left out; that a fit is refused because no record is left tells about them",
+    "records without an identifier are left out; a fit that is refused because no record is left reveals that",
 )
 TIMING = "running time and memory use are not observed"
 ONE_FIT = "one fit; each further fit on the same records spends again"
@@ -179,7 +179,7 @@ def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, 
 
 
 def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
-    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale m / epsilon.
+    """Return what a published model states of its guarantee; counts have noise of scale m / epsilon.
 
     ``spread`` is the scale in units of that, where a count is a sum of several noisy ones.
     """
