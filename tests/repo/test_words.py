@@ -34,8 +34,6 @@ LONG_SENTENCES: dict[str, int] = {}
 
 STOP_WORDS_IN_STRINGS = {
     "attacks": 218,
-    "auditing": 94,
-    "cli": 51,
     "codec": 4,
     "comparison": 11,
     "compiling": 2,
@@ -43,12 +41,10 @@ STOP_WORDS_IN_STRINGS = {
     "data": 47,
     "domain": 1,
     "errors": 2,
-    "formats": 137,
-    "learners": 74,
+    "formats": 1,
     "microaggregation": 4,
-    "models": 25,
     "privacy": 30,
-    "report": 46,
+    "report": 1,
     "scrubbing": 9,
     "server": 8,
     "surrogates": 40,
