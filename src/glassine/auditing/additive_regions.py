@@ -1,4 +1,4 @@
-"""What bins reveal of a record's attributes, in bits: one bin or cell, and several attributes at once.
+"""What one bin, or several attributes at once, reveal of a record, in bits.
 
 A bin that holds a record says that the record's value is one of those in the bin: log2 of all values over these, as a
 leaf of a tree does for its region. One bin says nothing about several attributes, but published sizes do: if 90 of
@@ -94,7 +94,7 @@ def show_shape(
 def _axis(
     bins: Bins, sizes: npt.NDArray[np.int_] | None, suppression: Suppression, most: int
 ) -> tuple[AxisFinding, Joined]:
-    """Return an axis in the form drawn; its last bin, for missing values, is never joined."""
+    """Return an axis in the form drawn; the bin for missing values is never joined."""
 
     def large_enough(group: list[int]) -> bool:
         return sizes is None or int(sizes[group].sum()) >= suppression.below
@@ -255,7 +255,7 @@ class _Ties:
 
 
 def _bits(term: Term, domain: Domain, tied: _Ties) -> Array:
-    """Return the bits that each bin or cell of a term reveals, row by row; infinite where no record can be."""
+    """Return the bits that each cell of a term reveals; infinite if no record can be."""
     names = term.attributes
     if len(names) > 1 and names[0] in tied.blocks and tied.first(names[0]) == tied.first(names[1]):
         return _bits_of_two(term, tied.ways(names))
@@ -332,7 +332,7 @@ def _one(attribute: Integer | Real, value: object) -> Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """Sides that a region may have in one attribute or pair: records outside, and bits revealed.
+    """Sides of a region in one attribute or pair: records outside, bits revealed.
 
     Attributes
     ----------
@@ -381,10 +381,10 @@ def _most_inside(share: Array, inside: Array, room: float) -> float:
 
 
 def _together(groups: Sequence[_Sides]) -> RegionBits:
-    """Return the most bits of a region with fewer records outside its sides, added up, than the total.
+    """Return the most bits of a region that certainly holds a record.
 
-    For any price of a record outside, the bits of the best sides less their cost bound the optimum from above. If
-    real sides are affordable, they are a region.
+    Fewer records than the total are outside its sides, added up. For any price of a record outside, the bits of the
+    best sides less their cost bound the optimum from above. If real sides are affordable, they are a region.
     """
     if not groups:
         return RegionBits(least=0.0, most=0.0)

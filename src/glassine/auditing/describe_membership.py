@@ -105,7 +105,7 @@ def _without_small_counts(result: MembershipResult, suppression: Suppression) ->
 
 
 def _midpoint_attack(attacks: MembershipAttacks) -> AttackFinding:
-    """Return the midpoint attack as one that flags the named records as members, and no others."""
+    """Return the midpoint attack as one that flags only the records it names."""
     name, outcome = "midpoint attack", attacks.midpoint
     if not isinstance(outcome, Measured):
         failed = isinstance(outcome, Failed)

@@ -1,4 +1,4 @@
-"""What an attacker who knows all quasi-identifiers learns about the attribute that a tree predicts."""
+"""What an attacker who knows all quasi-identifiers learns about a tree's target."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
 
 
 def column_of(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return every person's class in the type of the tree's classes; None where it is missing."""
+    """Return every person's class in the type of the tree's classes; None if missing."""
     labels = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
     if all(isinstance(name, str) for name in model.classes or ()):
         labels = [None if value is None else str(value) for value in labels]

@@ -171,7 +171,7 @@ class ReleaseInputs:
         return None if labels is None else places_of(labels, self.release.classes)
 
     def leaves(self) -> Leaves | None:
-        """Return the leaves of all trees with the people behind them; None if these are unknown or there are none."""
+        """Return the leaves of all trees with their people; None if unknown or without any."""
         if self.nobody:
             return None
         sizes = [len(tree.cells) for tree in self.release.trees]

@@ -148,7 +148,7 @@ def _without_target(sample: Sample, what: str) -> Sample:
 
 
 def _column_of(data: Sample, others: Sample) -> str | None:
-    """Return the name of the column of classes: the stated one, or a name that no column of the data has."""
+    """Return the name of the column of classes: the stated one, or an unused one."""
     if data.target is None or isinstance(data.target, str):
         if data.target is None and others.target is not None:
             raise InvalidParameterError(

@@ -24,7 +24,7 @@ class Suppression:
     below: int
 
     def count(self, value: ShownCount) -> ShownCount:
-        """Return a count as it may be shown; one that is suppressed already stays unchanged."""
+        """Return a count as it may be shown; a suppressed one stays unchanged."""
         return Below(self.below) if isinstance(value, int) and 0 < value < self.below else value
 
     def part(self, value: int | None, hidden: bool) -> ShownCount | None:

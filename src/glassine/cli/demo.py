@@ -1,4 +1,4 @@
-"""The demonstration: a tree and a rule list trained on 569 patients, audited and scrubbed."""
+"""The demonstration: two models trained on 569 patients, audited and scrubbed."""
 
 from __future__ import annotations
 

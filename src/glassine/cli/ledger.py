@@ -255,7 +255,7 @@ def raising(book: Ledger, dataset: str) -> Iterator[None]:
 
 
 def _shown(book: Ledger) -> str:
-    """Return the path of a ledger relative to the folder that the command runs in, if it is below it."""
+    """Return the path of a ledger, relative if it is below the working folder."""
     here = Path.cwd()
     return str(book.path.relative_to(here) if book.path.is_relative_to(here) else book.path)
 

@@ -231,7 +231,7 @@ def rebuild_command(
 
 
 def _blurred(published: Any, known: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
-    """Return what one tree or rule list with noisy or rounded counts reveals; None for others."""
+    """Return what a tree or rule list with inexact counts reveals; None for others."""
     from glassine.attacks.reconstruction.entropy import reconstruct
     from glassine.models import DecisionTree, RuleList
 

@@ -213,7 +213,7 @@ def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None
 
 
 def can_be_missing(name: str, domain: Domain | None, stated: bool) -> bool:
-    """Return whether an attribute can be missing: by the domain, or without one, by the file."""
+    """Return whether an attribute can be missing, by the domain or else by the file."""
     return domain[name].missing if domain is not None and name in domain else stated
 
 
@@ -353,7 +353,7 @@ def not_judged(source: str) -> str:
 
 
 def without_sizes(tree: DecisionTree) -> DecisionTree:
-    """Return a tree without numbers of records: they may be those of a sample, or of draws."""
+    """Return a tree without numbers of records, which may be those of a sample."""
     nodes = tuple(
         dataclasses.replace(node, evidence=Evidence(label=node.evidence.prediction, value=node.evidence.value))
         for node in tree.nodes

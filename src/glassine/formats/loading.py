@@ -112,7 +112,7 @@ def as_model(obj: object, domain: Domain | None = None) -> PublishedModel:
 
 
 def tree_or_rules(model: PublishedModel) -> DecisionTree | RuleList:
-    """Return a tree or a rule list unchanged: what has leaves or rules, each with its condition and its records.
+    """Return a tree or a rule list unchanged; raise for other models.
 
     Raises
     ------
@@ -337,7 +337,7 @@ def _beside(
 
 
 def carried_by(obj: object, domain: Domain | None = None) -> tuple[OtherContent, ...]:
-    """Return what a saved estimator would contain beyond its model: attributes that the model does not need.
+    """Return what a saved estimator would contain that its model does not need.
 
     Parameters
     ----------

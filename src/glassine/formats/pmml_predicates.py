@@ -211,7 +211,7 @@ def _value(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
 
 
 def anything(name: str, fields: Fields) -> Literal:
-    """Return the condition that every value of an attribute satisfies, even a missing one."""
+    """Return the condition that every value satisfies, even a missing one."""
     if fields.types.get(name) in NUMERIC:
         return Between(name, missing=True)
     return OneOf(name, (), negated=True, missing=True)

@@ -95,7 +95,7 @@ def _unusual(data: bytes, entry: zipfile.ZipInfo, n_name: int) -> int:
 
 
 def _beside_schema(first: zipfile.ZipFile, second: zipfile.ZipFile) -> Iterator[OtherContent]:
-    """Yield what a skops file's description and arrays hold beyond those of the same object written again."""
+    """Yield what a skops file holds beyond the same object written again."""
     text = first.read("schema.json").decode()
     one, two = json.loads(text), json.loads(second.read("schema.json"))
     # An object that stands in several places is described where it is first; the place of the others is its number.

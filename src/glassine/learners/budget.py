@@ -179,9 +179,10 @@ def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, 
 
 
 def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
-    """Return what a published model states of its guarantee; counts have noise of scale m / epsilon.
+    """Return the guarantee that a published model states.
 
-    ``spread`` is the scale in units of that, where a count is a sum of several noisy ones.
+    Published counts have noise of scale m / epsilon. ``spread`` is the scale in units of that, where a count is a sum
+    of several noisy ones.
     """
     scale = spread * float_above(1 / budget.per_record(budget.counts)) if budget.counts else None
     return guarantee_of(budget.total, Fraction(0), unit=budget.unit, count_scale=scale, caveats=caveats)

@@ -140,7 +140,7 @@ def _has_scores(search: Any) -> bool:
 
 
 class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A search over the hyperparameters of a private classifier that spends one epsilon.
+    """A search over hyperparameters of a private classifier that spends one epsilon.
 
     Each record, or each person with all records, is held out by a coin. From the others, a random number of private
     fits are made, each with a setting drawn from the grid. One of them is drawn by the exponential mechanism over how

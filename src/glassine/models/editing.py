@@ -1,4 +1,4 @@
-"""Edits of an additive model: each returns a new model whose log records the edit and can undo it."""
+"""Edits of an additive model: each returns a new model with a log that can undo it."""
 
 from __future__ import annotations
 

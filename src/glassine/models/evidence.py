@@ -98,8 +98,9 @@ class Evidence:
         return sum(self.counts) if self.counts is not None else self.total
 
     def purity(self, n_classes: int | None) -> tuple[float, float] | None:
-        """Return bounds on the largest share of one class, equal if it is known; None if nothing reveals it.
+        """Return bounds on the largest share of one class; None if nothing reveals it.
 
+        The bounds are equal if the share is known.
         Of an error rate e over k classes the largest share is 1 - e, or that of another class: from e / (k - 1) to e.
         """
         if self.counts is not None:

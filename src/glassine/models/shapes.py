@@ -87,7 +87,7 @@ class ShapeFunction:
 
 
 def bands(term: Term, coverage: float = COVERAGE) -> tuple[Array, Array] | None:
-    """Return the ends of each score's noise interval; None if the term states no errors.
+    """Return the ends of each score's noise interval; None without stated errors.
 
     The noise of a released score is normal with standard deviation ``errors``, or nearly so. A single interval covers
     the score that the same computation without noise would have given with probability ``coverage``; all intervals

@@ -218,7 +218,7 @@ class DisclosureDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosureFinding:
-    """What an attacker who knows all quasi-identifiers learns; small counts are hidden.
+    """What an attacker who knows all quasi-identifiers learns; small counts hidden.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The root of what an audit of any subject returns: one class, one JSON schema, one set of exit statuses."""
+"""The result of an audit of any subject: one class, one JSON schema, exit statuses."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def _leaf(
 
 
 def _of_weights(shares: Sequence[float], label: int, total: int | None) -> Evidence:
-    """Return what a leaf of weighted records states: its class if it holds only one, and how many records."""
+    """Return what a leaf of weighted records states: its class, if only one, and size."""
     if total is not None and sorted(shares)[:-1] == [0.0] * (len(shares) - 1):
         return Evidence(counts=tuple(total if i == label else 0 for i in range(len(shares))), label=label)
     return Evidence(total=total, label=label, weighted=True)

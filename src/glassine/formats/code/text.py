@@ -75,7 +75,7 @@ def _numbers(values: tuple[float, ...] | list[float]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text that cannot start a new line: with line breaks it is quoted as JSON quotes it."""
+    """Return a text without line breaks: one that has them is quoted as in JSON."""
     return json.dumps(text) if BREAKS.search(text) else text
 
 

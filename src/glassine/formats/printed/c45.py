@@ -183,7 +183,7 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
 
 
 def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
-    """Return the classes of the leaves, numbers first; errors of a single class imply a second one."""
+    """Return the classes of the leaves, numbers first; errors imply a second class."""
     leaves = [entry.leaf for entry in entries if entry.leaf is not None]
     labels = {plain(leaf[0]) for leaf in leaves}
     if len(labels) == 1 and any(float(leaf[2] or 0) for leaf in leaves):

@@ -45,7 +45,7 @@ class _Line:
 
 
 def is_rpart_text(text: str) -> bool:
-    """Return whether a text holds the headline of a printed rpart tree, or its summary."""
+    """Return whether a text holds the headline or the summary of an rpart tree."""
     return HEAD.search(text) is not None or SUMMARY.search(text) is not None
 
 

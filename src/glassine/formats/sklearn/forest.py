@@ -80,7 +80,7 @@ def _draws(member: Any, tree: DecisionTree) -> Table | None:
 
 
 def _of_draws(tree: DecisionTree, member: Any) -> DecisionTree:
-    """Return a tree of drawn records with its number of different records and the prediction."""
+    """Return a tree of drawn records with its number of different records."""
     sizes = np.asarray(member.tree_.n_node_samples)
     nodes = tuple(
         Node(

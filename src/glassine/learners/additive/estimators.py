@@ -51,7 +51,7 @@ class Editable:
     model_: AdditiveModel
 
     def edit(self) -> Editor:
-        """Return an editor of a copy of the released model; this estimator does not change.
+        """Return an editor of the released model; this estimator does not change.
 
         Guarantee
         ---------

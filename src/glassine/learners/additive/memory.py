@@ -100,7 +100,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
 def check_memory(
     grids: Sequence[Grid], target: Target, algorithm: str, memory_limit: object, *, pairs: int = 0
 ) -> None:
-    """Raise ClassTooLargeError if the tables of a fit exceed a limit; this reveals nothing about the records."""
+    """Raise ClassTooLargeError if the tables exceed a limit, by public quantities alone."""
     if isinstance(memory_limit, bool) or not isinstance(memory_limit, int | float | np.number):
         raise InvalidParameterError(f"{parameter('memory_limit')} must be a number of bytes, got {memory_limit!r}.")
     if not memory_limit > 0:

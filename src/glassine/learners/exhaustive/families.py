@@ -73,7 +73,7 @@ class ClassLearner(TransparentModel):
 
     @abstractmethod
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
-        """Return the public part of the loss, with at most so many steps between the values of a leaf."""
+        """Return the public part of the loss, with at most so many steps between values."""
 
     def _loss(self, rates: Floats, strength: float, widest: ModelClass[Any]) -> Loss:
         """Return the loss about base rates, with no more values than the widest class has."""

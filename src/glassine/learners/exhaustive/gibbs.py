@@ -151,7 +151,7 @@ def _powers(rate: Fraction, length: int) -> npt.NDArray[np.float64]:
 
 
 def powers_bytes(epsilon: Fraction) -> int:
-    """Return the most bytes that the table of powers takes, for any number of records and any loss."""
+    """Return the most bytes that the table of powers takes, for all records and losses."""
     return int(8 * UNDERFLOW / epsilon)
 
 

@@ -38,7 +38,7 @@ def bit_set_bytes(antecedents: Sequence[Antecedent], n_records: int) -> int:
 
 
 def count_bytes(n_rules: int, n_classes: int, *, ahead: bool = False) -> int:
-    """Return the bytes of the class counts of a pool's rules; ``ahead``: also of all pairs of them."""
+    """Return the bytes of a pool's class counts; ``ahead``: also those of all pairs."""
     # Eight bytes a number: the counts, their sums over classes, and the impurities; of pairs the counts of both, of
     # the first alone and of what is left, and the terms of the losses, which are summed over classes.
     tables, sums = 3, 8

@@ -1,4 +1,4 @@
-"""How many rules of a pool any record can satisfy; the domain's constraints are not used."""
+"""How many rules of a pool any record can satisfy; constraints are not used."""
 
 from __future__ import annotations
 

@@ -301,7 +301,7 @@ def rehearse(plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, candidate
 
 
 def _events(state: _Strict) -> tuple[Event, ...]:
-    """Return what every fit of the plan spends; nothing here depends on the records or the outcome."""
+    """Return what every fit of the plan spends, for all records and outcomes."""
     plan = state.plan
     events: list[Event] = []
     if plan.records:

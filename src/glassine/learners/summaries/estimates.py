@@ -1,4 +1,4 @@
-"""What a summary states alone: counts of regions, dependence of pairs, and estimates of a model's accuracy."""
+"""What a summary states: counts of regions, dependence of pairs, model estimates."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def estimate(
     mu: float,
     replicates: int,
 ) -> Estimate:
-    """Return a summary's estimate of a model, with the spread over summaries released from it.
+    """Return a summary's estimate of a model, with the spread over replicates.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def estimate(
 
 
 def _replicates(released: Released, rng: np.random.Generator, number: int) -> list[Released]:
-    """Return summaries that are released again from a summary's distribution, along the same tree."""
+    """Return summaries released from a summary's distribution, along the same tree."""
     tree = junction_tree(released)
     totals = np.maximum(np.rint(tree.totals), 1.0)
     out = []

@@ -21,7 +21,7 @@ FOUND, NOT_FOUND = "found members", "found none beyond chance"
 
 
 def membership_section(finding: MembershipFinding) -> Section:
-    """Return what attacks found, each attack, its ROC curve, and what else identifies members."""
+    """Return what each attack found, its ROC curve, and what else identifies members."""
     summary = membership_sentence(finding)
     attacks, *figure = _attacks(finding)
     return Section(
@@ -91,7 +91,7 @@ def _attacks_section(finding: MembershipFinding) -> Section:
 
 
 def _holdout_section(finding: MembershipFinding) -> Section:
-    """Return what else identifies members: the holdout itself, midpoints, and overfitting."""
+    """Return what else identifies members: the holdout, midpoints, and overfitting."""
     facts = _facts(finding)
     return Section(
         id="holdout",
