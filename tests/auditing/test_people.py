@@ -254,7 +254,7 @@ def test_several_models_are_refused_with_persons_as_they_are_judged_by_records(m
     models = many([grown(frame), grown(frame, max_depth=1)])
     with pytest.raises(InvalidParameterError, match="persons does not apply to several models") as refused:
         audit(models, domain=DOMAIN, data=frame, persons="patient")
-    assert refused.value.remedy == "Leave it out, or audit each model by itself."
+    assert refused.value.remedy == "Leave it out, or audit each model separately."
     with pytest.raises(InvalidParameterError, match="persons does not apply to several models"):
         audit(models, domain=DOMAIN, data=frame, holdout=Sample(frame, persons=frame["patient"].to_list()))
     assert audit(models, domain=DOMAIN, data=frame.drop("patient", "ill")).counted == "records"

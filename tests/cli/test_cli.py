@@ -150,7 +150,7 @@ def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     found = json.loads(judged.out)["measured"]["disclosure"]
     assert (found["status"], found["optimum"], found["quasi_identifiers"]) == ("measured", "global", ["age", "dose"])
     assert [reader["reader"] for reader in found["readers"]][1:] == ["the leaves", "the leaves and the internal nodes"]
-    assert "What it tells of <bdi>ill</bdi>" in (folder / "r.html").read_text()
+    assert "What it reveals about <bdi>ill</bdi>" in (folder / "r.html").read_text()
     # The file does not state how splits were selected.
     assert run(*told, "--policy", "certain.toml", cwd=folder).status == 3
     (folder / "certain.toml").write_text("most_certain = 0\n")

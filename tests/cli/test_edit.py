@@ -98,7 +98,7 @@ def test_one_class_of_several(run: Run, tmp_path: Path) -> None:
     assert read_additive(tmp_path / "o.json") == monotone(model, "x", output=1)
     done = run("edit", "m.json", "--zero", "x", "--class", "z", "--log", cwd=tmp_path)
     assert done.status == 2
-    assert "a class that has a score of its own, got 'z': a, 2, c" in done.err
+    assert "a class that has its own score, got 'z': a, 2, c" in done.err
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_one_model_without_rows_tells_its_bits(folder: Path, run: Run) -> None:
 def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
     done = run("rebuild", "rules.txt", "clash.txt", "--domain", "three.json", "-o", "rows.csv", cwd=folder)
     assert done.status == 2
-    assert "not learnt from the same records, or the domain excludes some of them" in done.out
+    assert "not trained on the same records, or the domain excludes some of them" in done.out
     assert not (folder / "rows.csv").exists()
     assert "give --other-labels" in run("rebuild", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
     apart = ("rebuild", "rules.txt", "other.txt", "--domain", "three.json", "--other-labels")
@@ -174,7 +174,7 @@ def test_rounded_counts_need_the_step(folder: Path, run: Run) -> None:
     for more in (("-o", "rows.csv"), ("--rows",), ("rules.txt",)):
         together = run("rebuild", "rounded.txt", *more, "--domain", "small.json", "--noise", "rounded:10", cwd=folder)
         assert together.status == 2
-        assert "--noise gives intervals of what one model tells" in together.err
+        assert "--noise gives intervals of what one model reveals" in together.err
 
 
 def noisy_model(scale: float) -> dict[str, object]:

@@ -70,7 +70,7 @@ NAMES_AND_SHAPES = (
     "a frame of a distributed engine is not collected",
     "a CountTable does not say whose",
     "a CountTable cannot be split",
-    "is the target, and cannot hold the persons too",
+    "is the target, and cannot also hold the persons",
     "persons names the column",
     "is a number in the domain",
     "is not a number in the domain",

@@ -345,7 +345,7 @@ BAD: list[tuple[list[Any], Any, str]] = [
     (["learner", "objective", "name"], "survival:cox", "objective"),
     (["learner", "learner_model_param", "base_score"], "[nan]", "base_score"),
     (["learner", "learner_model_param", "base_score"], "1", "base_score"),
-    (["learner", "feature_names"], ["age", "age"], "alike"),
+    (["learner", "feature_names"], ["age", "age"], "the same name"),
     ([*TREE, "left_children"], [1, -1, 3, -1], "5|4"),
     ([*TREE, "left_children"], [1, -1, 99, -1, -1], "node 99"),
     ([*TREE, "left_children"], [0, -1, 3, -1, -1], "child of two"),

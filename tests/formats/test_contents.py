@@ -243,7 +243,7 @@ def test_what_an_estimator_in_memory_would_take_along_is_a_note() -> None:
     tree.notes_ = smuggling.RECORDS
     (note,) = [note for note in audit(tree, domain=DOMAIN).notes if "bytes" in note]
     assert "notes_" in note
-    assert "They leave with it if it is saved as it is" in note
+    assert "They are part of a saved estimator" in note
     assert MARK not in note
     assert not [check for check in audit(tree, domain=DOMAIN).checks if check.rule == "other_content"]
 

@@ -116,7 +116,7 @@ def test_a_document_type_is_refused(declaration: str) -> None:
         ('n="2" type', 'n="3" type', "3' values, but has 2"),
         ("<True/>", '<SimplePredicate field="age" operator="lessThan" value="1"/>', "root of the TreeModel"),
         ("<True/>", "", "0 predicates"),
-        ('<Value value="green"/>', '<Value value="green"/></DataField><DataField name="age">', "name of its own"),
+        ('<Value value="green"/>', '<Value value="green"/></DataField><DataField name="age">', "its own name"),
         ("red", "crimson", "not a value of 'colour'"),
         ('defaultChild="4"', 'defaultChild="3"', "as its default"),
         ('missingValueStrategy="defaultChild"', 'missingValueStrategy="weightedConfidence"', "weightedConfidence"),

@@ -114,7 +114,7 @@ def test_xgboost_trees_of_different_sizes_are_refused() -> None:
                 sums[i] = sums[left[i]] + sums[right[i]]
         tree["sum_hessian"] = sums
     assert tree_from_xgboost(data, tree=2).n_records == 12 * sum(left == -1 for left in trees[2]["left_children"])
-    with pytest.raises(UnsupportedModelError, match="each learnt from a sample"):
+    with pytest.raises(UnsupportedModelError, match="each was trained on a sample"):
         forest_from_xgboost(data)
 
 
@@ -227,7 +227,7 @@ def test_a_forest_of_pmml_has_the_trees_without_their_counts() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('<Segment id="1"><True/>', '<Segment id="1"><False/>', "condition of its own"),
+        ('<Segment id="1"><True/>', '<Segment id="1"><False/>', "its own condition"),
         ("<TreeModel", "<RegressionModel", "segments that are trees"),
         ("<Segmentation ", "<Other ", "segments that are trees"),
     ],

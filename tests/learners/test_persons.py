@@ -395,7 +395,7 @@ def test_a_table_of_counts_knows_no_persons() -> None:
 
 def test_the_target_is_not_the_column_of_persons() -> None:
     frame = PEOPLE.with_columns(y=pl.Series(CLASSES))
-    with pytest.raises(InvalidDataError, match="is the target, and cannot hold the persons too"):
+    with pytest.raises(InvalidDataError, match="is the target, and cannot also hold the persons"):
         LEARNERS["tree"](records_per_person=2).fit(frame, "y", persons="y")
 
 

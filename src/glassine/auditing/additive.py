@@ -53,8 +53,8 @@ __all__ = ["AdditiveSubject", "additive_subject"]
 
 DRAWN_TERMS = 16
 NO_CELLS = NotApplicable(
-    "the bins of an additive model cut each attribute by itself, so that there are no regions of possible records to "
-    "count; what the bins tell stands under the terms."
+    "the bins of an additive model cut each attribute separately, so that there are no regions of possible records to "
+    "count; what the bins reveal is listed under the terms."
 )
 NO_REGIONS = NotApplicable("it is measured on regions of possible records, and an additive model has none.")
 NO_COUNTS = NotApplicable("an additive model publishes no counts of outcomes; its scores are parts of sums.")

@@ -1,7 +1,7 @@
-"""What bins tell of a record's attributes, in bits: of one bin or cell, and of several attributes at once.
+"""What one bin, or several attributes at once, reveal of a record, in bits.
 
 A bin that holds a record says that the record's value is one of those in the bin: log2 of all values over these, as a
-leaf of a tree does for its region. Of several attributes a bin by itself says nothing, but published sizes do: if 90 of
+leaf of a tree does for its region. One bin says nothing about several attributes, but published sizes do: if 90 of
 100 records have one bin of the first attribute and 80 one of the second, at least 70 have both.
 """
 
@@ -94,7 +94,7 @@ def show_shape(
 def _axis(
     bins: Bins, sizes: npt.NDArray[np.int_] | None, suppression: Suppression, most: int
 ) -> tuple[AxisFinding, Joined]:
-    """Return an axis as it is drawn; its last bin, for missing values, is never joined."""
+    """Return an axis in the form drawn; the bin for missing values is never joined."""
 
     def large_enough(group: list[int]) -> bool:
         return sizes is None or int(sizes[group].sum()) >= suppression.below
@@ -148,7 +148,7 @@ SLACK = 1e-9
 """Relative error that a sum of shares may have."""
 
 GRAIN = 1 / 32
-"""Bits to which the upper bound tells sides apart."""
+"""Bits to which the upper bound distinguishes sides."""
 
 Measure: TypeAlias = int | Fraction
 
@@ -176,12 +176,12 @@ class RegionBits:
 
 
 def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> RegionBits:
-    """Return how many bits the bins of an additive model tell of the attributes of a training record.
+    """Return how many bits an additive model's bins reveal about a training record.
 
     A region is a product of sets of values, one for each attribute. A record is known to be in it if it is one bin or
-    cell that holds somebody, or if published sizes leave no other way: fewer records than there are lie outside one of
-    its sides. What the domain's groups rule out is no possible value. What published ranges that are not the domain's
-    tell of all records at once is not computed: then it is not known what is told at most.
+    cell that holds a record, or if published sizes leave no other way: fewer records than there are lie outside one of
+    its sides. What the domain's constraints rule out is not a possible value. What published ranges other than the
+    domain's reveal of all records at once is not computed: the upper bound is then unknown.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> R
     >>> age = Term(bins=(NumericBins("age", (49.5,)),), scores=[0.1, 0.2, 0], weights=[90, 10, 0])
     >>> job = Term(bins=(CategoryBins("job", (("clerk",), ("cook",))),), scores=[0.1, 0.2, 0], weights=[90, 10, 0])
     >>> model = AdditiveModel(attributes=("age", "job"), terms=(age, job), intercept=(0,), link="identity")
-    >>> told = bits_of_bins(model, domain, leak_bins(model, domain))
-    >>> told.least, told.most < 2.1
+    >>> bits = bits_of_bins(model, domain, leak_bins(model, domain))
+    >>> bits.least, bits.most < 2.1
     (2.0, True)
     """
     least, most = 0.0, 0.0
@@ -255,7 +255,7 @@ class _Ties:
 
 
 def _bits(term: Term, domain: Domain, tied: _Ties) -> Array:
-    """Return the bits that each bin or cell of a term tells, row by row; infinite where no record can be."""
+    """Return the bits that each cell of a term reveals; infinite if no record can be."""
     names = term.attributes
     if len(names) > 1 and names[0] in tied.blocks and tied.first(names[0]) == tied.first(names[1]):
         return _bits_of_two(term, tied.ways(names))
@@ -287,7 +287,7 @@ def _tied_sizes(bins: Bins, ways: Counter[Pattern]) -> list[Measure]:
 
 
 def _bits_of_two(term: Term, ways: Counter[Pattern]) -> Array:
-    """Return the bits that each cell of two attributes of one block tells."""
+    """Return the bits that each cell of two attributes of one block reveals."""
     left, right = (_places(bins, (0, 1)) for bins in term.bins)
     out = np.zeros(term.shape)
     for (a, b), number in ways.items():
@@ -332,16 +332,16 @@ def _one(attribute: Integer | Real, value: object) -> Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """Sides that a region may have in one attribute or pair: how many records are outside, and the bits it tells.
+    """Sides of a region in one attribute or pair: records outside, bits revealed.
 
     Attributes
     ----------
     total : float
-        Records in all.
+        Number of records.
     real : ndarray, shape (sides, 2)
-        Some sides, among them each bin by itself: records outside, and bits.
+        Some sides, among them each single bin: records outside, and bits.
     bound : ndarray, shape (sides, 2)
-        For every side one that has no more records outside and tells no fewer bits.
+        For every side one that has no more records outside and reveals no fewer bits.
     """
 
     total: float
@@ -381,10 +381,10 @@ def _most_inside(share: Array, inside: Array, room: float) -> float:
 
 
 def _together(groups: Sequence[_Sides]) -> RegionBits:
-    """Return the most bits of a region outside whose sides there are, added up, fewer records than in all.
+    """Return the most bits of a region that certainly holds a record.
 
-    For any price of a record outside, what the best sides tell less what they cost bounds the optimum from above; where
-    real sides are affordable, they are a region.
+    Fewer records than the total are outside its sides, added up. For any price of a record outside, the bits of the
+    best sides less their cost bound the optimum from above. If real sides are affordable, they are a region.
     """
     if not groups:
         return RegionBits(least=0.0, most=0.0)

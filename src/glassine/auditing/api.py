@@ -49,7 +49,7 @@ def audit(
 
     The model alone is enough; the domain and the data only sharpen the findings. A model that claims a differential
     privacy guarantee is audited for what the claim implies: see ``Policy.accept_guarantee``. Where the policy accepts
-    the claim, the findings follow from the model alone, whatever the data is; what the data adds is in
+    the claim, the findings follow from the model alone and do not depend on the data; what the data adds is in
     ``Findings.holder``.
 
     Parameters

@@ -29,7 +29,7 @@ WEAKER = "the attacker was assumed to use less than the tree publishes."
 
 
 def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings) -> Outcome[Inferred]:
-    """Return what an attacker infers under stated assumptions, whatever it takes.
+    """Return what an attacker infers under stated assumptions, at any cost.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def _file(certificate: Certificate, file: str) -> Match:
 def _guarantee(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel) -> Match:
     claim = model.guarantee
     if claim is None:
-        said = "The model states no guarantee of its own."
+        said = "The model itself states no guarantee."
         return Match(name="guarantee", status="unknown", statement=said)
     stated = (claim.epsilon, claim.delta, claim.neighboring, claim.records_per_person)
     certified = (

@@ -43,8 +43,8 @@ class CountedData:
 def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> CountedData:
     """Count the records of a lazy frame in each part of a model, and those outside the domain.
 
-    An engine groups the records by what the model's literals can tell of them, and looks at every other attribute of
-    the domain by itself. A category that is not declared counts as missing.
+    An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
+    of the domain separately. A category that is not declared counts as missing.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def _names(frame: Any) -> list[str]:
 
 
 def _wide(attribute: Attribute) -> Attribute:
-    """Return what values are read as, so that those outside the domain can be told."""
+    """Return what values are read as, so that those outside the domain are recognized."""
     if isinstance(attribute, Integer | Real):
         return Real(-LARGEST, LARGEST, missing=True)
     return replace(attribute, missing=True)

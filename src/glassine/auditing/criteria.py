@@ -68,7 +68,7 @@ COUNTABLE = 50
 
 
 def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
-    """Judge the fewest records of a part: a small one fails it, whatever is not known of the others."""
+    """Judge the fewest records of a part: a small part fails, even beside unknown ones."""
     every = [size for kind in sizes.parts for size in kind.sizes]
     small = [size for size in every if size < limit]
     # A small part that is known fails the limit whatever else is unknown: the order of the three returns matters.

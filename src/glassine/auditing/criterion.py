@@ -412,7 +412,7 @@ def joined(items: Sequence[str]) -> str:
 
 
 def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence], Ruling]:
-    """Return that a limit is kept by the guarantee, whatever the model publishes."""
+    """Return that the guarantee covers a limit, for all that the model publishes."""
 
     def by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
         about = f"any one {guarantee.subject}"

@@ -105,7 +105,7 @@ def _without_small_counts(result: MembershipResult, suppression: Suppression) ->
 
 
 def _midpoint_attack(attacks: MembershipAttacks) -> AttackFinding:
-    """Return the midpoint attack as one that calls the accused members, and nobody else."""
+    """Return the midpoint attack as one that flags only the records it names."""
     name, outcome = "midpoint attack", attacks.midpoint
     if not isinstance(outcome, Measured):
         failed = isinstance(outcome, Failed)
@@ -129,7 +129,7 @@ def _midpoint_attack(attacks: MembershipAttacks) -> AttackFinding:
         baseline_accuracy=0.5,
         baseline="guessing",
         detected=advantage.low > 0,
-        statement="The thresholds of the model name single records; whoever is accused is one of these.",
+        statement="The thresholds of the model name single records; these are flagged as members.",
     )
 
 
@@ -145,7 +145,7 @@ def _shift(attacks: MembershipAttacks) -> str:
         return attacks.shift.reason
     shift = attacks.shift.value
     return (
-        f"A classifier that knows attributes and class, but not the model, tells them apart with an area under the ROC "
+        f"A classifier that knows attributes and class, but not the model, separates them with an area under the ROC "
         f"curve of {shift.auc:.3f} (p = {shift.p_value:.2g}); 0.5 is chance."
     )
 
@@ -155,7 +155,7 @@ def _overlap(attacks: MembershipAttacks) -> str:
     if attacks.overlap.suspicious:
         return attacks.overlap.statement
     if isinstance(attacks.shift, Measured) and attacks.shift.value.alike:
-        return "Members and holdout are more alike than two samples of one population."
+        return "Members and holdout are more similar than two samples of one population."
     return ""
 
 
@@ -175,5 +175,5 @@ def _midpoints(
         f"{result.expected_by_chance:.1f} would be by chance."
     )
     if result.n_unique and not n:
-        text += " These may be chance, so that nobody is accused."
+        text += " These may be chance, so no record is flagged."
     return suppression.count(n), wrongly, text

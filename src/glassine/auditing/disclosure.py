@@ -1,4 +1,4 @@
-"""What a reader who knows everybody's quasi-identifiers learns of the attribute that a tree predicts."""
+"""What an attacker who knows all quasi-identifiers learns about a tree's target."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Question:
     Attributes
     ----------
     artefact : object
-        The model as it was given: a fitted estimator tells its criterion.
+        The model as it was passed: a fitted estimator states its criterion.
     model : DecisionTree or RuleList
         The same as a value.
     target : str or None
         What the model is said to predict.
     domain : Domain or None
-        Tells codes of categories from numbers.
+        Distinguishes codes of categories from numbers.
     settings : AuditSettings
         The attribute, and what its attacker is assumed to know.
     """
@@ -83,13 +83,13 @@ class Inferred:
     Attributes
     ----------
     estimate : Disclosure
-        The estimate of everybody's value.
+        The estimate of every person's value.
     sensitive : str
         The attribute.
     quasi_identifiers : tuple of str
-        What the reader knows of everybody.
+        What the attacker knows about every person.
     truth : ndarray of object, shape (n,), or None
-        Everybody's value, if it may be looked at.
+        Every person's value, if it may be looked at.
     unused : str
         Why the internal nodes were not used; empty if they were.
     doubt : str
@@ -187,7 +187,7 @@ def expose(
 
 
 def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -> tuple[str, ...]:
-    """Return the columns that the reader knows of everybody."""
+    """Return the columns that the attacker knows about every person."""
     if question.settings.quasi is not None:
         for name in question.settings.quasi:
             if name == question.settings.sensitive:
@@ -214,12 +214,12 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
     if model.classes is None:
         return "the tree predicts a number, so that it discloses no class."
     if sensitive in attributes_of(model.literals):
-        return f"the tree tests {sensitive}; measured is what it tells of the attribute that it predicts."
+        return f"the tree tests {sensitive}; disclosure is measured for the attribute that it predicts."
     if question.target not in (None, sensitive):
         return f"the tree predicts {question.target}, not {sensitive}."
     if columns is None:
         return Text(
-            "the reader is taken to know everybody's quasi-identifiers: give the training records "
+            "the attacker is assumed to know all quasi-identifiers: give the training records "
             f"(`{parameter('data=')}`)."
         )
     if sensitive not in columns:
@@ -238,7 +238,7 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
 
 
 def column_of(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return everybody's class in the type of the tree's classes; None where it is missing."""
+    """Return every person's class in the type of the tree's classes; None if missing."""
     labels = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
     if all(isinstance(name, str) for name in model.classes or ()):
         labels = [None if value is None else str(value) for value in labels]

@@ -116,7 +116,7 @@ class Shares:
     Attributes
     ----------
     bounds : tuple of (float, float) or None
-        Lower and upper bound in each part, equal where the share is known; None where nothing tells it.
+        Lower and upper bound in each part, equal where the share is known; None where nothing reveals it.
     outcome : str
         What records share: one outcome, or one true label.
     unsettled : str
@@ -172,7 +172,7 @@ class Thresholds:
     complete : bool
         Whether it is known of all of them; otherwise it needs a domain.
     n_inferred : int
-        Those of them that an inferred domain has as cut points: a public domain with its bounds would have them too.
+        Those of them that an inferred domain has as cut points: a public domain with its bounds would also have them.
     inferred : tuple of str
         Attributes with thresholds whose domain was inferred from data.
     kinds : tuple of str

@@ -30,7 +30,7 @@ CLEAN = remedy(
     python="`load_model`, then `write_model`",
     clean=True,
 )
-"""What helps with whatever a file holds beside its model."""
+"""What helps with the contents of a file beside its model."""
 
 
 def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruling:

@@ -65,7 +65,7 @@ def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppres
     """Return how many people stand behind each representative."""
     sizes = sizes_of(inputs, leaves)
     if leaves is None or sizes is None or not sizes.any():
-        return NotApplicable(inputs.lacking or "nobody is behind the release.")
+        return NotApplicable(inputs.lacking or "no record is behind the release.")
     occupied = sizes[sizes > 0]
     distinct = None
     if inputs.people is not None and inputs.groups is not None:
@@ -142,7 +142,7 @@ def leaves_of(
 ) -> Outcome[LeavesFinding]:
     """Return how many people stand behind each leaf."""
     if leaves is None or not leaves.sizes.any():
-        return NotApplicable(inputs.lacking or "nobody is behind the release.")
+        return NotApplicable(inputs.lacking or "no record is behind the release.")
     n = leaves.number
     occupied = leaves.sizes[leaves.sizes > 0]
     alone = int((occupied == 1).sum())

@@ -118,7 +118,7 @@ class Statements:
     Attributes
     ----------
     one_record_per_person : bool
-        Whether nobody has several training records, so that records are people.
+        Whether no person has several training records, so that records are people.
     smallest_leaf : int or None
         At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
     rounded_to : int or None
@@ -151,22 +151,22 @@ class AuditSettings:
     ----------
     sensitive : str, optional
         An attribute of the domain, or a column of the data, to look at more closely. Where a tree predicts it, it is
-        measured what can be inferred of everybody's value: see :func:`glassine.infer_sensitive`.
+        measured what can be inferred about every person's value: see :func:`glassine.infer_sensitive`.
     quasi : sequence of str, optional
-        Columns of the data that the attacker knows of everybody; all attributes of the tree by default.
+        Columns of the data that the attacker knows about every person; all attributes of the tree by default.
     criterion : {"gini", "entropy", "gain_ratio", "misclassification", "none"}, optional
         By which measure splits were selected, for this attacker; ``none`` if they were not always the best. A fitted
         estimator states its own. Without either, the attacker of the leaves alone is measured.
     splits : {"auto", "multiway", "binary"}, default="auto"
         How that learning algorithm split categories, as for :class:`~glassine.Adversary`. A fitted estimator states it.
     extras : EbmExtras, optional
-        What the file of an additive model publishes beside it. Found by itself where the model is interpret's object.
+        What the file of an additive model publishes beside it. Read from the model if it is interpret's object.
     membership : MembershipSettings
         How membership is attacked.
     disclosure : DisclosureSettings, optional
         What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
     statements : Statements
-        What the publisher states of the training data, where they are not at hand: that nobody has several records, the
+        What the publisher states of the training data, if it is not passed: that no person has several records, the
         smallest leaf, the step of rounded counts. It is believed.
     only : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take

@@ -1,4 +1,4 @@
-"""Criteria on membership: what counts imply, what attacks measured, and outcomes that only membership tells."""
+"""Criteria on membership: what counts imply and attacks measured, and its outcomes."""
 
 from __future__ import annotations
 

@@ -49,13 +49,13 @@ __all__ = ["ReleaseSubject", "release_subject", "thresholds_finding"]
 
 KNOWN_GROUP = (
     "Bits, and guesses with the group known, take each person's group as known; the share of the people whose group "
-    "the closest representative gives is measured beside them."
+    "the closest representative gives is measured separately."
 )
 NOT_COUNTED = (
-    "Not measured: what the choice of splits at inner nodes tells, what the places of the representatives tell beyond "
-    "distance, and what the black box's own decisions tell of those it learnt from."
+    "Not measured: what the choice of splits at inner nodes reveals, what the places of the representatives reveal "
+    "beyond distance, and what the black box's own decisions reveal about its training records."
 )
-BLACK_BOX = "What the black box's decisions tell of the records that it learnt from was not measured."
+BLACK_BOX = "What the black box's decisions reveal about its training records was not measured."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +194,7 @@ class ReleaseSubject(Subject):
 def release_subject(
     published: SurrogateRelease | MeasuredExplainer, inputs: AuditInputs, policy: Policy
 ) -> ReleaseSubject:
-    """Return a release, or that of a fitted explainer, by itself."""
+    """Return a release, or that of a fitted explainer, as a subject."""
     release = published if isinstance(published, SurrogateRelease) else published.release()
     records = ReleaseInputs(release=release, lacking=OF_THE_MODEL)
     return ReleaseSubject(inputs=inputs, policy=policy, published=published, records=records)

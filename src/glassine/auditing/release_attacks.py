@@ -202,9 +202,9 @@ def _suite(
 
 
 def together_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Outcome[TogetherFinding]:
-    """Return how far all trees together let a reader rebuild the records, each person's group being known."""
+    """Return how far all trees reconstruct the records, if each person's group is known."""
     if leaves is None or not leaves.sizes.any():
-        return NotApplicable(inputs.lacking or "nobody is behind the release.")
+        return NotApplicable(inputs.lacking or "no record is behind the release.")
     domain = inputs.release.domain
     try:
         bits = np.concatenate(
@@ -242,7 +242,7 @@ def _total(domain: Domain) -> tuple[float | None, str]:
 def guesses_of(
     inputs: ReleaseInputs, sensitive: str | None, suppression: Suppression
 ) -> Outcome[tuple[GuessFinding, ...]]:
-    """Return how often a reader guesses labels, and a sensitive attribute, with all groups at hand."""
+    """Return how often an attacker with all groups guesses labels and a sensitive value."""
     if inputs.people is None or inputs.groups is None:
         return NotApplicable(inputs.lacking)
     out = []
@@ -284,7 +284,7 @@ def _guessed_labels(inputs: ReleaseInputs, kind: str, suppression: Suppression) 
 
 
 def _guessed_attribute(inputs: ReleaseInputs, name: str, suppression: Suppression) -> GuessFinding:
-    """Return how often the representative tells a person's value, sought by the other attributes alone."""
+    """Return how often the representative closest in other attributes reveals a value."""
     people, groups, release = inputs.people, inputs.groups, inputs.release
     if people is None or groups is None:
         raise InvalidDataError("guesses need the people behind the release.")

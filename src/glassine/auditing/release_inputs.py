@@ -40,10 +40,10 @@ __all__ = [
 
 NOBODY_ELSE = Sample()
 TRUE, DECISIONS = "true labels", "black box's decisions"
-NOBODY = "the release was made of queries drawn from a public domain: nobody's record is behind it."
+NOBODY = "the release was made of queries sampled from a public domain: no record is behind it."
 NO_DATA = Text(f"it needs the training records (`{parameter('data=')}`).")
 STRANGERS = (
-    "the records given do not give this release's representatives: give the very training records, in their order."
+    "the records do not give this release's representatives: pass the training records, in their original order."
 )
 
 Labels = npt.NDArray[Any] | None
@@ -110,7 +110,7 @@ class Leaves:
     groups : ndarray of int, shape (n_groups,)
         People, or records, of each group.
     number : int
-        How many there are in all.
+        Their total number.
     """
 
     group: npt.NDArray[np.intp]
@@ -154,7 +154,7 @@ class ReleaseInputs:
 
     @property
     def nobody(self) -> bool:
-        """Whether nobody's record is behind the release."""
+        """Whether no record is behind the release."""
         return self.release.provenance.records == "queries"
 
     @property
@@ -171,7 +171,7 @@ class ReleaseInputs:
         return None if labels is None else places_of(labels, self.release.classes)
 
     def leaves(self) -> Leaves | None:
-        """Return the leaves of all trees with the people behind them; None where these are not known, or nobody."""
+        """Return the leaves of all trees with their people; None if unknown or without any."""
         if self.nobody:
             return None
         sizes = [len(tree.cells) for tree in self.release.trees]

@@ -29,8 +29,8 @@ COLUMN = "target"
 def read_samples(model: object, domain: Domain | None, data: Sample, holdout: object) -> tuple[Sample, Sample]:
     """Return the training records of an audit and its holdout, in the form in which measurements read them.
 
-    A column that is stated of the data is that of the holdout, too. Of a model the target is then a column of both, if
-    it was stated; of a release it is an array of classes beside the records. Persons are part of the records.
+    A column that is stated of the data is also that of the holdout. For a model the target is then a column of both, if
+    it was stated; for a release it is an array of classes beside the records. Persons are part of the records.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
             raise InvalidParameterError(
                 f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
                 "records.",
-                remedy="Leave it out, or audit each model by itself.",
+                remedy="Leave it out, or audit each model separately.",
             )
     else:
         data, others = _named(data, model, domain), _named(others, model, domain)
@@ -114,7 +114,7 @@ def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
             continue
         if sample.persons is None:
             raise InvalidParameterError(
-                f"{parameter('persons')} is missing: whose records the {what} are must be stated, too.",
+                f"{parameter('persons')} is missing: whose records the {what} are must also be stated.",
                 remedy="Pass it." if what == "data" else "Pass the holdout as a Sample that has its own.",
             )
         frame = frame_of(sample.data)
@@ -148,7 +148,7 @@ def _without_target(sample: Sample, what: str) -> Sample:
 
 
 def _column_of(data: Sample, others: Sample) -> str | None:
-    """Return what the column of classes is called: as it is stated, or a name that no column of the data has."""
+    """Return the name of the column of classes: the stated one, or an unused one."""
     if data.target is None or isinstance(data.target, str):
         if data.target is None and others.target is not None:
             raise InvalidParameterError(

@@ -36,7 +36,7 @@ __all__ = ["SeveralModels", "SeveralSubject", "several_subject"]
 
 LISTED = 5
 """Largest number of records of a group that is sought, where the policy sets no limit."""
-ALONE = "Judged is what the models reveal together. Audit each of them by itself, too."
+ALONE = "The checks judge what the models reveal together. Also audit each model separately."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class SeveralSubject(Subject):
 
 
 def several_subject(models: SeveralModels | Sequence[Any], inputs: AuditInputs, policy: Policy) -> SeveralSubject:
-    """Return several models of the same records with what is given beside them."""
+    """Return several models of the same records with the inputs of their audit."""
     published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
     return SeveralSubject(inputs=inputs, policy=policy, published=published)
 

@@ -143,14 +143,14 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
 
 
 def _carried(inputs: AuditInputs) -> list[str]:
-    """Return what would leave with an estimator that is saved as it is."""
+    """Return what a saved estimator would reveal beyond its model."""
     n = sum(other.n_bytes for other in inputs.carried)
     if not n:
         return []
     places = first_of([other.where for other in inputs.carried])
     return [
-        f"The estimator holds {n:,} bytes that its model does not need: {places}. They leave with it if it is saved as "
-        "it is. Save the model instead: `write_model`."
+        f"The estimator holds {n:,} bytes that its model does not need: {places}. They are part of a saved estimator. "
+        "Save the model instead: `write_model`."
     ]
 
 

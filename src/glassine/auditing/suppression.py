@@ -24,7 +24,7 @@ class Suppression:
     below: int
 
     def count(self, value: ShownCount) -> ShownCount:
-        """Return a count as it may be shown; one that is suppressed already stays as it is."""
+        """Return a count as it may be shown; a suppressed one stays unchanged."""
         return Below(self.below) if isinstance(value, int) and 0 < value < self.below else value
 
     def part(self, value: int | None, hidden: bool) -> ShownCount | None:
@@ -63,7 +63,7 @@ class Suppression:
 
         These are the small ones, and others in the order of the parts, from the first small one on, until at least two
         are hidden and their sum, which can be had by subtraction, is at least twice the limit. Their order does not
-        depend on their sizes, so that being hidden tells nothing of them.
+        depend on their sizes, so that being hidden reveals nothing about them.
         """
         hidden = [size is not None and 0 < size < self.below for size in sizes]
         if not any(hidden):

@@ -194,7 +194,7 @@ class TreeSubject(TreeFigures):
 def doubted(
     guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None, *, people: bool = False
 ) -> GuaranteeFinding | None:
-    """Return a guarantee as it is, or void and answering for nothing where a membership attack beats it."""
+    """Return a guarantee unchanged, or void if a membership attack contradicts it."""
     caveat = None if membership is None else contradiction(guarantee, membership, people=people)
     if guarantee is None or caveat is None:
         return guarantee

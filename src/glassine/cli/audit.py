@@ -205,7 +205,7 @@ class DisclosureOptions(Group):
     ] = None
     remedies: Annotated[
         bool,
-        typer.Option("--remedies", help="Try what can be done; needs the sensitive column, in --holdout too."),
+        typer.Option("--remedies", help="Try what can be done; needs the sensitive column, also in --holdout."),
     ] = False
 
     def settings(self, *, alone: bool) -> DisclosureSettings | None:
@@ -233,7 +233,7 @@ class StatementOptions(Group):
     heading: ClassVar[str] = "What the publisher states of the training data (without --data)"
 
     one_record_per_person: Annotated[
-        bool, typer.Option("--one-record-per-person", help="Nobody has several training records.")
+        bool, typer.Option("--one-record-per-person", help="No person has several training records.")
     ] = False
     stated_leaf: Annotated[
         int | None,
@@ -262,7 +262,7 @@ class ReportOptions(Group):
 class SignOffOptions(Group):
     """What only a person can state of a release."""
 
-    heading: ClassVar[str] = "Sign-off (nothing is filled in that nobody stated)"
+    heading: ClassVar[str] = "Sign-off (Glassine fills in nothing itself)"
 
     statements: Annotated[
         Path | None,
@@ -333,9 +333,9 @@ class AuditOptions(Group):
 def audit_command(options: AuditOptions) -> None:
     """Audit a published model, or a release of surrogate trees.
 
-    Where the policy accepts the guarantee of a private model, verdict and exit status are the same whatever --data and
-    --holdout are; with --audience public the report is, too. Of several models a table is printed, and the exit status
-    is the worst: bad input, outside policy, inconclusive, within policy. With --together they are judged as one.
+    If the policy accepts the guarantee of a private model, verdict and exit status do not depend on --data and
+    --holdout; with --audience public neither does the report. For several models a table is printed, and the exit
+    status is the worst: bad input, outside policy, inconclusive, within policy. With --together they are judged as one.
 
     Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
     be measured; 3 inconclusive.
@@ -379,7 +379,7 @@ def _status(findings: Findings, options: AuditOptions) -> int:
 
 
 def _verdict_on(path: Path, options: AuditOptions) -> FileVerdict:
-    """Audit one of several files; what cannot be audited is a verdict, too."""
+    """Audit one of several files; a file that cannot be audited also has a verdict."""
     try:
         findings = _findings_on(path, options)
     except GlassineError as error:
@@ -478,7 +478,7 @@ def _check_holdout(options: AuditOptions) -> None:
     if alone == "disclosure" and not options.disclosure.remedies:
         raise InvalidParameterError("--holdout is for --remedies.", remedy="Add it, or leave the held-out records out.")
     if alone != "disclosure" and (records.data is None or records.target is None):
-        raise GlassineError("--holdout needs --data and --target: members are told from others by their class.")
+        raise GlassineError("--holdout needs --data and --target: membership attacks use the class of each record.")
 
 
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
@@ -547,7 +547,7 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     from glassine.learners.summaries.estimator import PrivateSummary
 
     if options.domain is not None or options.records.data is not None or options.records.holdout is not None:
-        raise InvalidParameterError("a summary is audited by itself.", remedy="Leave --domain, --data, --holdout out.")
+        raise InvalidParameterError("a summary is audited alone.", remedy="Leave --domain, --data, --holdout out.")
     return audit(PrivateSummary.read(file), policy=limits)
 
 
@@ -652,9 +652,9 @@ def scrub_command(
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
-    With --data and --target it tells what the copy costs in accuracy. A domain that declares the target is taken
-    without it, as by audit. Of a private model whose guarantee the policy accepts, the copy, and with --audience public
-    all that is printed, are the same whatever --data is.
+    With --data and --target it shows what the copy costs in accuracy. A domain that declares the target is taken
+    without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not depend on --data;
+    with --audience public neither does the output.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """

@@ -191,7 +191,7 @@ def registry_command(
 
 def tie_command(
     model: ModelArgument,
-    data: Annotated[Path, typer.Argument(metavar="RECORDS", help="The file of the training records, as it is kept.")],
+    data: Annotated[Path, typer.Argument(metavar="RECORDS", help="The stored file of the training records.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the tie, JSON.")],
     tie_key: TieKeyOption,
     reading: ModelFileOptions,

@@ -57,7 +57,7 @@ class Charge:
         return Remembering(path)
 
     def to_dict(self) -> dict[str, Any] | None:
-        """Return what was charged, and what is left as far as that can be told."""
+        """Return what was charged, and what is left if that can be read."""
         if self.entry is None or self.book is None:
             return None
         charged = {"ledger": str(self.path), "entry": self.entry.number, "charged": float(self.entry.epsilon)}

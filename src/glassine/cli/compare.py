@@ -163,7 +163,7 @@ def compare_command(
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
 
     With --twin, one private model is compared with its twin without privacy on its training records and a holdout. No
-    ledger is charged and what is printed is not private: it is for the checker, and whoever may see the records.
+    ledger is charged and what is printed is not private: it is for the checker, and for people who may see the records.
 
     Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
     3 if there is none that holds, or members and holdout differ without the model.

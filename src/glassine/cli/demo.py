@@ -1,4 +1,4 @@
-"""The demonstration: a tree and a rule list learnt from 569 patients, audited and scrubbed."""
+"""The demonstration: two models trained on 569 patients, audited and scrubbed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class DemoResult:
 
     def to_text(self) -> str:
         """Return a summary worth pasting."""
-        lines = ["Glassine demo: two models learnt from the breast-cancer records of 569 patients.", ""]
+        lines = ["Glassine demo: two models trained on the breast-cancer records of 569 patients.", ""]
         for name, findings, page in (
             ("Decision tree", self.tree, "tree-report.html"),
             ("Rule list", self.rules, "rules-report.html"),
@@ -108,7 +108,9 @@ def demo_domain() -> Domain:
 
 
 def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: int, min_support: int) -> RuleList:
-    """Return a rule list learnt greedily: at each step the purest leaf of a tree of depth 2 on the remaining records.
+    """Return a greedy rule list: each step takes the purest leaf of a tree of depth 2.
+
+    Each tree is trained on the remaining records.
 
     Parameters
     ----------
@@ -211,7 +213,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     ):
         findings.to_json(folder / f"{name}-findings.json")
         write_text(
-            render_html(findings, title=f"{title} learnt from breast-cancer records"), folder / f"{name}-report.html"
+            render_html(findings, title=f"{title} trained on breast-cancer records"), folder / f"{name}-report.html"
         )
     return DemoResult(
         folder=folder,

@@ -75,12 +75,14 @@ def infer_command(
     model: TestedOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Draft a domain from records, each attribute marked as inferred. Replace what only the data told.
+    """Draft a domain from records, each attribute marked as inferred.
+
+    Replace each inferred range and category with a public one.
 
     Columns that look like identifiers, dates or free text are left out, as a draft lists their values; remarks on
     standard error name them, and stand as comments in a draft in TOML.
 
-    Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
+    Exit status: 0 when the draft was made, with or without remarks, 2 if not.
     """
     from glassine.data.inference import draft, header_values, remarks, repeats
 
@@ -96,7 +98,7 @@ def infer_command(
         if 2 * values >= len(table.names):
             raise UnreadableFileError(
                 f"{data} seems to have no header: {values} of the {len(table.names)} names in its first line are "
-                "values of their columns, too.",
+                "also values of their columns.",
                 remedy="Add a line with the names of the columns, or give --header if these are names.",
                 path=data,
             )

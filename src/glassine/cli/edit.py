@@ -171,7 +171,7 @@ def _output(model: AdditiveModel, label: str | None) -> int | None:
     names = [str(name) for name in model.classes or ()]
     if model.n_outputs < 2 or label not in names:
         scored = ", ".join(names) if model.n_outputs > 1 else "one score for all"
-        raise InvalidParameterError(f"--class must name a class that has a score of its own, got {label!r}: {scored}.")
+        raise InvalidParameterError(f"--class must name a class that has its own score, got {label!r}: {scored}.")
     return names.index(label)
 
 

@@ -165,7 +165,7 @@ def make_command(
     It is made from RECORDS, or from --queries of the domain. With --epsilon nothing that is measured on the records
     is printed; the report has it, for the checker only.
 
-    Exit status: 0 when it was done, whatever the verdict of --report, 2 if not.
+    Exit status: 0 when it was done, for any verdict of --report, 2 if not.
     """
     data, output, report = records.data, files.output, files.report
     if box.black_box is None:
@@ -255,7 +255,7 @@ def _without_target(
     rest = [name for name in domain if name != target]
     if not rest:
         raise InvalidDomainError(
-            f"the domain declares the target {target!r} alone.", remedy="Declare the attributes, too."
+            f"the domain declares the target {target!r} alone.", remedy="Also declare the attributes."
         )
     return domain.restrict(rest), names
 

@@ -309,7 +309,7 @@ class ScorecardOptions(Group):
 def fit_tree_command(shared: FitOptions, tree: TreeOptions, cuts: CutPointOptions, search: SearchOptions) -> None:
     """Train a differentially private decision or regression tree, and write it with its certificate.
 
-    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
     _fit(_order(TREE, shared, tree, cuts, search))
 
@@ -319,7 +319,7 @@ def fit_rule_list_command(
 ) -> None:
     """Train a differentially private rule list, and write it with its certificate.
 
-    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
     _fit(_order(RULE_LIST, shared, rules, cuts, search))
 
@@ -327,7 +327,7 @@ def fit_rule_list_command(
 def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointOptions) -> None:
     """Train a rule list greedily, with differential privacy, and write it with its certificate.
 
-    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
     _fit(_order(GREEDY, shared, rules, cuts))
 
@@ -335,7 +335,7 @@ def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointO
 def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
     """Train a differentially private additive model, and write it with its certificate.
 
-    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
     options = _parameters(additive) | {
         "target_range": _range_of(additive.target_range),

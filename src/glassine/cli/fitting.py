@@ -223,7 +223,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What was learnt.
+    """What was trained.
 
     Attributes
     ----------

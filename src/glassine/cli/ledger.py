@@ -70,7 +70,7 @@ def show_command(
 def budget_command(
     ledger: LedgerArgument,
     dataset: DatasetArgument,
-    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon in all, more than was spent.")],
+    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Total epsilon, more than was spent.")],
     delta: LedgerDeltaOption = 0.0,
     records_per_person: RecordsPerPersonOption = None,
     as_json: JsonOption = False,
@@ -255,7 +255,7 @@ def raising(book: Ledger, dataset: str) -> Iterator[None]:
 
 
 def _shown(book: Ledger) -> str:
-    """Return the path of a ledger as it is given in the folder that the command runs in."""
+    """Return the path of a ledger, relative if it is below the working folder."""
     here = Path.cwd()
     return str(book.path.relative_to(here) if book.path.is_relative_to(here) else book.path)
 

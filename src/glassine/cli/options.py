@@ -193,7 +193,7 @@ ModelsArgument: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL...",
         help="The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'. "
-        "Of several, each is audited by itself.",
+        "Several models are audited one by one.",
     ),
 ]
 RecordsArgument: TypeAlias = Annotated[
@@ -326,7 +326,7 @@ class ModelFileOptions(Group):
 
 
 def _listed_texts(text: str) -> str:
-    """Return a list of texts as it is; raise if it lists none."""
+    """Return a list of texts unchanged; raise if it lists none."""
     if not any(next(csv.reader([text]), [])):
         raise typer.BadParameter(f"list texts separated by commas, such as N,-9, got {text!r}.")
     return text

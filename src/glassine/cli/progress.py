@@ -33,7 +33,7 @@ class Display:
         self._done, self._total = 0, 0
 
     def stage(self, text: str, *following: str) -> None:
-        """Start a stage; ``following`` name those that start when work is done, falls back or is another in all."""
+        """Start a stage; ``following`` start when work is done, falls back or changes total."""
         self._stages, self._total = list(following), 0
         if self._bar is not None:
             self._bar.update(self._task, description=text, completed=0, total=None)

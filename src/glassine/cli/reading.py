@@ -189,7 +189,7 @@ def load_kind(
 def load_published(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> Any:
-    """Return a model as a plain value, or a fitted forest as it is; of several trees, the one of this place."""
+    """Return a model or one of its trees as a plain value, or a fitted forest unchanged."""
     from glassine.formats.loading import load_estimator
     from glassine.formats.sklearn.forest import is_sklearn_forest
 
@@ -290,7 +290,7 @@ def written_values(model: Any, sensitive: str) -> dict[str, Attribute]:
 
 
 def identifiers(person: str | None) -> dict[str, Attribute]:
-    """Return how a column of identifiers is read: as it is written, so that 01 and 1 are two persons."""
+    """Return how identifiers are read: as written, so that 01 and 1 are two persons."""
     from glassine.domain import Category
 
     return {} if person is None else {person: Category(("an identifier",))}
@@ -311,7 +311,7 @@ def check_person(person: str | None, tables: Mapping[Path | None, Any]) -> None:
 
 
 def tell_repeats(table: Table | None) -> None:
-    """Tell whoever holds the records of columns that look like identifiers and repeat; no output has it."""
+    """Warn on standard error of columns that look like identifiers and repeat."""
     from glassine.data.inference import repeats
 
     if table is not None and len(table):

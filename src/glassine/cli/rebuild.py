@@ -78,7 +78,7 @@ class CountOptions(Group):
         typer.Option(
             "--count-from-data",
             help="Count in the data how many records each part holds where a model does not publish it or rounds it: "
-            "for a reader who knows that, too.",
+            "for an attacker who also knows that.",
         ),
     ] = False
     noise: NoiseOption = None
@@ -145,11 +145,11 @@ def rebuild_command(
 ) -> None:
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
 
-    Of several models of the same records, it tells how much a reader learns about a record from each and from all
-    together, and which small groups they betray together though none does alone; rows are rebuilt on request. The most
+    For several models of the same records, it shows how much an attacker learns about a record from each and from all
+    together, and which small groups only all together reveal; rows are rebuilt on request. The most
     exposed record, the smallest group and the sum of epsilons are judged against the policy. Of one model with noisy or
     rounded counts, it gives intervals of the figures, and no rows: by the noise that the model states, or --noise. With
-    --data it tells how close the rows come to the records, and all of it is for the checker only. The output
+    --data it shows how close the rows come to the records, and all of it is for the checker only. The output
     names such groups with their counts: it is for the publisher, not for publication.
 
     Rows of forests need pip install 'glassine[solver]'.
@@ -174,7 +174,7 @@ def rebuild_command(
     stated = noise_of(counting.noise)
     if stated is not None and (len(models) > 1 or output is not None or rows or counting.count_from_data):
         raise GlassineError(
-            "--noise gives intervals of what one model tells.",
+            "--noise gives intervals of what one model reveals.",
             remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
     limits, _ = read_policy(published.policy)
@@ -231,7 +231,7 @@ def rebuild_command(
 
 
 def _blurred(published: Any, known: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
-    """Return what one tree or rule list tells whose counts are noisy or rounded; None for others."""
+    """Return what a tree or rule list with inexact counts reveals; None for others."""
     from glassine.attacks.reconstruction.entropy import reconstruct
     from glassine.models import DecisionTree, RuleList
 

@@ -1,4 +1,4 @@
-"""What ``glassine fit`` says of what it learnt."""
+"""What ``glassine fit`` prints about the model it trained."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SHOWN = 10
 """Groups that the text lists; JSON lists all."""
 ROUNDING = 1e-9
 """What is taken for the rounding of bits."""
-NOT_JUDGED = "Not judged here: the other rules of the policy, which `glassine audit` judges of each model by itself."
+NOT_JUDGED = "Not judged here: the other checks of the policy. `glassine audit` judges them for each model alone."
 
 
 def verdict_plain(findings: Findings) -> dict[str, Any]:
@@ -49,11 +49,11 @@ def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:
     """Return what was left out or counted, the bits, then the groups."""
     said = [*_provisos(joint, have_data), *_guarantees(joint)]
     if joint.silence is not None:
-        return "\n".join([*said, "No model tells exact counts, so no bits and no groups were measured."])
+        return "\n".join([*said, "No model publishes exact counts, so no bits and no groups were measured."])
     alone = [f"  {name}: {bits:.4f}" for name, bits in zip(joint.models, joint.bits_alone, strict=True)]
     if joint.contradiction is not None:
         said.append(
-            "No data set meets these counts: the models were not learnt from the same records, or the domain excludes "
+            "No dataset meets these counts: the models were not trained on the same records, or the domain excludes "
             f"some of them. {_sentence(joint.contradiction)}"
         )
         return "\n".join(["Bits about a record, of each model alone:", *alone, *said])
@@ -76,7 +76,7 @@ def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:
             joint.small_groups,
             f"that certainly hold 1 to {joint.smallest_group} records and that no model sets apart alone",
         )
-        said += _groups(joint.certain_labels, "whose records certainly have one class, which no model tells alone")
+        said += _groups(joint.certain_labels, "whose records certainly have one class, which no model reveals alone")
     return "\n".join(said)
 
 

@@ -81,7 +81,7 @@ def _value(error: Any, given: Sequence[str]) -> str:
 
 
 def _given(param: Any, given: Sequence[str]) -> str | None:
-    """Return the word that was given for an option, as far as it can be told."""
+    """Return the word that was passed for an option, if it can be identified."""
     for option in param.opts if param.param_type_name == "option" else ():
         for word, following in zip(given, [*given[1:], None], strict=True):
             if word == option:

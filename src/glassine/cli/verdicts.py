@@ -1,4 +1,4 @@
-"""Several model files, each audited by itself: a table of verdicts, and the worst status."""
+"""Several model files, audited one by one: verdicts, and the worst status."""
 
 from __future__ import annotations
 

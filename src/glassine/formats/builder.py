@@ -150,11 +150,11 @@ class TreeBuilder(Generic[Key]):
             key = stack.pop()
             if key not in self._parts:
                 raise InvalidModelError(
-                    f"the tree leads to node {key!r:.60}, which the file does not hold.", remedy="Export it anew."
+                    f"the tree leads to node {key!r:.60}, which the file does not hold.", remedy="Export it again."
                 )
             if key in places:
                 raise InvalidModelError(
-                    f"node {key!r:.60} is the child of two nodes, or of itself.", remedy="Export the tree anew."
+                    f"node {key!r:.60} is the child of two nodes, or of itself.", remedy="Export the tree again."
                 )
             places[key] = len(places)
             stack += [child for _, child in reversed(self._parts[key][0])]
@@ -198,7 +198,7 @@ def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None
     """
     if names is not None:
         if len(set(names)) < len(names) or not all(names):
-            raise InvalidModelError(f"{what} names two features alike, or one with no name.", remedy="Rename them.")
+            raise InvalidModelError(f"{what} gives two features the same name, or one no name.", remedy="Rename them.")
         return tuple(names)
     if not 0 <= width <= WIDEST:
         raise InvalidModelError(f"{what} claims {width} features; at most {WIDEST:,} are read.")
@@ -213,7 +213,7 @@ def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None
 
 
 def can_be_missing(name: str, domain: Domain | None, stated: bool) -> bool:
-    """Return whether an attribute can be missing: as the domain says, or, without one, as the file tells."""
+    """Return whether an attribute can be missing, by the domain or else by the file."""
     return domain[name].missing if domain is not None and name in domain else stated
 
 
@@ -353,7 +353,7 @@ def not_judged(source: str) -> str:
 
 
 def without_sizes(tree: DecisionTree) -> DecisionTree:
-    """Return a tree that tells no numbers of records: they may be those of a sample, or of draws."""
+    """Return a tree without numbers of records, which may be those of a sample."""
     nodes = tuple(
         dataclasses.replace(node, evidence=Evidence(label=node.evidence.prediction, value=node.evidence.value))
         for node in tree.nodes

@@ -278,7 +278,7 @@ itself says of the model."""
 
 
 def unread(value: object, bookkeeping: Bookkeeping | None = None) -> Iterator[OtherContent]:
-    """Yield what of tracked values nobody asked for, by place; objects in a list share one."""
+    """Yield the tracked values never read, by place; objects in a list share one."""
     stack: list[tuple[str, Any]] = [("", value)]
     while stack:
         where, part = stack.pop()

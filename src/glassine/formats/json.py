@@ -221,7 +221,7 @@ def _plain(value: object) -> str:
 
 
 def fingerprint(model: DecisionTree | RuleList | AdditiveModel) -> str:
-    """Return the SHA-256 of a model's JSON, in hexadecimal, whatever the layout of the file that holds it."""
+    """Return the SHA-256 of a model's JSON, in hexadecimal, for every file layout."""
     text = json.dumps(to_dict(model), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -87,11 +87,11 @@ def as_model(obj: object, domain: Domain | None = None) -> PublishedModel:
     obj : object
         A fitted scikit-learn decision tree, a pipeline or a search that ends with one, a tree of pystreed or pydl8.5, a
         CORELS or imodels rule list, an explainable boosting machine of interpret, a fitted estimator of Glassine; or a
-        model, which is returned as it is.
+        model, which is returned unchanged.
     domain : Domain, optional
         The public domain. It names the features of estimators that were fitted on bare arrays, and says which
         attributes are binary, whole or can be missing; a tree or rule list must speak of nothing else. Where an
-        attribute cannot be missing, conditions lose their ``or missing``. Of an additive model it only tells how
+        attribute cannot be missing, conditions lose their ``or missing``. For an additive model it only states how
         categories are spelled.
 
     Raises
@@ -112,7 +112,7 @@ def as_model(obj: object, domain: Domain | None = None) -> PublishedModel:
 
 
 def tree_or_rules(model: PublishedModel) -> DecisionTree | RuleList:
-    """Return a tree or a rule list as it is: what has leaves or rules, each with its condition and its records.
+    """Return a tree or a rule list unchanged; raise for other models.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def load_model(
     trust_pickle: bool = False,
     tree: int | None = None,
 ) -> PublishedModel:
-    """Read a model from a file; what it is, its content tells, not its name.
+    """Read a model from a file; its content decides its format, not its name.
 
     Nothing in the file is trusted. Of an additive model the edits must lead from the scores as released to those of the
     file.
@@ -146,7 +146,7 @@ def load_model(
     domain : Domain, optional
         As for :func:`as_model`.
     trust_pickle : bool, default=False
-        Whether to unpickle. A pickle is code: whoever wrote the file can do with your computer what you can.
+        Whether to unpickle. Loading a pickle runs code: a malicious file can do anything your account can do.
     tree : int, optional
         The place, from 0, of the tree to read from a file that holds several: a boosted model or a forest.
 
@@ -204,7 +204,7 @@ def load_file(
     Parameters
     ----------
     path, domain, trust_pickle, tree
-        As for :func:`load_model`. A pickle that is trusted runs once more, as it is compared with one written anew.
+        As for :func:`load_model`. A trusted pickle runs once more, because it is compared with a new one.
 
     Returns
     -------
@@ -337,7 +337,7 @@ def _beside(
 
 
 def carried_by(obj: object, domain: Domain | None = None) -> tuple[OtherContent, ...]:
-    """Return what would leave with a fitted estimator, were it saved as it is: attributes that the model does not need.
+    """Return what a saved estimator would contain that its model does not need.
 
     Parameters
     ----------
@@ -361,8 +361,8 @@ def load_forest(
 ) -> Forest:
     """Read all trees of a file: a forest of scikit-learn, or the trees of XGBoost, LightGBM, treelite, ONNX or PMML.
 
-    Trees of a boosted model tell scores, which add up. What a leaf tells of its size counts different records of the
-    training data; where a format does not say from which of them each tree was learnt, sizes are not told.
+    Trees of a boosted model have scores, which add up. The size of a leaf counts different records of the training
+    data. If a format does not say on which of them each tree was trained, sizes are not read.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ def load_forest(
     UnreadableFileError
         As for :func:`load_model`.
     UnsupportedModelError
-        If it holds something else than trees, or trees that are known to have been learnt from unknown samples.
+        If it holds something else than trees, or trees that were trained on unknown samples.
     InvalidModelError
         If a tree contradicts itself or does not fit the domain.
     """
@@ -402,7 +402,7 @@ def load_forest(
 
 
 def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) -> Any:
-    """Return the fitted estimator of a skops file, or of a pickle that is trusted, as it is.
+    """Return the fitted estimator of a skops file or a trusted pickle, unchanged.
 
     Some attacks need more than a model's plain value.
 
@@ -517,7 +517,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _guarded(kind: Content, content: object, path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn whatever the damaged parts of a stored object raise into one error."""
+    """Turn all errors that the damaged parts of a stored object raise into one."""
     try:
         yield
     except GlassineError:

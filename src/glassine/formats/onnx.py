@@ -32,7 +32,7 @@ def _masked(attributes: Attributes, prefix: str, tree: int) -> dict[str, Any]:
     """Return the lists of a prefix with the entries of one tree."""
     owners = attributes.get(f"{prefix}_treeids", [])
     if not isinstance(owners, list):
-        raise InvalidModelError(f"{prefix}_treeids must be a list.", remedy="Export the ensemble anew.")
+        raise InvalidModelError(f"{prefix}_treeids must be a list.", remedy="Export the ensemble again.")
     kept = [i for i, owner in enumerate(owners) if owner == tree]
     out: dict[str, Any] = {}
     for name, value in attributes.items():
@@ -254,7 +254,7 @@ def tree_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None =
         The public domain. Inputs of one column name the attributes; the columns of one wide input are the attributes
         of the domain in order, or ``x0``, ``x1``, ...
     tree : int, optional
-        The place of the tree, from 0, where there are several. One of a forest tells its own shares, one of boosted
+        The place of the tree, from 0, where there are several. One of a forest has its own shares, one of boosted
         trees the scores that it adds.
 
     Returns
@@ -281,7 +281,7 @@ def tree_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None =
 def forest_from_onnx(data: bytes, domain: Domain | None = None) -> Forest:
     """Read all trees of an ONNX file: those of a forest tell error rates, others the scores that they add.
 
-    The file does not say from which records each tree was learnt, so that a forest of several counts as drawn.
+    The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
 
     Raises
     ------
@@ -300,7 +300,7 @@ def _read(
     try:
         model = onnx.load_model_from_string(data)
     except Exception:
-        raise UnsupportedModelError("the file is not ONNX, or it is truncated.", remedy="Export it anew.") from None
+        raise UnsupportedModelError("the file is not ONNX, or it is truncated.", remedy="Export it again.") from None
     try:
         ensemble, attributes = _ensemble(onnx, model.graph)
         ids = _list(attributes, "nodes_treeids")
@@ -317,7 +317,7 @@ def _read(
         raise
     except Exception as error:  # protocol buffers check types, not what lists and tensors hold
         raise InvalidModelError(
-            f"the ONNX graph is damaged: {type(error).__name__}.", remedy="Export it anew."
+            f"the ONNX graph is damaged: {type(error).__name__}.", remedy="Export it again."
         ) from None
 
 
@@ -359,7 +359,7 @@ def _tree(
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
     for i, key in enumerate(lists["nodeids"]):
         if key in builder:
-            raise InvalidModelError(f"the ONNX tree lists node {key} twice.", remedy="Export it anew.")
+            raise InvalidModelError(f"the ONNX tree lists node {key} twice.", remedy="Export it again.")
         mode = lists["modes"][i]
         if mode == "LEAF":
             builder.leaf(key, evidence.get(key, Evidence()))
@@ -408,7 +408,7 @@ def _list(attributes: Attributes, name: str, length: int | None = None) -> list[
     kind = str if name in TEXTS else int
     if not all(isinstance(entry, kind) for entry in value):
         raise InvalidModelError(
-            f"{name} must hold {'texts' if kind is str else 'whole numbers'}.", remedy="Export the tree anew."
+            f"{name} must hold {'texts' if kind is str else 'whole numbers'}.", remedy="Export the tree again."
         )
     return value
 

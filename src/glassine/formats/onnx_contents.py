@@ -236,7 +236,7 @@ def _beside_lists(onnx: Any, ensemble: Any, tree: int | None) -> Iterator[OtherC
     owners = list(lists.get("nodes_treeids", ()))
     order = list(dict.fromkeys(owners))
     if not order:
-        raise UnsupportedModelError("the ONNX graph names no tree.", remedy="Export it anew.")
+        raise UnsupportedModelError("the ONNX graph names no tree.", remedy="Export it again.")
     mine = order[place_of(len(order), tree, "the ONNX graph")]
     others = 0
     for prefix in ("nodes", "class", "target"):

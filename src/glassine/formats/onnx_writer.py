@@ -39,7 +39,7 @@ def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> byt
     model : DecisionTree or RuleList
         The model. Every leaf or rule must predict something.
     domain : Domain, optional
-        The public domain, which tells binary attributes. Without it they are those that are compared with 0 and 1 only.
+        The public domain, which names binary attributes. Without it they are those compared with 0 and 1 only.
 
     Returns
     -------

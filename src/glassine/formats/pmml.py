@@ -49,12 +49,12 @@ def tree_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None =
         The public domain.
     tree : int, optional
         The place of the tree, from 0, in a ``MiningModel`` with a segment for each of several. Their counts are not
-        told: they may count draws, and the file does not say so.
+        read: they may count draws, and the file does not say so.
 
     Returns
     -------
     DecisionTree
-        Each node tells the class counts of its ``ScoreDistribution`` where they are whole, else its number of records.
+        Each node has the class counts of its ``ScoreDistribution`` where they are whole, else its number of records.
         Where children need not cover every value and the model then returns the last prediction, a branch stands for
         the rest.
 
@@ -84,7 +84,7 @@ def tree_of_document(root: Element, domain: Domain | None = None, tree: int | No
 def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     """Read all trees of a PMML file, without their counts where there are several.
 
-    The file does not say from which records each tree was learnt, so that a forest of several counts as drawn.
+    The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
 
     Raises
     ------
@@ -124,9 +124,7 @@ def _segments(model: Element) -> list[Element]:
         inner = [c for c in models if c.tag == "MiningModel"]
         if models and all(c.tag == "TreeModel" for c in models):
             if any(s.first("True") is None for s in segments):
-                raise UnsupportedModelError(
-                    "a Segment of the MiningModel has a condition of its own; only True is read."
-                )
+                raise UnsupportedModelError("a Segment of the MiningModel has its own condition; only True is read.")
             return models
         if len(inner) != 1:
             break
@@ -203,7 +201,7 @@ class _Reader:
         """Return the tree."""
         start = self.model.first("Node")
         if start is None:
-            raise InvalidModelError("the TreeModel has no Node.", remedy="Export it anew.")
+            raise InvalidModelError("the TreeModel has no Node.", remedy="Export it again.")
         if _predicate(start).tag != "True":
             raise UnsupportedModelError("the root of the TreeModel has a condition; only True is read.")
         stack, nodes = [_Place(0, start)], []
@@ -260,7 +258,7 @@ class _Reader:
         name = next((lit.attribute for lit, _ in branches if lit is not None), self.fields.first)
         if name is None or (self.domain is not None and name not in self.domain):
             raise UnsupportedModelError(
-                "a Node has children that test no field of the model.", remedy="Export it anew."
+                "a Node has children that test no field of the model.", remedy="Export it again."
             )
         full = [
             (OneOf(name, ()) if key in never else anything(name, self.fields) if lit is None else lit, key)
@@ -278,7 +276,7 @@ class _Reader:
                 full.append((other if missing else with_missing(other, False), rest))
             elif len(full) == 1:
                 raise UnsupportedModelError(
-                    "a Node has one child and predicts nothing for other records.", remedy="Export it anew."
+                    "a Node has one child and predicts nothing for other records.", remedy="Export it again."
                 )
         self.builder.split(place.key, [lit for lit, _ in full], [key for _, key in full], evidence)
 
@@ -300,7 +298,7 @@ class _Reader:
         ids = [child.attributes.get("id") for child in element.children if child.tag == "Node"]
         if wanted is None or ids.count(wanted) != 1:
             raise InvalidModelError(
-                "a Node of the TreeModel names no child of its own as its default.", remedy="Export it anew."
+                "a Node of the TreeModel names none of its children as its default.", remedy="Export it again."
             )
         place = ids.index(wanted)
         return [(with_missing(lit, i == place), key) for i, (lit, key) in enumerate(branches)]
@@ -391,7 +389,7 @@ def _number(text: str, what: str) -> float:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return a count, None where it is not told or not whole."""
+    """Return a count, None if it is not stated or not whole."""
     if text is None:
         return None
     value = _number(text, "a recordCount")

@@ -97,7 +97,7 @@ def parsed_xml(data: bytes) -> Element:
         raise
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise UnsupportedModelError(
-            f"the file is not well-formed XML: {str(error)[:100]}.", remedy="Export it anew."
+            f"the file is not well-formed XML: {str(error)[:100]}.", remedy="Export it again."
         ) from None
     return top.children[0]
 
@@ -145,7 +145,9 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
     """Return the fields that the data dictionary and the mining schema declare."""
     dictionary, schema = root.first("DataDictionary"), model.first("MiningSchema")
     if dictionary is None or schema is None:
-        raise InvalidModelError("the PMML file lacks its DataDictionary or its MiningSchema.", remedy="Export it anew.")
+        raise InvalidModelError(
+            "the PMML file lacks its DataDictionary or its MiningSchema.", remedy="Export it again."
+        )
     types: dict[str, str] = {}
     values: dict[str, tuple[Scalar, ...]] = {}
     for entry in dictionary.children:
@@ -153,7 +155,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
         if entry.tag != "DataField":
             continue
         if not name or name in types:
-            raise InvalidModelError(f"a DataField is named {name!r:.60}; each needs a name of its own.")
+            raise InvalidModelError(f"a DataField is named {name!r:.60}; each needs its own name.")
         types[name] = entry.attributes.get("dataType", "string")
         texts = [c.attributes.get("value", "") for c in entry.children if c.tag == "Value"]
         kept = [c for c in entry.children if c.tag == "Value" and c.attributes.get("property", "valid") != "valid"]
@@ -173,7 +175,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
             if odd or entry.attributes.get("outliers", "asIs") != "asIs":
                 changed.add(name)
     if len(set(active)) < len(active):
-        raise InvalidModelError("the MiningSchema names a field twice.", remedy="Export it anew.")
+        raise InvalidModelError("the MiningSchema names a field twice.", remedy="Export it again.")
     kind = types.get(target or "", "string")
     labels = values.get(target, ()) if target is not None else ()
     if domain is not None and target in domain:
@@ -209,7 +211,7 @@ def _value(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
 
 
 def anything(name: str, fields: Fields) -> Literal:
-    """Return the condition that every value of an attribute satisfies, a missing one too."""
+    """Return the condition that every value satisfies, even a missing one."""
     if fields.types.get(name) in NUMERIC:
         return Between(name, missing=True)
     return OneOf(name, (), negated=True, missing=True)

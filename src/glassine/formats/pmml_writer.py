@@ -35,7 +35,7 @@ def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
     model : DecisionTree
         The tree; a rule list is refused.
     domain : Domain, optional
-        The public domain, which tells types and values of the fields.
+        The public domain, which states types and values of the fields.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """The formats that are read and written: one object each, which every reader, writer, test and list asks.
 
 A format is a module of this package that holds a :class:`Format` under the name ``FORMAT``, or several under
-``FORMATS``. Nothing else has to be told of it: see "How to add a format" in docs/contributing.md.
+``FORMATS``. No other module lists it: see "How to add a format" in docs/contributing.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PublishedModel: TypeAlias = DecisionTree | RuleList | AdditiveModel
 Content: TypeAlias = Literal["bytes", "text", "values", "object"]
 """What a reader takes: bytes as they are, a text, the values of a JSON text, or an object in memory."""
 Reader: TypeAlias = Callable[..., PublishedModel]
-"""Called with the content and the domain; where a file can hold several trees, with the place of the one wanted too."""
+"""Called with the content and the domain; if a file can hold several trees, also with the place of the one wanted."""
 
 BEFORE_JSON, BY_START, BY_LINE, BY_LEAF, LAST = 0, 10, 50, 60, 99
 """Ranks: a text that is asked for before it is parsed as JSON; a content that is known by its start, by a line or a
@@ -66,7 +66,7 @@ class Format:
     leaves_out : str
         What of a model it does not hold: absent where it is read, lost where it is written.
     extensions : tuple of str
-        Usual ends of the names of such files. What a file is, its content tells.
+        Usual ends of the names of such files. The content of a file decides its format.
     contents : tuple of {"bytes", "text", "values", "object"}
         What ``sniff`` and ``read`` take.
     sniff : callable

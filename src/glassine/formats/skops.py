@@ -81,7 +81,7 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
     """Return an archive whose members are not packed, so that none is larger than it claims.
 
     The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
-    a member at once, whatever its size is said to be.
+    a member at once and ignores its claimed size.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def _unusual(data: bytes, entry: zipfile.ZipInfo, n_name: int) -> int:
 
 
 def _beside_schema(first: zipfile.ZipFile, second: zipfile.ZipFile) -> Iterator[OtherContent]:
-    """Yield what the description of a skops file, and its arrays, hold beyond those of the same object written anew."""
+    """Yield what a skops file holds beyond the same object written again."""
     text = first.read("schema.json").decode()
     one, two = json.loads(text), json.loads(second.read("schema.json"))
     # An object that stands in several places is described where it is first; the place of the others is its number.
@@ -201,7 +201,7 @@ def _gzip_head(data: bytes) -> int:
 def beside_pickle(data: bytes, stored: Any) -> Iterator[OtherContent]:
     """Yield what a pickle holds beside the object that it makes.
 
-    The object is written again, and whatever text, bytes or number the second pickle lacks is not needed.
+    The object is written again. Any text, bytes or number that the second pickle lacks is not needed.
     """
     plain, behind = expanded(data)
     yield OtherContent(where="around the packed stream", kind="bytes", n_bytes=behind)
@@ -255,7 +255,7 @@ def _pushed(plain: bytes) -> tuple[set[Any], int, int]:
 
 
 def _mark(value: str | bytes | float) -> Any:
-    """Return a value as it is compared: NaN is like itself, and 1 is not 1.0."""
+    """Return a value in the form compared: NaN equals itself, and 1 is not 1.0."""
     return repr(value) if isinstance(value, float) else value
 
 

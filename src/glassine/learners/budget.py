@@ -47,7 +47,7 @@ REFUSALS = (
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (
     "all records of one person have the same identifier, and no record of another person has it",
-    "records without an identifier are left out; that a fit is refused because no record is left tells about them",
+    "records without an identifier are left out; a fit that is refused because no record is left reveals that",
 )
 TIMING = "running time and memory use are not observed"
 ONE_FIT = "one fit; each further fit on the same records spends again"
@@ -179,9 +179,10 @@ def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, 
 
 
 def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
-    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale m / epsilon.
+    """Return the guarantee that a published model states.
 
-    ``spread`` is the scale in units of that, where a count is a sum of several noisy ones.
+    Published counts have noise of scale m / epsilon. ``spread`` is the scale in units of that, where a count is a sum
+    of several noisy ones.
     """
     scale = spread * float_above(1 / budget.per_record(budget.counts)) if budget.counts else None
     return guarantee_of(budget.total, Fraction(0), unit=budget.unit, count_scale=scale, caveats=caveats)

@@ -92,7 +92,7 @@ class EngineIntake:
         return values[present], groups.counts[present]
 
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
-        """Return the records as bit sets of conjunctions; those that no literal tells apart are one."""
+        """Return the records as bit sets of conjunctions; equal records are one."""
         cuts = cuts_of([literal for antecedent in antecedents for literal in antecedent], self.domain)
         groups, labels = self.grouped([name for name in self.domain if name in cuts], cuts)
         return BitSets.pack(truths(groups.columns, antecedents), labels, len(self.classes), groups.counts)

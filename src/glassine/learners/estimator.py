@@ -73,7 +73,7 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
 
     Notes
     -----
-    Guarantee: none of its own: prediction is post-processing of :attr:`model_`.
+    Guarantee: none; prediction is post-processing of :attr:`model_`.
     """
 
     released: ClassVar[frozenset[str]] = frozenset(
@@ -116,8 +116,9 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
         return decision_path(self.model_, records)
 
     def log_class_size(self) -> float:
-        """Return the natural logarithm of the number of models among which the fit chose, leaf values told apart.
+        """Return the log of the number of models among which the fit chose.
 
+        The logarithm is natural, and models with different leaf values are different models.
         It needs no fit where ``domain`` holds the attributes alone and ``classes`` is given. Thresholds that are to be
         quantiles, and values about released base rates, count as many as there can be, so that the figure depends on
         public quantities alone. Divided by epsilon it is about the largest loss, in records of the largest cost, of a
@@ -225,14 +226,14 @@ class PrivateLearner(ABC):
 
     Notes
     -----
-    Guarantee: none of its own: it is that of each draw.
+    Guarantee: that of each draw.
     """
 
     released: ClassVar[frozenset[str]]
     """The fitted attributes; nothing else is kept or pickled."""
 
     keeps_undeclared: ClassVar[bool] = False
-    """Whether categories that the domain does not declare are told from missing ones."""
+    """Whether categories that the domain does not declare are distinguished from missing ones."""
 
     ledger: Any
     dataset: Any
@@ -258,7 +259,7 @@ class PrivateLearner(ABC):
             characters; a missing value, an empty text, a truth value and a date are none. A lazy frame is brought
             into memory.
         **unsupported
-            Nothing is accepted; ``sample_weight`` gets an error of its own.
+            Nothing is accepted; ``sample_weight`` gets a separate error.
 
         Raises
         ------

@@ -184,7 +184,7 @@ def read_training(
 ) -> Intake:
     """Read the arguments of a fit.
 
-    Each record is read by itself and by what is public: see :func:`glassine.data.conform.conform`. For a private
+    Each record is read from its own values and what is public: see :func:`glassine.data.conform.conform`. For a private
     fit with a public domain, no value leads to a refusal. A record whose target is missing or not declared is then
     left out; how many are is nowhere kept.
 
@@ -195,7 +195,7 @@ def read_training(
     estimator : estimator
         Gets ``n_features_in_`` and, for named columns, ``feature_names_in_``.
     X : data frame, array-like of shape (n, d), CountTable, or HeldIntake
-        The records. What was read before, or a part of it that may be empty, is returned as it is.
+        The records. What was read before, or a part of it that may be empty, is returned unchanged.
     y : array-like of shape (n,), or str
         The classes, or the name of the column of ``X`` that holds them.
     domain : Domain or None
@@ -208,7 +208,7 @@ def read_training(
     private : bool
         Whether the fit is private: it warns of what is taken from the data.
     keep_undeclared : bool, default=False
-        Whether categories that are not declared are told from missing ones, as by
+        Whether categories that are not declared are distinguished from missing ones, as by
         ``Outside.KEEP_UNDECLARED``. Records that conform already, and tables, are taken as they are.
 
     Raises

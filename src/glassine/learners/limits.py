@@ -41,7 +41,7 @@ def check_size(
 ) -> None:
     """Raise ClassTooLargeError if the tables, the steps or the weights of a class exceed the limits.
 
-    Both follow from public quantities alone, so that the refusal tells nothing about the records.
+    Both follow from public quantities alone, so that the refusal reveals nothing about the records.
     """
     for name, limit in (("memory_limit", memory_limit), ("time_limit", time_limit)):
         bound: object = limit
@@ -51,7 +51,7 @@ def check_size(
     if not log_range <= LOG_RANGE:
         raise ClassTooLargeError(
             f"{what}: the sum of the weights of this class can reach e^{log_range:.0f} or its inverse, beyond what is "
-            f"summed exactly (e^{LOG_RANGE:.0f}). {ways_out} A prior weight nearer to 1 helps too.",
+            f"summed exactly (e^{LOG_RANGE:.0f}). {ways_out} A prior weight nearer to 1 also helps.",
             bytes_needed=table_bytes,
             seconds_needed=seconds,
         )

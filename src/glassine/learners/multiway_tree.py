@@ -66,7 +66,7 @@ class MultiwayTreeClassifier(TransparentClassifier):
     See :func:`glassine.infer_sensitive`.
 
     Edge cases: Of equally good splits the first attribute is taken, then the lowest threshold. A missing value of a
-    category is a value of its own. A node is not split at a number that is missing for some of its records.
+    category is a separate value. A node is not split at a number that is missing for some of its records.
 
     References
     ----------

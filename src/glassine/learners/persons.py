@@ -181,7 +181,7 @@ def take_persons(
     if isinstance(persons, str):
         if persons == (y if isinstance(y, str) else getattr(y, "name", None)):
             raise InvalidDataError(
-                f"the column {persons!r} is the target, and cannot hold the persons too.", remedy="Name another."
+                f"the column {persons!r} is the target, and cannot also hold the persons.", remedy="Name another."
             )
         X = as_columns(X, _names(persons, y, domain))
     frame = _frame(X)

@@ -54,7 +54,7 @@ def open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], np
     """Return the distinct records of a table, their targets, how many records each stands for, and the domain."""
     if not isinstance(y, str):
         raise InvalidDataError(
-            "with a CountTable, y must be the name of its target attribute.", remedy="Count the target too."
+            "with a CountTable, y must be the name of its target attribute.", remedy="Also count the target."
         )
     others = [name for name in table.domain if name != y]
     if y not in table.domain or not others:

@@ -43,7 +43,7 @@ SET_BY_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "progress", "rando
 """Parameters of the estimator that the search sets, or takes for itself."""
 
 NOT_SEARCHED = (*SET_BY_THE_SEARCH, "domain", "classes", "records_per_person", "person_weights")
-"""Parameters that are the same in all settings: what is spent, and whose records and which classes there are."""
+"""Parameters that are the same in every setting: what is spent, and whose records and which classes there are."""
 
 RUNS_PER_SETTING = 10
 """Mean number of fits for each setting of the grid: at the default shape one setting in seven is then never tried."""
@@ -140,7 +140,7 @@ def _has_scores(search: Any) -> bool:
 
 
 class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A search over the hyperparameters of a private classifier that spends one epsilon in all.
+    """A search over hyperparameters of a private classifier that spends one epsilon.
 
     Each record, or each person with all records, is held out by a coin. From the others, a random number of private
     fits are made, each with a setting drawn from the grid. One of them is drawn by the exponential mechanism over how

@@ -24,7 +24,7 @@ from glassine.models.terms import Term, finite_array
 __all__ = ["LINKS", "AdditiveModel", "model_html", "released_terms", "score_meaning", "summarize_model"]
 
 LINKS = ("identity", "logit", "softmax")
-"""How a score becomes a prediction: as it is, as the log-odds of the second class, one score for each class."""
+"""How a score becomes a prediction: unchanged, as the log-odds of the second class, one score for each class."""
 
 Array = npt.NDArray[np.float64]
 
@@ -38,8 +38,8 @@ class AdditiveModel(ScoringModel):
     attributes : tuple of str
         The attributes that the model was given, in order.
     terms : tuple of Term
-        The terms, each with one score per output. Terms on one attribute must read it alike, as a number or as a
-        category.
+        The terms, each with one score per output. Terms on one attribute must read it in the same way, as a number or
+        as a category.
     intercept : tuple of float
         Score of each output before any term: one, or with ``"softmax"`` one per class.
     link : {"identity", "logit", "softmax"}
@@ -140,7 +140,7 @@ class AdditiveModel(ScoringModel):
             if not isinstance(term, Term):
                 raise InvalidModelError(f"the terms of an additive model must be Term, got {type(term).__name__}.")
             if term.name in names:
-                raise InvalidModelError(f"two terms are named {term.name!r}.", remedy="Give each a name of its own.")
+                raise InvalidModelError(f"two terms are named {term.name!r}.", remedy="Give each its own name.")
             names.add(term.name)
             if term.n_outputs != self.n_outputs:
                 raise InvalidModelError(

@@ -1,4 +1,4 @@
-"""Edits of an additive model: each returns a new model whose log tells what was done and can take it back."""
+"""Edits of an additive model: each returns a new model with a log that can undo it."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ def monotone(
 ) -> AdditiveModel:
     """Return the model with the nearest scores, in squares weighted by the noisy bin counts, that are in order.
 
-    Each count weighs as at least one record, so that noise that made it zero or negative does no harm. What is in order
-    already stays as it is.
+    Each count weighs as at least one record, so that noise that made it zero or negative does no harm. Scores that
+    are in order already do not change.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def edit(
 
     Guarantee
     ---------
-    An edit reads the published model alone. It is post-processing: no budget is spent, and whatever guarantee held for
-    the model holds for the edited one, as long as who edits decides without looking at the records again. See
+    An edit reads the published model alone. It is post-processing: no budget is spent, and every guarantee of the model
+    holds for the edited one, as long as the person who edits decides without looking at the records again. See
     `applying.md`.
 
     Parameters

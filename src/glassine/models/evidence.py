@@ -1,4 +1,4 @@
-"""What a published node or rule tells about the records it captured."""
+"""What a published node or rule reveals about the records it captured."""
 
 from __future__ import annotations
 
@@ -98,8 +98,9 @@ class Evidence:
         return sum(self.counts) if self.counts is not None else self.total
 
     def purity(self, n_classes: int | None) -> tuple[float, float] | None:
-        """Return bounds on the largest share of one class, equal where it is known; None where nothing tells it.
+        """Return bounds on the largest share of one class; None if nothing reveals it.
 
+        The bounds are equal if the share is known.
         Of an error rate e over k classes the largest share is 1 - e, or that of another class: from e / (k - 1) to e.
         """
         if self.counts is not None:
@@ -113,9 +114,9 @@ class Evidence:
         return (max(right, wrong / (n_classes - 1)), max(right, wrong)) if n_classes > 1 else (1.0, 1.0)
 
     def shares(self, n_classes: int | None) -> tuple[float, ...] | None:
-        """Return the share of each class; None where nothing, or no record, tells it.
+        """Return the share of each class; None if nothing, or no record, reveals it.
 
-        Published probabilities come before counts. Of two classes, the error rate of the predicted one tells both.
+        Published probabilities come before counts. Of two classes, the error rate of the predicted one determines both.
         """
         if self.probabilities is not None:
             return self.probabilities

@@ -19,14 +19,14 @@ Table: TypeAlias = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Forest:
-    """Decision trees that were learnt from the same records.
+    """Decision trees that were trained on the same records.
 
     Parameters
     ----------
     trees : tuple of DecisionTree
-        The trees, over the same attributes and classes. What a leaf tells of its size counts different records.
+        The trees, over the same attributes and classes. The size of a leaf counts different records.
     bootstrap : bool, default=False
-        Whether each tree was learnt from records drawn with replacement; otherwise every tree saw every record.
+        Whether each tree was trained on records drawn with replacement; otherwise every tree saw every record.
     n_records : int, optional
         Number of training records; taken from the first tree where every tree saw every record.
     drawn : tuple of (tuple of tuple of int), optional

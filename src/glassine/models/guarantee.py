@@ -28,7 +28,7 @@ LARGEST = 1e300
 class Guarantee:
     """The differential privacy that a model's publisher claims for it.
 
-    **Guarantee**: none by itself. It is a claim, and nothing in a model can prove it. The methods tell what follows if
+    **Guarantee**: none. It is a claim, and nothing in a model can prove it. The methods compute what follows if
     it is true; the page "What a guarantee means" has the proofs.
 
     Parameters

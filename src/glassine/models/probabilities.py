@@ -18,7 +18,7 @@ SMOOTHING = 1.0
 
 
 def cell_probabilities(model: Model) -> tuple[tuple[float, ...] | None, ...]:
-    """Return the probability of each class in each cell of a model; None where nothing tells it.
+    """Return each class probability in each cell of a model; None if not revealed.
 
     Probabilities that are published themselves are taken as they are. Exact counts give their shares. Noisy counts get
     one record of each class more. Where another class has a larger count than the published label, as noise can make

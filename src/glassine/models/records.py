@@ -1,4 +1,4 @@
-"""Records that a model is asked about, in whatever form they come: which of them satisfy a literal."""
+"""Records of a prediction, in any supported form: which of them satisfy a literal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Shape functions of an additive model: what each term adds, how far noise blurs it, how much it matters, as SVG.
 
 The drawing needs nothing else, so that reports and notebooks can hold it. Its shapes carry classes, so that a page's
-style sheet can colour them anew, and attributes for where there is none. Every text of the model is escaped.
+style sheet can recolour them, and attributes for where there is none. Every text of the model is escaped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from glassine.models.terms import Term
 __all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "draw_shape", "term_importance"]
 
 COVERAGE = 0.9
-"""Share of the bands that cover the score without noise, unless told."""
+"""Default share of the noise intervals that cover the score without noise."""
 
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 34.0
 GAP = 10.0
@@ -50,7 +50,7 @@ class ShapeFunction:
     released : ndarray, shape of the term's scores
         The scores before any edit.
     low, high : ndarray of the same shape, or None
-        The band around the released scores; None where the model tells no errors.
+        The noise interval around the released scores; None if the model states no errors.
     coverage : float
         Coverage of each band.
     importance : float
@@ -87,10 +87,10 @@ class ShapeFunction:
 
 
 def bands(term: Term, coverage: float = COVERAGE) -> tuple[Array, Array] | None:
-    """Return the lower and upper end of each score's noise band; None where the term tells no errors.
+    """Return the ends of each score's noise interval; None without stated errors.
 
-    The noise of a released score is normal with standard deviation ``errors``, or nearly so. Each band by itself covers
-    the score that the same computation without noise would have given with probability ``coverage``; all bands
+    The noise of a released score is normal with standard deviation ``errors``, or nearly so. A single interval covers
+    the score that the same computation without noise would have given with probability ``coverage``; all intervals
     together do so less often. They say nothing of the error of sampling: other people would have given other scores.
 
     Parameters
@@ -164,8 +164,8 @@ def term_importance(term: Term) -> float:
 def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, height: int = 190) -> Markup:
     """Return a shape function as SVG: scores, noise band, bin weights and, where edited, the released scores.
 
-    Bins are drawn equally wide, whatever their range; that for missing values stands apart at the right. A pair of
-    attributes is drawn as a heat map.
+    Bins are drawn equally wide, independent of their range; that for missing values is separate, at the right. A pair
+    of attributes is drawn as a heat map.
 
     Parameters
     ----------

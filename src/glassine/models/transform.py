@@ -38,7 +38,7 @@ class Parts:
 
 
 State: TypeAlias = Mapping[str, tuple[Mask, Mask]]
-"""What is possible of each number: in the model as it was, and as it is moved."""
+"""The possible values of each number: in the model before and after the move."""
 
 
 def _parts(attribute: Attribute, literals: Iterable[Literal]) -> Parts:
@@ -168,7 +168,7 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
 
     A rule that only missing values of an attribute could still reach falls away, too, unless it was so before; they go
     on to the next rule. If it is the default, the rule before it becomes the default. Of earlier rules those count
-    that hold whatever the other attributes are.
+    that hold for all values of the other attributes.
     """
     space = _space(moves, domain, numbers_only=False)
     numbers = [name for name in space if not isinstance(domain[name], Category | Binary)]
@@ -229,7 +229,7 @@ def merge_leaves(
 ) -> DecisionTree:
     """Return a tree without the splits that have a leaf that fails, the deepest undone first.
 
-    A leaf without records does not fail: nobody is in it. A merged leaf publishes what its split published, completed
+    A leaf without records does not fail. A merged leaf publishes what its split published, completed
     by the sums of its leaves.
 
     Parameters

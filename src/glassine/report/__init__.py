@@ -57,7 +57,7 @@ def render_html(result: Reportable | Page, *, title: str | None = None) -> str:
     Returns
     -------
     str
-        The page. It stays below 1 MB whatever the size of the model: what is left out is stated.
+        The page. It stays below 1 MB for models of every size: what is left out is stated.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: f
     It computes what :mod:`glassine.models.editing` computes, to the last digit. All that the page does not
     change leaves it as it came, byte for byte.
 
-    **Guarantee**: none by itself; the page holds the published model and nothing else.
+    **Guarantee**: none; the page holds the published model and nothing else.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """How reports show what was measured: one object for each measurement, beside the section that it is about.
 
-A module of ``report/sections`` holds them under the name ``SECTIONS``. Nothing else has to be told of them: see "How to
+A module of ``report/sections`` holds them under the name ``SECTIONS``. No other module lists them: see "How to
 add an attack" in docs/contributing.md.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["LAST", "MODEL", "MeasuredSection", "measured_sections", "sections_of
 F = TypeVar("F")
 
 MODEL, LAST = 20, 99
-"""Ranks: where a report shows the model itself; that of a section that has no place of its own."""
+"""Ranks: where a report shows the model itself; that of a section that states no place."""
 
 
 def _nothing(finding: object, findings: Findings) -> str:

@@ -1,6 +1,6 @@
 """The pages: which findings each kind of report holds, in which order, below which result.
 
-A measurement that was made has a section of its own; one that was not stands in the list of what was not measured, with
+A measurement that was made has its own section. One that was not is in the list of what was not measured, with
 what it needs.
 """
 

@@ -9,7 +9,7 @@ __all__ = ["TERMS", "Term"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term as it is printed, and its meaning in one or two sentences."""
+    """A term in its printed form, and its meaning in one or two sentences."""
 
     name: str
     meaning: str

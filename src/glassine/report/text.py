@@ -25,7 +25,7 @@ STATES = {
     "cyan": "pass|accepted",
     "bold yellow": "unknown|not applicable|not accepted|too weak|does not hold",
 }
-"""Colours of statuses; each stands in its words, too."""
+"""Colours of statuses; each is also stated in words."""
 
 
 def as_text(page: Page) -> str:

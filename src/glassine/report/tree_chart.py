@@ -55,7 +55,7 @@ class _Box:
 def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup, str]:
     """Return the tree as a partition diagram, root at the left, and a sentence on how to read it.
 
-    Leaves are taller the more records they hold where every size is published, those of suppressed size all alike;
+    Leaves are taller the more records they hold if every size is published, those of suppressed size equally tall;
     otherwise all leaves are equally tall. Only as many levels are drawn as fit.
 
     Parameters
@@ -77,7 +77,7 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
     pieces = [_draw(box, tree, rows, count, levels, column, deepest) for box in boxes]
     by_records = all(row.weight is not None for row in rows)
     caption = (
-        "Taller boxes hold more records, not in proportion; leaves of suppressed size are all drawn alike."
+        "Taller boxes hold more records, not in proportion; leaves of suppressed size are drawn equally tall."
         if by_records
         else "All leaves are drawn equally tall, as the model does not publish how many records they hold."
     )

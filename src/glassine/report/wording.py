@@ -172,7 +172,7 @@ def unit() -> str:
 
 
 def none() -> str:
-    """Return none of them: ``nobody`` or ``no record``."""
+    """Return the pronoun or the words for none of them, such as ``no record``."""
     return "nobody" if units() == "people" else "no record"
 
 

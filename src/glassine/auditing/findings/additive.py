@@ -31,7 +31,7 @@ class AxisFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeFinding:
-    """A shape function as it is drawn.
+    """A shape function in the form drawn.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ShapeFinding:
         For each output the score of each bin, or cell in row-major order, to four digits; the mean where bins were
         joined.
     low, high : tuple of tuple of float, or None
-        Ends of the noise band; None where the model tells no errors.
+        Ends of the noise interval; None where the model states no errors.
     """
 
     axes: tuple[AxisFinding, ...]

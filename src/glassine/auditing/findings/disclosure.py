@@ -218,14 +218,14 @@ class DisclosureDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosureFinding:
-    """What a reader who knows everybody's quasi-identifiers learns of the sensitive attribute; small counts are hidden.
+    """What an attacker who knows all quasi-identifiers learns; small counts hidden.
 
     Attributes
     ----------
     sensitive : str
         The attribute.
     quasi_identifiers : tuple of str
-        What the reader knows of everybody.
+        What the attacker knows about every person.
     number, n_quasi_identifiers : ShownCount
         People, and their distinct quasi-identifiers.
     n_classes : int

@@ -73,7 +73,7 @@ def strongest_of(attacks: Sequence[AttackFinding]) -> AttackFinding | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipFinding:
-    """How well a reader tells who was in the training data.
+    """How well an attacker infers membership in the training data.
 
     Figures are hidden where there are too few records for them to be shown.
 
@@ -98,12 +98,12 @@ class MembershipFinding:
     shift : str
         How that was tested, or why not.
     shift_auc : float or None
-        Area under the ROC curve of the classifier that tells them apart without the model.
+        Area under the ROC curve of the classifier that separates them without the model.
     overlap : str
         Why the holdout seems to hold members; empty where it does not.
     vulnerability, vulnerability_low, vulnerability_high, vulnerability_by_chance : float or None
-        Distributional overfitting of Yaghini et al.: 0.5 where leaves or rules hold members and others alike, with its
-        interval and its mean where membership is permuted.
+        Distributional overfitting of Yaghini et al.: 0.5 where leaves or rules hold members and non-members in equal
+        shares, with its interval and its mean where membership is permuted.
     unmeasured_vulnerability : str
         Why there is no vulnerability; empty if there is.
     accused : ShownCount or None

@@ -1,4 +1,4 @@
-"""The root of what an audit returns, of whatever subject: one class, one JSON schema, one set of exit statuses."""
+"""The result of an audit of any subject: one class, one JSON schema, exit statuses."""
 
 from __future__ import annotations
 
@@ -155,12 +155,12 @@ class Findings:
     contents : FileContents or None
         Everything in the file that holds the subject, with sizes; None where no file was audited.
     sign_off : SignOff
-        What a person states of the release; its fields are empty where nobody did.
+        What a person states of the release; a field without a statement is empty.
     audience : str
         ``checker``, or ``public`` where what is for the checker only was left out: see :meth:`public`.
     holder : Findings or None
         What records that were given beside a subject with an accepted guarantee add, for the checker only. All other
-        fields, the verdict among them, are then the same whatever the records are.
+        fields, the verdict among them, then do not depend on the records.
     """
 
     subject: SubjectSummary
@@ -235,7 +235,7 @@ class Findings:
 
         Checks stay, those that were judged on records included: the verdict rests on them.
 
-        **Guarantee**: of a subject whose guarantee is accepted, the same whatever the records are.
+        **Guarantee**: for a subject whose guarantee is accepted, the result does not depend on the records.
         """
         bare = {entry.name: entry.metadata["public"] for entry in dataclasses.fields(self) if entry.metadata}
         return replace(

@@ -20,7 +20,7 @@ DAYS = ("day", "review_by")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignOff:
-    """What a person states of a release. Glassine never fills a field: it is empty where nobody stated it.
+    """What a person states of a release. Glassine never fills a field itself.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class SignOff:
 
     @property
     def empty(self) -> tuple[str, ...]:
-        """The fields that nobody filled."""
+        """The fields that are not filled."""
         return tuple(name for name in self.names() if not getattr(self, name).strip())
 
     @classmethod

@@ -74,7 +74,7 @@ class ReleaseSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentativesFinding:
-    """What representatives tell; None where it needs the training records.
+    """What representatives reveal; None where it needs the training records.
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ class RepresentativesFinding:
     n_copies : ShownCount or None
         Representatives that are a record of their own group, value by value.
     n_uniform : ShownCount or None
-        Values of a representative that everybody of its group has.
+        Values of a representative that every person of its group has.
     matched, matched_near : float or None
         Share of the people whose own group has the closest representative, and one of the closest that are tried.
     n_near : int
         How many that are.
     closeness : float or None
-        Mean distance of a person to the own representative, over that to any other: 1 tells nothing.
+        Mean distance of a person to the own representative, over that to any other: 1 reveals nothing.
     """
 
     n_numbers: int
@@ -118,7 +118,7 @@ class GroupsFinding:
     smallest, largest : ShownCount
         Of the groups that hold anybody.
     n_empty : int
-        Groups of nobody.
+        Groups without people.
     fewest_distinct : ShownCount or None
         Fewest different records of a group: copies of one record may be one person.
     origin : str
@@ -258,7 +258,7 @@ class GuessFinding:
     group_known : float
         By the person's own group.
     others : float or None
-        By the closest representative, of people who are not behind the release: what it tells of everybody; None
+        By the closest representative, of people who are not behind the release: what it reveals about everyone; None
         without a holdout.
     """
 

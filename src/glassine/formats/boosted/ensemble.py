@@ -115,24 +115,24 @@ def exponential(score: float) -> float:
     """Return the value that a score on the scale of logarithms means."""
     if not score < 690:
         raise InvalidModelError(
-            f"a leaf has the score {score!r}, whose exponential is no number.", remedy="Export it anew."
+            f"a leaf has the score {score!r}, whose exponential is no number.", remedy="Export it again."
         )
     return math.exp(score)
 
 
 def boosted_forest(trees: Sequence[DecisionTree], source: str) -> Forest:
-    """Return the trees of a boosted model, which all learnt from the same records.
+    """Return the trees of a boosted model, all trained on the same records.
 
     Raises
     ------
     UnsupportedModelError
-        If they hold different numbers of records, so that each was learnt from a sample.
+        If they hold different numbers of records, so that each was trained on a sample.
     """
     sizes = sorted({tree.n_records for tree in trees if tree.n_records is not None})
     if len(sizes) > 1:
         raise UnsupportedModelError(
-            f"the trees of the {source} model hold {sizes[0]} to {sizes[-1]} records: each learnt from a sample of "
-            "them, and the file does not say from which.",
+            f"the trees of the {source} model hold {sizes[0]} to {sizes[-1]} records: each was trained on a sample of "
+            "them, and the file does not say on which.",
             remedy="Read one with load_model(..., tree=0).",
         )
     return Forest(trees=tuple(trees), source=source)

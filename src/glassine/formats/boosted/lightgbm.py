@@ -57,7 +57,7 @@ def columns_of_categories(
     Raises
     ------
     UnsupportedModelError
-        If neither tells the columns: ordered categories are split like numbers.
+        If neither names the columns: ordered categories are split like numbers.
     InvalidModelError
         If the list is damaged.
     """
@@ -92,7 +92,7 @@ def _listed(text: str) -> list[tuple[Scalar, ...]]:
         data = None
     if not isinstance(data, list) or not all(isinstance(entry, list) for entry in data):
         raise InvalidModelError(
-            "the line pandas_categorical of the LightGBM model is no list of lists.", remedy="Export it anew."
+            "the line pandas_categorical of the LightGBM model is no list of lists.", remedy="Export it again."
         )
     out = []
     for entry in data:
@@ -256,11 +256,11 @@ def tree_from_lightgbm(text: str, domain: Domain | None = None, tree: int | None
     Returns
     -------
     DecisionTree
-        Every node tells its number of records. A leaf of the first tree tells the class on whose side its score lies,
-        or the predicted value; the scores of other trees are told as values, which add up over the trees. Of a binary
-        objective, scores, second derivatives and the parameters at the end of the file determine
-        how many records of each class a leaf of the first tree holds: these counts are told where they come out whole
-        in every leaf. Lists of categories are those of the data frame, where the file keeps them, else their codes.
+        Every node has its number of records. A leaf of the first tree has the class on whose side its score lies, or
+        the predicted value. The scores of other trees are values, which add up over the trees. For a binary objective,
+        scores, second derivatives and the parameters at the end of the file determine how many records of each class a
+        leaf of the first tree holds. These counts are read if they come out whole in every leaf. Lists of categories
+        are those of the data frame, where the file keeps them, else their codes.
 
     Raises
     ------
@@ -282,12 +282,12 @@ def tree_of_file(file: _File, domain: Domain | None, tree: int | None) -> Decisi
 
 
 def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
-    """Read all trees of a LightGBM model; each tells scores, which add up, and the records of its nodes.
+    """Read all trees of a LightGBM model: scores, which add up, and node sizes.
 
     Raises
     ------
     UnsupportedModelError
-        If trees were learnt from samples of the records, or as for :func:`tree_from_lightgbm`.
+        If trees were trained on samples of the records, or as for :func:`tree_from_lightgbm`.
     InvalidModelError
         If lists contradict each other or do not fit the domain.
     """
@@ -296,7 +296,7 @@ def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
         return Forest(trees=(tree_from_lightgbm(text, domain),), source="LightGBM")
     if any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items()):
         raise UnsupportedModelError(
-            "the parameters of the LightGBM model say that each tree may have learnt from a sample of the records, or "
+            "the parameters of the LightGBM model say that each tree may be trained on a sample of the records, or "
             "are not in the file.",
             remedy="Read one tree with load_model(..., tree=0).",
         )
@@ -317,7 +317,7 @@ class _File:
 
     @property
     def binary(self) -> bool:
-        """Whether a score tells one class of two."""
+        """Whether a score decides between two classes."""
         return self.objective[0] == "binary"
 
     @property
@@ -354,7 +354,7 @@ def described(
 
 
 def _tree(file: _File, place: int, domain: Domain | None, *, as_model: bool) -> DecisionTree:
-    """Return a tree; as a model of its own, or as one whose scores add to those of others."""
+    """Return a tree: a separate model, or one whose scores add to those of others."""
     tree = file.trees[place]
     if tree.get("is_linear", "0") != "0":
         raise UnsupportedModelError("the LightGBM tree has linear leaves, which are not read.")
@@ -433,7 +433,7 @@ def _chosen(tree: dict[str, str]) -> list[list[int]]:
     words = _wholes(tree, "cat_threshold", ends[-1])
     if ends[0] != 0 or sorted(ends) != ends or any(not 0 <= word < 2**32 for word in words):
         raise InvalidModelError(
-            "the LightGBM tree's lists of categories contradict each other.", remedy="Export it anew."
+            "the LightGBM tree's lists of categories contradict each other.", remedy="Export it again."
         )
     return [
         [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
@@ -475,7 +475,7 @@ def sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str,
             current = {}
             trees.append(current)
         if key in current:
-            raise InvalidModelError(f"the LightGBM model says {key!r:.40} twice.", remedy="Export it anew.")
+            raise InvalidModelError(f"the LightGBM model says {key!r:.40} twice.", remedy="Export it again.")
         current[key] = value.strip()
     if not ended:
         raise InvalidModelError("the LightGBM model ends before its 'end of trees'.", remedy="Give all of it.")

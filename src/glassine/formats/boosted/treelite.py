@@ -62,10 +62,10 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
     Returns
     -------
     DecisionTree
-        Nodes tell their number of records where the file does. Leaves with a share of each class tell class counts
+        Nodes have their number of records where the file does. Leaves with a share of each class have class counts
         where the shares of their records are whole numbers and their weight is their number, else an error rate; other
-        leaves tell the class of the largest score, or a value. The scores of one of several boosted trees are told as
-        values, which add up. With class or sample weights the shares are not those of the records; a file without the
+        leaves have the class of the largest score, or a value. The scores of one of several boosted trees are values,
+        which add up. With class or sample weights the shares are not those of the records; a file without the
         sums of the weights does not say so. Lists of categories are lists of codes.
 
     Raises
@@ -86,9 +86,9 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
 def forest_from_treelite(data: Any, domain: Domain | None = None) -> Forest:
     """Read all trees of a treelite model from plain JSON values.
 
-    Of a forest of shares the weights of the leaves tell whether its records were drawn with replacement, and then how
-    many draws of each class a leaf captured. Of boosted trees the file does not say whether they learnt from samples of
-    the records, so that numbers of records are not told.
+    For a forest of shares, the weights of the leaves show whether its records were drawn with replacement, and then
+    how many draws of each class a leaf captured. For boosted trees, the file does not say whether they were trained on
+    samples of the records, so that numbers of records are not read.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def _leaf(
 
 
 def _of_weights(shares: Sequence[float], label: int, total: int | None) -> Evidence:
-    """Return what a leaf of weighted records tells: which class it holds where it is one, and how many records."""
+    """Return what a leaf of weighted records states: its class, if only one, and size."""
     if total is not None and sorted(shares)[:-1] == [0.0] * (len(shares) - 1):
         return Evidence(counts=tuple(total if i == label else 0 for i in range(len(shares))), label=label)
     return Evidence(total=total, label=label, weighted=True)
@@ -241,7 +241,7 @@ def _branches(node: dict[str, Any], builder: TreeBuilder[int]) -> tuple[tuple[Li
         codes = whole_numbers(node.get("category_list"), None, "category_list")
         if any(not 0 <= code < 2**32 for code in codes):
             raise InvalidModelError(
-                "category_list must hold codes from 0 to 2^32 - 1.", remedy="Export the model anew."
+                "category_list must hold codes from 0 to 2^32 - 1.", remedy="Export the model again."
             )
         values = spelled(name, codes, None, domain, "the treelite model")
         right = node.get("category_list_right_child") is True

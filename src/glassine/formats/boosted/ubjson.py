@@ -127,14 +127,14 @@ class _Parser:
         return _decimals(array.astype(np.float32)) if mark == "d" else list(array.tolist())
 
     def header(self) -> tuple[str | None, int | None]:
-        """Return the type and the number of the entries, where they are told."""
+        """Return the type and the number of the entries, where they are stated."""
         kind = None
         if self.peek() == "$":
             self.take(1)
             kind = self.take(1).decode("latin-1")
         if self.peek() != "#":
             if kind is not None:
-                raise ValueError("it tells a type without a number of entries")
+                raise ValueError("it states a type without a number of entries")
             return None, None
         self.take(1)
         n = self.whole()

@@ -192,11 +192,11 @@ def tree_from_xgboost(data: Any, domain: Domain | None = None, tree: int | None 
     Returns
     -------
     DecisionTree
-        A leaf of the first tree tells the class on whose side its score lies, base score included, or the predicted
-        value; the scores of other trees are told as values, which add up over the trees. The sums of
+        A leaf of the first tree has the class on whose side its score lies, base score included, or the predicted
+        value. The scores of other trees are values, which add up over the trees. The sums of
         second derivatives, divided by the one of a record, are taken as numbers of records if every node's is whole
         and splits are the sums of their children; with sample weights they need not be, and the file does not say so.
-        Of a logistic objective, weights and gains of the first tree determine the class counts, which are told where
+        For a logistic objective, weights and gains of the first tree determine the class counts, which are read if
         they come out whole in every node. Thresholds are as printed, which are the decimals of single precision.
 
     Raises
@@ -214,12 +214,12 @@ def tree_from_xgboost(data: Any, domain: Domain | None = None, tree: int | None 
 
 
 def forest_from_xgboost(data: Any, domain: Domain | None = None) -> Forest:
-    """Read all trees of an XGBoost model from plain JSON values; each tells scores, which add up.
+    """Read all trees of an XGBoost model from plain JSON values; scores add up.
 
     Raises
     ------
     UnsupportedModelError
-        If trees were learnt from samples of the records, or as for :func:`tree_from_xgboost`.
+        If trees were trained on samples of the records, or as for :func:`tree_from_xgboost`.
     InvalidModelError
         If lists contradict each other or do not fit the domain.
     """
@@ -250,7 +250,7 @@ class _Lists:
 
 def _lists(tree: object) -> _Lists:
     if not isinstance(tree, dict):
-        raise InvalidModelError("a tree of the XGBoost model must be an object.", remedy="Export it anew.")
+        raise InvalidModelError("a tree of the XGBoost model must be an object.", remedy="Export it again.")
     left = whole_numbers(tree.get("left_children"), None, "left_children")
     n = len(left)
     return _Lists(
@@ -275,21 +275,21 @@ def _chosen(tree: dict[str, Any]) -> dict[int, list[int]]:
     for node, start, size in zip(nodes, starts, sizes, strict=True):
         if node in out or not 0 <= start <= start + size <= len(codes):
             raise InvalidModelError(
-                f"the categories of node {node} do not fit the list of them.", remedy="Export it anew."
+                f"the categories of node {node} do not fit the list of them.", remedy="Export it again."
             )
         used += size
         if used > len(codes):
-            raise InvalidModelError("the XGBoost tree lists a category for two nodes.", remedy="Export it anew.")
+            raise InvalidModelError("the XGBoost tree lists a category for two nodes.", remedy="Export it again.")
         out[node] = codes[start : start + size]
     if any(not 0 <= code < MOST_CODES for code in codes):
         raise InvalidModelError(
-            f"codes of categories must be from 0 to {MOST_CODES - 1}.", remedy="Export the model anew."
+            f"codes of categories must be from 0 to {MOST_CODES - 1}.", remedy="Export the model again."
         )
     return out
 
 
 def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) -> DecisionTree:
-    """Return a tree; as a model of its own, or as one whose scores add to those of others."""
+    """Return a tree: a separate model, or one whose scores add to those of others."""
     tree = shared.trees[place]
     lists = _lists(tree)
     vector = tree.get("tree_param")
@@ -325,7 +325,7 @@ def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> t
         return left, right
     if shared.categories[feature] is not None:
         raise InvalidModelError(
-            f"node {i} puts a threshold on the categories of {name!r:.60}.", remedy="Export it anew."
+            f"node {i} puts a threshold on the categories of {name!r:.60}.", remedy="Export it again."
         )
     whole = feature < len(shared.kinds) and shared.kinds[feature] in ("int", "i")
     test = ("<=", math.ceil(lists.bounds[i]) - 1.0) if whole else ("<", lists.bounds[i])

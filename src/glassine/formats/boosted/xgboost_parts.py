@@ -40,7 +40,7 @@ class Shared:
     names : tuple of str
         The features.
     kinds : list of str
-        Their types, where the file tells them.
+        Their types, where the file states them.
     categories : list of (tuple of scalars or None)
         The categories of each feature that has any, where the file names them.
     objective : str
@@ -67,7 +67,7 @@ class Shared:
 
     @property
     def binary(self) -> bool:
-        """Whether a score tells one class of two."""
+        """Whether a score decides between two classes."""
         return self.objective in BINARY
 
     @property
@@ -227,13 +227,13 @@ def _named(entry: dict[str, Any], name: str) -> tuple[Scalar, ...] | None:
         stops = whole_numbers(ends, None, f"the categories of {name!r:.60}")
         if not stops or stops[0] != 0 or stops[-1] != len(codes) or sorted(stops) != stops:
             raise InvalidModelError(
-                f"the categories of {name!r:.60} do not fit their letters.", remedy="Export the model anew."
+                f"the categories of {name!r:.60} do not fit their letters.", remedy="Export the model again."
             )
         raw = bytes(value & 0xFF for value in codes)
         out = tuple(raw[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(stops))
     plain = [value for value in out if not isinstance(value, str) or value.isascii()]
     if len(out) > MOST_CODES or len(set(plain)) < len(plain):
-        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice.", remedy="Export it anew.")
+        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice.", remedy="Export it again.")
     return out
 
 
@@ -245,5 +245,5 @@ def check_spelling(values: Sequence[Scalar], name: str, domain: Domain | None) -
     if odd:
         raise UnsupportedModelError(
             f"XGBoost cuts the names of categories that are not ASCII, such as {odd[0]!r:.40} of {name!r:.60}.",
-            remedy="Rename them and learn the model anew.",
+            remedy="Rename them and train the model again.",
         )

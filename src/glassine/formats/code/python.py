@@ -262,7 +262,7 @@ def to_python(model: DecisionTree | RuleList | AdditiveModel) -> str:
 
 
 class _Names:
-    """Variables for the values of the tested attributes: one as a number, one as it is, where needed."""
+    """Variables for the values of the tested attributes, as numbers or unchanged."""
 
     def __init__(self, model: DecisionTree | RuleList) -> None:
         taken = set(TAKEN)

@@ -142,7 +142,7 @@ def additive_sql(
     if table is None:
         if model.link == "softmax":
             raise InvalidModelError(
-                "the largest of several scores cannot be told in one expression.", remedy="Give the table, for a query."
+                "the largest of several scores does not fit in one expression.", remedy="Give the table, for a query."
             )
         return _prediction(model, [_score(model, 0, "", "", dialect)], dialect)
     names = [f"{prediction}_score{f'_{label}' if model.n_outputs > 1 else ''}" for label in _outputs(model)]

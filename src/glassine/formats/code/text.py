@@ -75,7 +75,7 @@ def _numbers(values: tuple[float, ...] | list[float]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text that cannot start a line of its own: with line breaks it is quoted as JSON quotes it."""
+    """Return a text without line breaks: one that has them is quoted as in JSON."""
     return json.dumps(text) if BREAKS.search(text) else text
 
 
@@ -89,14 +89,14 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     model : DecisionTree, RuleList or AdditiveModel
         The model.
     domain : Domain, optional
-        The public domain, which tells binary attributes of a rule list; as for
+        The public domain, which names the binary attributes of a rule list; as for
         :func:`glassine.formats.format_rules`.
 
     Returns
     -------
     str
         Thresholds and counts are in full. A tree that has only bounds on numbers reads back with
-        :func:`glassine.load_model`. Neither text tells a guarantee.
+        :func:`glassine.load_model`. Neither text states a guarantee.
 
     Raises
     ------

@@ -73,7 +73,7 @@ def _translated(number: int, content: str) -> str:
     if match is None:
         if re.search(r": .*\(n = [0-9.]+", content):
             raise _bad_party(
-                number, "its leaf tells no share of errors: trees of numbers and weighted ones are not read"
+                number, "its leaf states no share of errors: trees of numbers and weighted ones are not read"
             )
         return _braced(content)
     total, share = int(match[1]), float(match[2]) / 100
@@ -143,10 +143,10 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     Returns
     -------
     DecisionTree
-        A leaf ``(12.0/3.0)`` covers 12 records, of which 3 are not of its class. Where both are whole, the number of
-        records is told, with the class counts of a tree of two classes and the error rate of others. Weights that are
-        not whole stand for records with missing values that went several ways: only the error rate is told. The
-        simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the leaves, sorted.
+        A leaf ``(12.0/3.0)`` covers 12 records, of which 3 are not of its class. If both are whole, the leaf has the
+        number of records, with the class counts of a tree of two classes and the error rate of others. Weights that
+        are not whole stand for records with missing values that went several ways: the leaf has only the error rate.
+        Simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the leaves, sorted.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
 
 
 def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
-    """Return the classes of the leaves, numbers first; one that none predicts is told by the errors of a single one."""
+    """Return the classes of the leaves, numbers first; errors imply a second class."""
     leaves = [entry.leaf for entry in entries if entry.leaf is not None]
     labels = {plain(leaf[0]) for leaf in leaves}
     if len(labels) == 1 and any(float(leaf[2] or 0) for leaf in leaves):

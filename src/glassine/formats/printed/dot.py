@@ -91,7 +91,7 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
         below = children[key]
         if (len(below), node.test is None) not in ((0, True), (2, False)):
             raise InvalidModelError(
-                f"node {key} of the graph has {len(below)} branches, and a test or none.", remedy="Export it anew."
+                f"node {key} of the graph has {len(below)} branches, and a test or none.", remedy="Export it again."
             )
         if node.test is None:
             builder.leaf(key, evidence)
@@ -106,7 +106,7 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
     if marked is not None:
         if re.search(r"&#[xX]?[0-9a-fA-F]{8}", marked):
             raise InvalidModelError(
-                f"the label of node {key} names no character after '&#'.", remedy="Export the tree anew."
+                f"the label of node {key} names no character after '&#'.", remedy="Export the tree again."
             )
         lines = [html.unescape(line).replace('\\"', '"') for line in re.split(r"<br ?/>", marked)]
     else:
@@ -124,7 +124,7 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
         figures[name] = value
     if "value" not in figures:
         raise UnsupportedModelError(
-            f"the label of node {key} tells no value.", remedy="Export the tree with label='all'."
+            f"the label of node {key} states no value.", remedy="Export the tree with label='all'."
         )
     numbers = re.findall(NUMBER, figures["value"])
     if not re.fullmatch(rf"\[?{NUMBER}(?:,\s*{NUMBER})*\]?", figures["value"].strip()):
@@ -134,7 +134,9 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
     whole = int(samples) if re.fullmatch(r"[0-9]{1,15}", samples) else None
     bound = float(match[2]) if match is not None else 0.0
     if not all(math.isfinite(number) for number in (*values, bound)):
-        raise InvalidModelError(f"node {key} of the graph holds a number that is not finite.", remedy="Export it anew.")
+        raise InvalidModelError(
+            f"node {key} of the graph holds a number that is not finite.", remedy="Export it again."
+        )
     alone = len(values) == 1 and "class" not in figures and not {"gini", "entropy", "log_loss"} & set(figures)
     regression = alone or bool(set(ERRORS) & set(figures))
     return _Node(None if match is None else (match[1], bound), whole, values, figures.get("class"), regression)

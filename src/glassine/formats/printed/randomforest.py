@@ -44,7 +44,7 @@ def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionT
     Returns
     -------
     DecisionTree
-        Conditions and predictions; the table tells no numbers of records. Split points are as printed, which R rounds.
+        Conditions and predictions; the table has no numbers of records. Split points are as printed, which R rounds.
 
     Raises
     ------

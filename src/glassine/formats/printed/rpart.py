@@ -45,7 +45,7 @@ class _Line:
 
 
 def is_rpart_text(text: str) -> bool:
-    """Return whether a text holds the headline of a printed rpart tree, or what else R tells of one."""
+    """Return whether a text holds the headline or the summary of an rpart tree."""
     return HEAD.search(text) is not None or SUMMARY.search(text) is not None
 
 
@@ -57,13 +57,13 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
     text : str
         What ``print(fit)`` printed, all of it.
     domain : Domain, optional
-        The public domain, which tells categories whose names hold commas.
+        The public domain, which declares categories whose names hold commas.
 
     Returns
     -------
     DecisionTree
         Class counts of a node where its shares times its number of records are whole and agree with its loss; with
-        priors, losses or weights they do not, and only the number of records is told. Thresholds are as printed, which
+        priors, losses or weights they do not, and only the number of records is read. Thresholds are as printed, which
         is rounded to R's digits. A class that no node predicts has a made-up name.
 
     Raises

@@ -19,7 +19,7 @@ and semicolons between counts are the same. ::
     conditions = "[" condition { "&&" condition } "]" { ( "and" | "&&" ) conditions }
     consequent = ( "[" label "]" | "value" number ) [ "(" fact { "," fact } ")" ]
     fact       = "[" count { ";" count } "]" "examples"  records of each class
-               | count "examples"                        records in all; "example" means the same
+               | count "examples"                        all records; "example" means the same
                | "error" ( share | percent "%" )         share of the records that are not of the predicted class
     condition  = test [ "or missing" ]
     test       = name                                    a binary attribute is 1
@@ -236,7 +236,7 @@ def _header(text: re.Match[str], headers: _Headers) -> None:
 
 
 def _statement(text: str, line: int, domain: Domain | None) -> tuple[_Statement, bool]:
-    """Read one rule; the flag tells whether it is a default rule."""
+    """Read one rule; the flag states whether it is a default rule."""
     start = KEYWORD.match(text)
     if start is None:
         raise _Unread(f"{text[:40]!r} starts with neither 'if', 'else if' nor 'else'")

@@ -43,7 +43,7 @@ def is_corels_program(text: str) -> bool:
 
 
 def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleList:
-    """Read a rule list of the program of CORELS, which tells no counts.
+    """Read a rule list of the program of CORELS, which has no counts.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _found(text: str) -> list[tuple[str | None, str]]:
 
 
 def _label(text: str) -> bool | str:
-    """Return a label such as ``label=1`` as a truth value, another as it is."""
+    """Return a label such as ``label=1`` as a truth value, another unchanged."""
     value = text.rpartition("=")[2].strip()
     return TRUTH[value] if value in TRUTH else text.strip()
 
@@ -235,7 +235,7 @@ def rules_from_corels(obj: object, domain: Domain | None = None) -> RuleList:
         )
     if getattr(obj, "discretizer", None) is not None:
         raise UnsupportedModelError(
-            f"{type(obj).__name__} cut its numeric features into bins of its own.",
+            f"{type(obj).__name__} cut its numeric features into its own bins.",
             remedy="Bin them before fit, and declare the bins as binary attributes.",
         )
     rules, features = fields
@@ -249,7 +249,7 @@ def rules_from_corels(obj: object, domain: Domain | None = None) -> RuleList:
 
 
 def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
-    r"""Read a rule list as CORELS prints it, which tells no counts.
+    r"""Read a rule list as CORELS prints it, without counts.
 
     Parameters
     ----------

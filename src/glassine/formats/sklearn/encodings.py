@@ -176,7 +176,7 @@ class Coded:
     knows_gaps : bool
         Whether missing values are of its making or were seen in training, and not just unknown.
     also_missing : tuple of float
-        Codes of other marks of a missing value, where an encoder tells None from NaN.
+        Codes of other marks of a missing value, where an encoder distinguishes None from NaN.
     """
 
     attribute: str
@@ -218,7 +218,7 @@ class Coded:
         missing = self.missing is not None and goes_left(self.missing, bound, missing_left)
         if any(goes_left(code, bound, missing_left) != missing for code in self.also_missing):
             raise UnsupportedModelError(
-                f"the tree tells None from NaN in {self.attribute!r}, which are both missing.",
+                f"the tree distinguishes None from NaN in {self.attribute!r}, which are both missing.",
                 remedy="Encode gaps one way.",
             )
         if self.other is None:

@@ -28,7 +28,7 @@ __all__ = ["FORMATS", "forest_from_sklearn", "is_sklearn_forest"]
 FORESTS = ("ForestClassifier", "ForestRegressor")
 TOLERANCE = 1e-6
 AGREED_BY_CHANCE = 1e-4
-"""Largest chance that random seeds would give the same numbers of different records in all trees."""
+"""Largest chance that random seeds would give the same numbers of different records in every tree."""
 
 
 def is_sklearn_forest(obj: object) -> bool:
@@ -80,7 +80,7 @@ def _draws(member: Any, tree: DecisionTree) -> Table | None:
 
 
 def _of_draws(tree: DecisionTree, member: Any) -> DecisionTree:
-    """Return a tree of drawn records with what it tells of different records: their number, and the prediction."""
+    """Return a tree of drawn records with its number of different records."""
     sizes = np.asarray(member.tree_.n_node_samples)
     nodes = tuple(
         Node(
@@ -171,7 +171,7 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
     use_seeds : bool, default=True
         Whether to read the seeds of the bootstrap, which every fitted forest holds. They tell how often each tree drew
         each training record. They are used only if they give, for every tree, the number of records that it holds, and
-        if random seeds would do so in all trees with a chance of at most one in 10,000.
+        if random seeds would do so in every tree with a chance of at most one in 10,000.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList
     Returns
     -------
     RuleList
-        Each rule tells its number of records, and class counts where the share, which prints in whole percents, leaves
+        Each rule has its number of records, and class counts where the share, which prints in whole percents, leaves
         one number. Thresholds are as printed, which is rounded.
 
     Raises
@@ -84,7 +84,7 @@ def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList
             refuse_gaps(name, domain, "a printed list of imodels")
             if not math.isfinite(bound):
                 raise InvalidModelError(
-                    f"{rule['bound'][:40]!r} is not a finite number.", remedy="Print the list anew."
+                    f"{rule['bound'][:40]!r} is not a finite number.", remedy="Print the list again."
                 )
             antecedent = (sides(name, OPERATORS[rule["operator"]], bound, domain)[0],)
         rules.append(Rule(antecedent=antecedent, evidence=_printed_evidence(rule, classes)))

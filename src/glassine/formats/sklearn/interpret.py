@@ -120,8 +120,8 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
     obj : ExplainableBoostingClassifier, ExplainableBoostingRegressor, or mapping
         The fitted object, a private one too, or the JSON values that its ``to_jsonable`` returns.
     domain : Domain, optional
-        Tells which categories that look like numbers are texts. Otherwise ``"1"`` is read as the number 1, as which
-        interpret takes 1, 1.0, True and "1" alike.
+        States which categories that look like numbers are texts. Otherwise ``"1"`` is read as the number 1:
+        interpret takes 1, 1.0, True and "1" as the same.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def _number_of(spelled: str) -> int | float | None:
 def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, ...]:
     where = {feature.name: feature for feature in features}
     if len(where) < len(features):
-        raise InvalidModelError("two features have one name.", remedy="Give each a name of its own.")
+        raise InvalidModelError("two features have one name.", remedy="Give each its own name.")
     raw = []
     for i, entry in enumerate(listed(data, "terms", "the model"), start=1):
         what = f"term {i}"
@@ -337,8 +337,8 @@ Raw = tuple[list[_Feature], Array, Array | None]
 def _apart(raw: list[Raw]) -> set[str]:
     """Return the categories whose missing values differ from those that were never seen, in scores or in weights.
 
-    Each categorical axis starts with the missing values and ends with the others. Where both are alike, and nobody is
-    in them, one bin says as much.
+    Each categorical axis starts with the missing values and ends with the others. If both are equal and hold no
+    records, one bin says as much.
     """
     separate: set[str] = set()
     for used, scores, weights in raw:
@@ -386,7 +386,7 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
         )
     named = [feature.name for feature in features if not feature.numeric]
     if named:
-        caveats.append(f"the categories of {_some(named)} were named by the data, whoever has them")
+        caveats.append(f"the categories of {_some(named)} were named by the data")
     if params.get("privacy_bounds") is None and any(feature.numeric for feature in features):
         caveats.append("the ranges of the numbers were taken from the data")
     if regression:
@@ -417,7 +417,7 @@ def _number(value: object) -> float | None:
 
 
 def _range(entry: dict[str, Any], low: str, high: str) -> tuple[float, float] | None:
-    """Return the two ends of a range; None unless both are told."""
+    """Return the two ends of a range; None unless both are stated."""
     ends = _number(entry.get(low)), _number(entry.get(high))
     return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
 

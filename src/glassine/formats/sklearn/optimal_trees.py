@@ -165,7 +165,7 @@ def tree_from_dl85(estimator: Any, domain: Domain | None = None) -> DecisionTree
     Returns
     -------
     DecisionTree
-        A leaf tells its label. Where it stores the share of each class, it tells its error rate, and its number of
+        A leaf has its label. Where it stores the share of each class, it has its error rate, and its number of
         records if the number of its errors divided by that rate is whole.
 
     Raises

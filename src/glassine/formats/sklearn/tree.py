@@ -82,7 +82,7 @@ def class_counts(
     masses are the counts. Class weights do not hide counts: at every leaf the masses divided by the weights add up to
     the size, which is linear in the inverse weights. What is found is accepted only if every node's counts are whole,
     add up to its size, and are the sum of its children's. A node with the mass of one class only holds just that class,
-    whatever the weights.
+    with any weights.
 
     Parameters
     ----------
@@ -299,9 +299,9 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
     Returns
     -------
     DecisionTree
-        Its nodes are in scikit-learn's order. Each tells its class counts where the tree's figures determine them, and
+        Its nodes are in scikit-learn's order. Each has its class counts where the tree's figures determine them, and
         its number of records; see :func:`glassine.formats.sklearn.tree.class_counts`. The trees of a forest
-        hold repeated records, of which only the number of different ones is told.
+        hold repeated records, of which only the number of different ones is read.
 
     Raises
     ------

@@ -169,7 +169,7 @@ def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
 
     Guarantee
     ---------
-    none by itself. As published, a stage gets its share of epsilon and half of delta. With ``"gdp"`` it may have the mu
+    none. As published, a stage gets its share of epsilon and half of delta. With ``"gdp"`` it may have the mu
     that these allow; with ``"classic"`` each of its k releases has the noise of Kairouz, Oh and Viswanath (2017),
     Theorem 4.3, whose k cancels in the mu of all of them. See ``boosting.md``.
     """
@@ -255,7 +255,7 @@ def boost(
     portion : Portion
         What it may cost; its randomness also draws the splits.
     progress : callable or None
-        Called with the epochs done and in all.
+        Called with the epochs done and the total.
     """
     codes, target = binned.codes, binned.values
     terms, widest = len(axes), max(axis.n_bins for axis in axes)

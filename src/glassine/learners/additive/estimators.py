@@ -51,7 +51,7 @@ class Editable:
     model_: AdditiveModel
 
     def edit(self) -> Editor:
-        """Return an editor of the released model; its ``model`` is a new one, and this estimator stays as it is.
+        """Return an editor of the released model; this estimator does not change.
 
         Guarantee
         ---------
@@ -261,7 +261,7 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         What is publicly known about the attributes: bounds of numbers, names of categories. It may declare the target,
         as a ``Category`` or ``Binary`` of the name of ``y``.
     algorithm : {"penalized", "boosting"}, default="penalized"
-        How the scores are learnt. "penalized": few rounds of noisy residual sums, penalties set by the known noise.
+        How the scores are trained. "penalized": few rounds of noisy residual sums, penalties set by the known noise.
         "boosting": as published, cyclic boosting of random splits.
     accounting : {"gdp", "classic"}, default="gdp"
         With "boosting" how much noise each step gets: what composition in Gaussian differential privacy asks for, or
@@ -290,7 +290,7 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records; what may need more is refused before anything is spent.
     progress : callable, optional
-        Called with the rounds done and in all.
+        Called with the rounds done and the total.
     random_state : int, Generator or None, default=None
         None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
 

@@ -212,8 +212,8 @@ def fit_model(
 
     Guarantee
     ---------
-    The budget's (epsilon, delta): a filter keeps the squared mu of all releases within the budget's, whatever is
-    released; see ``fitting.md`` and ``privacy/loss_distributions.md``.
+    The budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases within the budget's;
+    see ``fitting.md`` and ``privacy/loss_distributions.md``.
     """
     stages = {"penalized": _penalized, "boosting": _boosting}
     run = _Run(

@@ -220,7 +220,7 @@ def read_cells(columns: Columns, grids: Sequence[Grid]) -> Codes:
 MERGE = 2.0
 """Neighbouring cells are merged until their noisy count exceeds so many standard deviations; twice that splits one.
 
-Bins this fine pay where each term has a penalty of its own (docs/papers/dp-ebm.md)."""
+Bins this fine pay where each term has its own penalty (docs/papers/dp-ebm.md)."""
 
 MOST_BINS = 128
 """Most bins of one number: smoothing takes the cube of it, and a code one byte."""

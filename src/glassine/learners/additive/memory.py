@@ -51,7 +51,7 @@ def table_bytes(grids: Sequence[Grid], target: Target, algorithm: str, pairs: in
     target : Target
         Classes or range.
     algorithm : {"penalized", "boosting"}
-        How scores are learnt.
+        How scores are trained.
     pairs : int, default=0
         Pairs of attributes that get a term.
     """
@@ -73,7 +73,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
 
     Guarantee
     ---------
-    none by itself: both follow from public quantities, for the slack of discrete noise; see ``fitting.md``.
+    none: both follow from public quantities, for the slack of discrete noise; see ``fitting.md``.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
 def check_memory(
     grids: Sequence[Grid], target: Target, algorithm: str, memory_limit: object, *, pairs: int = 0
 ) -> None:
-    """Raise ClassTooLargeError if the tables of a fit exceed a limit; the refusal tells nothing about the records."""
+    """Raise ClassTooLargeError if the tables exceed a limit, by public quantities alone."""
     if isinstance(memory_limit, bool) or not isinstance(memory_limit, int | float | np.number):
         raise InvalidParameterError(f"{parameter('memory_limit')} must be a number of bytes, got {memory_limit!r}.")
     if not memory_limit > 0:

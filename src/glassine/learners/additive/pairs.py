@@ -106,7 +106,7 @@ def coarser(axis: Axis, most: int) -> tuple[Axis, Ints]:
 
     Guarantee
     ---------
-    none of its own: a function of released counts.
+    none: a function of released counts.
     """
     counts = np.maximum(axis.counts, 0.0)
     groups = np.arange(axis.n_bins)
@@ -236,7 +236,7 @@ def candidates(
 
     Guarantee
     ---------
-    none of its own: a function of released scores.
+    none: a function of released scores.
     """
     matters = []
     for axis, score in zip(axes, scores, strict=True):
@@ -290,7 +290,7 @@ def gain_reach(score: Number) -> Fraction:
 
     Guarantee
     ---------
-    none by itself: four times the score, which ``penalized.md`` proves for scores of at most 1.
+    none: four times the score, which ``penalized.md`` proves for scores of at most 1.
 
     Raises
     ------

@@ -185,7 +185,7 @@ def fit_rounds(
     portion : Portion
         What the rounds, the choice of pairs and their counts may cost together.
     progress : callable or None
-        Called with the rounds done and in all.
+        Called with the rounds done and the total.
 
     Returns
     -------

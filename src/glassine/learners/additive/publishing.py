@@ -73,7 +73,7 @@ FAINT = 400.0
 """Below this strength the noise is strong and fewer rounds are better."""
 
 STRONG = 2500.0
-"""Above it more rounds are better: what they have not yet told apart weighs more than noise."""
+"""Above it more rounds are better: differences that they have not yet fitted weigh more than noise."""
 
 AMPLE = 250_000.0
 """Records above which more rounds take more time than they are worth."""
@@ -82,7 +82,7 @@ ROUNDS_OF_CLASSES, ROUNDS_OF_NUMBERS = (12, 20, 40), (36, 60, 90)
 """Rounds with strong noise, in between, and with weak noise on not too many records."""
 
 MOST_ROUNDS = max(*ROUNDS_OF_CLASSES, *ROUNDS_OF_NUMBERS)
-"""Most rounds of the rule, whatever the released number of records."""
+"""Most rounds of the rule, for any released number of records."""
 
 EARLY = 0.15
 """Share for the first half of the rounds on numbers."""
@@ -117,7 +117,7 @@ def strength(*, n_terms: int, n_records: float, mu: float) -> float:
 def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: bool = False) -> Choices:
     """Return the choices for a kind of target, a number of attributes, of records, and a budget.
 
-    ``docs/papers/dp-ebm.md`` tells on which data they were set, and has the figures.
+    ``docs/papers/dp-ebm.md`` states on which data they were set, and has the figures.
 
     Guarantee
     ---------
@@ -303,7 +303,7 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
     shapes : Shapes
         Scores of each term, their standard deviations, and the intercept.
     frame : Frame
-        What is published beside them.
+        What is published with them.
     pairs : sequence of Term
         Terms of two attributes, which follow those of one.
     """

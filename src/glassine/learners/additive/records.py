@@ -138,13 +138,13 @@ class CountedRecords:
     they are grouped by their released bins, and each group is written out as often as it occurs: a byte or two for each
     term and record.
 
-    Guarantee: none of its own. All counts are exact and whole, and records of one group and class cannot be told apart
-    by the passes; so what is released has the law that it has for records in memory. See ``records.md``.
+    Guarantee: none. All counts are exact and whole, and the passes do not distinguish records of one group and class.
+    Therefore what is released has the law that it has for records in memory. See ``records.md``.
 
     Attributes
     ----------
     intake : EngineIntake
-        The records, and the domain that tells undeclared categories from missing ones.
+        The records, and the domain that distinguishes undeclared categories from missing ones.
     """
 
     intake: EngineIntake
@@ -231,7 +231,7 @@ def blocks_of(sizes: Sequence[int], pairs: Sequence[tuple[int, int]], most: int)
     sizes : sequence of int
         Number of cells of each place.
     pairs : sequence of (int, int)
-        What is to be in one block; the same place twice for a place by itself.
+        What is to be in one block; the same place twice for a single place.
     most : int
         Most cells of a block, the product of its sizes, but that each pair gets a block.
 

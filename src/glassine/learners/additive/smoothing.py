@@ -28,8 +28,8 @@ SCALES = np.geomspace(1e-4, 30.0, 14)
 """Prior variances of a score that are compared: standard deviations from 0.01 to 5.5, 1.6 times apart."""
 
 LEAST_SIGNAL = 0.4
-"""Least ratio of the prior variance to that of the noise for which errors are told: bands must not shrink to nothing
-where a term is taken for none. ``tests/learners/test_ebm_bands.py`` measures how often they hold."""
+"""Least ratio of the prior variance to that of the noise for which errors are published. Noise intervals must not
+shrink to nothing for a term without signal. ``tests/learners/test_ebm_bands.py`` measures their coverage."""
 
 Array = npt.NDArray[np.float64]
 
@@ -78,11 +78,11 @@ class Smoother:
     """The scores of one term and output as a function of its noisy sums.
 
     The sums are taken as ``curvature * score`` plus noise. The scores have a Gaussian prior, whose variance and
-    roughness maximise the likelihood of the sums: neighbouring bins of a number are alike as far as the sums say so.
+    roughness maximise the likelihood of the sums: neighbouring bins of a number are as similar as the sums imply.
 
     Guarantee
     ---------
-    none of its own: everything is a function of what was released.
+    none: everything is a function of what was released.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ SLOPES = (0.2, 1.2)
 """Least and largest curvature that is believed, relative to that before the first round."""
 
 STEPS = 30
-"""Steps of the curvature in [0, 1]: finer ones would only make the smoother work anew."""
+"""Steps of the curvature in [0, 1]: finer ones would only make the smoother compute again."""
 
 TURNING = -0.7
 """Two steps whose product, relative to the square of the first, is less point against each other: they overshoot."""
@@ -275,7 +275,7 @@ class Descent:
 
     Guarantee
     ---------
-    none of its own: everything is a function of what was released.
+    none: everything is a function of what was released.
 
     Parameters
     ----------

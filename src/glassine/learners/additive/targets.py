@@ -281,7 +281,7 @@ def read_numbers(
 
 
 def _readable_numbers(y: Any) -> Array:
-    """Return each number, read by itself; NaN where there is none."""
+    """Return each number, read independently of the others; NaN where there is none."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         data: Any = series.alias("target").to_frame().to_native()

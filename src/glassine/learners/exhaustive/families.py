@@ -73,7 +73,7 @@ class ClassLearner(TransparentModel):
 
     @abstractmethod
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
-        """Return the loss as far as it is public, with at most so many steps between the values of a leaf."""
+        """Return the public part of the loss, with at most so many steps between values."""
 
     def _loss(self, rates: Floats, strength: float, widest: ModelClass[Any]) -> Loss:
         """Return the loss about base rates, with no more values than the widest class has."""
@@ -242,7 +242,7 @@ class Lists(ClassLearner):
     """All rule lists of at most ``max_rules`` rules of a pool."""
 
     most_rules: ClassVar[int] = 12
-    """Largest ``max_rules``: sums over sets of a dozen rules are beyond any memory, whatever the pool."""
+    """Largest ``max_rules``: sums over sets of a dozen rules exceed any memory for every pool."""
 
     max_rules: int
     pool: str | Sequence[Sequence[Literal]]

@@ -35,7 +35,7 @@ def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: 
     size : int
         Literals of a leaf of full depth, at least 1.
     progress : callable or None
-        Told about the sets of literals.
+        Called for the sets of literals.
     """
     shape = (comb(len(atoms.blocks), size - 1), 2 ** (size - 1))
     out = Weighed(np.empty(shape), np.empty(shape))

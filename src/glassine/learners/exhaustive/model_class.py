@@ -118,7 +118,7 @@ class ModelClass(ABC, Generic[M]):
         """Return the class of the same structures under another loss."""
 
     def log_count(self) -> float:
-        """Return the natural logarithm of the number of models in the class, values told apart.
+        """Return the natural logarithm of the number of models, values distinguished.
 
         Raises
         ------

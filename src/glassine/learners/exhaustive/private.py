@@ -229,7 +229,7 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
     quantile_share, n_quantiles
         As for :class:`~glassine.PrivateTreeClassifier`.
     rule_weight : float, default=1.0
-        Prior weight of each rule: with 1 all lists are alike, below 1 shorter lists are preferred.
+        Prior weight of each rule: with 1 all lists have equal weight, below 1 shorter lists are preferred.
     ledger, dataset, records_per_person, person_weights, memory_limit, time_limit, progress, random_state
         As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -359,8 +359,8 @@ class PrivateTreeClassifier(Classes, PrivateTree):
         target, as a ``Category`` or ``Binary`` of the name of ``y``.
     literals : {"auto", "thresholds", "quantiles"} or sequence of Literal, default="auto"
         The conditions of splits. "thresholds": those that the domain declares. "quantiles": private quantiles for all
-        numbers. "auto": declared thresholds, and private quantiles for numbers that have none. A sequence is used as
-        it is.
+        numbers. "auto": declared thresholds, and private quantiles for numbers that have none. A sequence is used
+        unchanged.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     accuracy_share : float, default=0.3
@@ -376,7 +376,7 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     n_quantiles : int, default=7
         Private quantiles for each number.
     split_weight : float, default=1.0
-        Prior weight of each split: with 1 all trees are alike, below 1 smaller trees are preferred.
+        Prior weight of each split: with 1 all trees have equal weight, below 1 smaller trees are preferred.
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
@@ -393,7 +393,7 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     time_limit : float, default=600
         Most seconds, by an estimate for one core; a larger class is refused.
     progress : callable, optional
-        Called with the work done and in all.
+        Called with the work done and the total.
     random_state : int, Generator or None, default=None
         None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
 

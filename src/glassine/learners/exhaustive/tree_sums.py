@@ -124,7 +124,7 @@ def backward(
     signs : int
         Signs of each condition: 2 where a node is a set with signs, 1 where it is the set alone.
     progress : callable or None
-        Told about the level with the most sets, the first that is summed.
+        Called for the level with the most sets, the first that is summed.
     last : Weighed, optional
         The sums of the last level, if they are known already.
     """

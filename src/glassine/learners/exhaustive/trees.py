@@ -77,7 +77,7 @@ class TreeClass(ModelClass[Tree]):
 
     @property
     def antecedents(self) -> tuple[tuple[Literal, ...], ...]:
-        """The literals, each by itself."""
+        """The literals, each as one antecedent."""
         return tuple((literal,) for literal in self.logic.literals)
 
     def text(self) -> str:

@@ -38,7 +38,7 @@ def bit_set_bytes(antecedents: Sequence[Antecedent], n_records: int) -> int:
 
 
 def count_bytes(n_rules: int, n_classes: int, *, ahead: bool = False) -> int:
-    """Return the bytes of the class counts of a pool's rules; ``ahead``: of all pairs of them too."""
+    """Return the bytes of a pool's class counts; ``ahead``: also those of all pairs."""
     # Eight bytes a number: the counts, their sums over classes, and the impurities; of pairs the counts of both, of
     # the first alone and of what is left, and the terms of the losses, which are summed over classes.
     tables, sums = 3, 8
@@ -49,8 +49,8 @@ def count_bytes(n_rules: int, n_classes: int, *, ahead: bool = False) -> int:
 class Remaining:
     """The records that no rule of a growing list has captured, as one bit set beside those of the literals.
 
-    A rule is kept as the rows of its literals and formed anew at each count, so that the memory is that of the distinct
-    literals: a pool of all pairs of them costs no more than the literals.
+    A rule is kept as the rows of its literals and formed again at each count, so that the memory is that of the
+    distinct literals: a pool of all pairs of them costs no more than the literals.
 
     Attributes
     ----------

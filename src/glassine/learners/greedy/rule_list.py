@@ -49,7 +49,7 @@ class GreedyRuleListClassifier(Classes, Lists):
     n_quantiles : int, default=7
         Quantiles for each number.
     progress : callable, optional
-        Called with the rules done and in all.
+        Called with the rules done and the total.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How many rules of a pool one record can satisfy, whatever it holds: nothing is taken from the domain's groups."""
+"""How many rules of a pool any record can satisfy; constraints are not used."""
 
 from __future__ import annotations
 

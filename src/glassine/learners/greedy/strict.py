@@ -139,8 +139,8 @@ def list_losses(remaining: Remaining, rules: Sequence[int], to_come: int, *, ahe
 
     The loss of a part of the records is its errors plus its counted impurity. With ``ahead`` the least is over all
     second rules; otherwise there is none. What is left at last counts a little less for each further rule to come,
-    which will divide it: of a rule and its negation, which split alike, that one is then preferred that settles its
-    records.
+    which will divide it: of a rule and its negation, which split the records in the same way, that one is then
+    preferred that settles its records.
     """
     totals, captured = remaining.totals(), remaining.counts(rules)
     own, left = WHOLE * loss_levels(captured), totals - captured
@@ -252,7 +252,7 @@ def grow_strictly(
     randomness : Randomness
         The stream to draw from.
     progress : callable, optional
-        Called with the rules done and in all.
+        Called with the rules done and the total.
     """
     state = _Strict(plan, pool, remaining, randomness)
     choose = _CHOICES[plan.mechanism]
@@ -301,7 +301,7 @@ def rehearse(plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, candidate
 
 
 def _events(state: _Strict) -> tuple[Event, ...]:
-    """Return what every fit of the plan spends, whatever it released: nothing here depends on the records."""
+    """Return what every fit of the plan spends, for all records and outcomes."""
     plan = state.plan
     events: list[Event] = []
     if plan.records:

@@ -1,6 +1,6 @@
 """From noisy tables to a junction tree: what noise may have made is taken out before anything is fitted to it.
 
-Everything here is a function of what was released. A search over trees finds whatever noise filled into impossible
+Everything here is a function of what was released. A search over trees uses all noise that filled impossible
 cells, so that denoising is part of correctness.
 """
 

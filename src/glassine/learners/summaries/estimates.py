@@ -1,4 +1,4 @@
-"""What a summary says by itself: counts of regions, dependence of pairs, and what it makes of a model."""
+"""What a summary states: counts of regions, dependence of pairs, model estimates."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Estimate:
     accuracy, auc : float
         Under the summary's distribution; ``auc`` is NaN with more than two classes.
     accuracy_spread, auc_spread : float
-        Standard deviation over summaries released anew from the summary.
+        Standard deviation over summaries released again from the summary.
     effective_sample : float
         How many equally weighted records the representative ones count for.
     n_records : float
@@ -124,7 +124,7 @@ def estimate(
     mu: float,
     replicates: int,
 ) -> Estimate:
-    """Return what a summary makes of a model, with the spread over summaries that are released anew from it.
+    """Return a summary's estimate of a model, with the spread over replicates.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def estimate(
 
 
 def _replicates(released: Released, rng: np.random.Generator, number: int) -> list[Released]:
-    """Return summaries that are released anew from a summary's distribution, along the same tree."""
+    """Return summaries released from a summary's distribution, along the same tree."""
     tree = junction_tree(released)
     totals = np.maximum(np.rint(tree.totals), 1.0)
     out = []

@@ -52,7 +52,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
 
     The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, and the
     counts by class of the pairs along a spanning tree of that ranking. Trees, rule lists and additive models are fitted
-    to the distribution of this tree: as many, with whatever settings, as one likes.
+    to the distribution of this tree: any number of them, with any settings.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         """Return the summary's own estimate of a model's accuracy and AUC, which is no test on records.
 
         It is about the distribution that models are fitted to, so that it flatters them. Each replicate releases the
-        summary anew from its own distribution.
+        summary again from its own distribution.
 
         Parameters
         ----------

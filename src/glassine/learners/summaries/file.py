@@ -121,7 +121,7 @@ def is_summary(values: object) -> bool:
 
 
 def digest(file: SummaryFile) -> str:
-    """Return the SHA-256 of what a summary released, in hexadecimal, whatever the layout of its file."""
+    """Return the SHA-256 of a summary's released values, for every file layout."""
     text = json.dumps(_plain(file), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

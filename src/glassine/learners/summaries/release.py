@@ -79,8 +79,8 @@ def release_summary(
 
     Guarantee
     ---------
-    The budget's (epsilon, delta): a filter keeps the squared mu of all releases within the budget's, whatever is
-    released; see ``release.md``.
+    The budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases within the budget's;
+    see ``release.md``.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def most_released(grids: Sequence[Grid], n_classes: int) -> tuple[int, int]:
 
     Guarantee
     ---------
-    none by itself: both follow from public quantities, for the slack of discrete noise; see ``release.md``.
+    none: both follow from public quantities, for the slack of discrete noise; see ``release.md``.
     """
     levels = max((len(grid.sizes) for grid in grids), default=1)
     cells, d = sum(grid.n_cells + 1 for grid in grids), len(grids)

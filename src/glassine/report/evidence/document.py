@@ -76,7 +76,7 @@ class Line:
     answers : tuple of Answer
         Figures with their methods, and why there are no others.
     person : tuple of (str, str)
-        What only a person can state, and what the sign-off of the report states of it; empty where nobody did.
+        What only a person can state, and what the sign-off of the report states of it; empty without a statement.
     """
 
     item: Item
@@ -312,6 +312,6 @@ def _source(item: Item) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text that Markdown shows as it is: no tag, no emphasis from names."""
+    """Return a text that Markdown shows unchanged: no tag, no emphasis from names."""
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return "".join(f"\\{c}" if c in "\\*_[]`|" else c for c in plain)

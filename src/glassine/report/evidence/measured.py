@@ -221,7 +221,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
         yield Figure(
             f"{reader['reader']}: {sensitive['sensitive']} is practically certain for {shown(reader['certain'])} "
             f"people{rate}",
-            "maximum-entropy estimate, a reader who knows the quasi-identifiers of everybody",
+            "maximum-entropy estimate, an attacker who knows the quasi-identifiers of everyone",
         )
 
 
@@ -352,7 +352,7 @@ def _attacks_made(basis: Basis) -> Iterator[Answer]:
 def _reader(basis: Basis) -> Iterator[Answer]:
     yield (
         Figure(
-            "measured against a reader who knows all other attributes of everybody: more than a motivated intruder",
+            "measured against an attacker who knows all other attributes of everyone: more than a motivated intruder",
             "worst case of each measurement",
         )
         if basis.findings is not None

@@ -128,8 +128,8 @@ def _ledger(basis: Basis) -> Iterator[Answer]:
         if receipt is None:
             return Missing("no ledger was charged, so that other releases were not added up")
         return Figure(
-            f"charge {receipt.charge} of the ledger {receipt.ledger[:12]}…; the data set spent epsilon "
-            f"{receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g} in all, this release included",
+            f"charge {receipt.charge} of the ledger {receipt.ledger[:12]}…; the dataset spent a total of epsilon "
+            f"{receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g}, this release included",
             "receipt of the ledger; plain sums",
         )
 

@@ -66,6 +66,6 @@ def checked(findings: Findings) -> Sequence[Checked]:
 
 
 def escaped(text: str) -> str:
-    """Return a text that Markdown and HTML show as it is."""
+    """Return a text that Markdown and HTML show unchanged."""
     plain = wording.clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return "".join(f"\\{c}" if c in "\\*_[]`|" else c for c in plain)

@@ -37,7 +37,7 @@ def additive_section(finding: AdditiveFinding) -> Section:
         omitted = f"{wording.plural(more, 'more term')}: see the JSON findings."
         blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []
     else:
-        blocks.append(Paragraph(text="The model has no terms: it predicts the same for everybody."))
+        blocks.append(Paragraph(text="The model has no terms: it predicts the same for everyone."))
     items = tuple((_name(entry.attribute), tuple(_told(entry))) for entry in finding.attributes)
     items = tuple((name, sentences) for name, sentences in items if sentences)
     nothing = Paragraph(text="No training value was found in the bins.")
@@ -93,7 +93,7 @@ def _charts(finding: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
 
 
 def _shape(term: TermFinding) -> ShapeFunction:
-    """Return what is drawn of a term as a shape function of its own."""
+    """Return what is drawn of a term as a separate shape function."""
     finding = term.shape or ShapeFinding(axes=(), outputs=(), scores=(), low=None, high=None)
     bins: list[Bins] = []
     for axis in finding.axes:
@@ -154,7 +154,7 @@ def _reading(finding: AdditiveFinding) -> str:
     if any(term.shape is not None and term.shape.low is not None for term in finding.terms):
         text += (
             f" Shaded: where the score without noise lies in {wording.percent(finding.coverage)} of the cases, "
-            "each bin by itself."
+            "for each single bin."
         )
     return text
 

@@ -53,7 +53,7 @@ DECIDED: dict[Criterion, str] = {
     "vulnerability": "the lowest vulnerability",
 }
 """What a criterion of the rule says of the model that it leaves."""
-COLUMNS = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Told apart by")
+COLUMNS = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Parts compared")
 BUDGET = "Means on held-out records, bars one standard error over the splits. Dashed: models without privacy."
 REBUILD = "What a reader can rebuild"
 BITS = (
@@ -62,7 +62,7 @@ BITS = (
     "guarantee holds besides."
 )
 SEEN = (
-    "Vulnerability: how often the part a record falls into tells whether it trained the model; 0.5 is guessing. More "
+    "Vulnerability: how often the part a record falls into reveals whether it trained the model; 0.5 is guessing. More "
     "parts give more by chance alone, see the table; models that show no parts are judged by their predictions, which "
     "hides more."
 )

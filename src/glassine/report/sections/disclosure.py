@@ -32,7 +32,7 @@ def sensitive_section(finding: DisclosureFinding) -> Section:
     )
     blocks: list[Block] = [
         Paragraph(text=text, tone="lead"),
-        _readers(finding.readers, "What readers conclude about everybody's value"),
+        _readers(finding.readers, "What attackers infer about everyone's value"),
         *certain_blocks(finding),
         Facts(facts),
         *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
@@ -45,7 +45,7 @@ def sensitive_section(finding: DisclosureFinding) -> Section:
         blocks += [Paragraph(text=about), RowNumbers(tuple(map(wording.row_name, finding.exposed)))]
     return Section(
         id="sensitive",
-        title="What it tells of",
+        title="What it reveals about",
         about=wording.clean(finding.sensitive),
         link="Sensitive attribute",
         blocks=tuple(blocks),
@@ -272,7 +272,7 @@ def _sentence(finding: DisclosureFinding) -> str:
     name = wording.clean(finding.sensitive)
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"Who reads the tree and knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"An attacker with the tree who knows all quasi-identifiers learns {finding.learned_mean:.3g} nats per "
         f"{wording.unit()} about {name} beyond the class distribution, and {finding.learned_most:.3g} nats of the most "
         f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
@@ -316,7 +316,7 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
 def _sensitive_sentence(finding: DisclosureFinding) -> str:
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"A reader who knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"An attacker who knows all quasi-identifiers learns {finding.learned_mean:.3g} nats per "
         f"{wording.unit()} about {wording.clean(finding.sensitive)} beyond the class distribution, "
         f"{finding.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
@@ -329,7 +329,7 @@ def _known(finding: DisclosureFinding) -> Fact:
     listed = wording.listing(finding.quasi_identifiers, most=MOST_NAMES, room=40)
     n = finding.n_quasi_identifiers
     return Fact(
-        "What the reader knows of everybody",
+        "What the attacker knows about everyone",
         wording.plural(len(finding.quasi_identifiers), "attribute"),
         f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
         f"{people(finding.number)}. Of the tree: {wording.clean(finding.knowledge)}.",
@@ -365,9 +365,7 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
         value = "the global optimum"
         slack = f", up to a certified gap of {gap:.1g} nats a {wording.unit()}" if gap > 0 else ""
         meaning = f"No estimate that agrees with the tree leaves more open{slack}."
-    meaning += (
-        f" It takes fractions of {wording.units()}: whole {wording.units()} can be told apart where fractions cannot."
-    )
+    meaning += f" It takes fractions of {wording.units()}: whole {wording.units()} can reveal more than fractions."
     meaning += f" Known: {wording.clean(known)}." if known else ""
     return Fact("The estimate of maximum entropy", value, meaning)
 

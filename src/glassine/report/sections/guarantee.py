@@ -43,7 +43,7 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
     blocks.append(Facts(_facts(finding)))
     bounds = tuple(map(_bound, finding.bounds))
     if bounds:
-        caption = "What follows if the claim is true: no reader of the model can exceed these, whatever else is known"
+        caption = "What follows if the claim is true: no attacker can exceed these, with any other knowledge"
         columns = (Column("What a reader might do"), Column("Bound"))
         limits = (
             f"The guarantee limits what the model reveals because one {finding.subject} was included. General "

@@ -1,4 +1,4 @@
-"""Membership attacks: who can be told to have been in the data."""
+"""Membership attacks: which records can be identified as training data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOUND, NOT_FOUND = "found members", "found none beyond chance"
 
 
 def membership_section(finding: MembershipFinding) -> Section:
-    """Return what attacks found, each attack, its ROC curve, and what else tells members apart."""
+    """Return what each attack found, its ROC curve, and what else identifies members."""
     summary = membership_sentence(finding)
     attacks, *figure = _attacks(finding)
     return Section(
@@ -91,7 +91,7 @@ def _attacks_section(finding: MembershipFinding) -> Section:
 
 
 def _holdout_section(finding: MembershipFinding) -> Section:
-    """Return what else tells members apart: the holdout itself, midpoints, and overfitting."""
+    """Return what else identifies members: the holdout, midpoints, and overfitting."""
     facts = _facts(finding)
     return Section(
         id="holdout",
@@ -173,7 +173,7 @@ def membership_sentence(finding: MembershipFinding) -> str:
     if finding.accused:
         text += f" Thresholds name {wording.people(finding.accused)} of the training data{_wrongly(finding)}."
     if finding.overlap:
-        text += " But the holdout seems to hold members, which hides what can be told."
+        text += " But the holdout seems to hold members, which hides what can be inferred."
     if finding.shifted:
         text += " But members and holdout differ already without the model, so the difference may be theirs."
     return text
@@ -228,8 +228,9 @@ def _vulnerability(finding: MembershipFinding) -> Fact:
     return Fact(
         name,
         f"{finding.vulnerability:.3f}",
-        f"0.5 where each part holds members and others alike; {finding.vulnerability_by_chance:.3f} is what "
-        f"chance alone gives so many records. {finding.confidence:.0%} interval "
+        "0.5 if each part holds equal shares of the members and of the non-members; "
+        f"{finding.vulnerability_by_chance:.3f} is what chance alone gives so many records. "
+        f"{finding.confidence:.0%} interval "
         f"{finding.vulnerability_low:.3f} to {finding.vulnerability_high:.3f}.",
     )
 

@@ -167,7 +167,7 @@ def _off_grid_meaning(leakage: ValueLeakage) -> str:
     if leakage.n_inferred:
         return "The domain was inferred from data: none of its cut points is public."
     return (
-        "Their place tells about training values."
+        "Their place reveals something about training values."
         if leakage.n_off_grid
         else "Anybody could name them without the data."
     )

@@ -51,7 +51,7 @@ NEGLIGIBLE = 1e-6
 
 
 def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -> Section:
-    """Return how much of the uncertainty about the records a model removes, in all, by record and by attribute."""
+    """Return the uncertainty that a model removes: total, by record and by attribute."""
     rebuilt, narrowed = _rebuilt(finding, findings), _narrowed(finding, findings)
     lead = f"{rebuilt} {narrowed}".strip()
     bars, more = _attributes(finding.attributes)

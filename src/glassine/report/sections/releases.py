@@ -157,8 +157,8 @@ def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
         ),
     )
     note = (
-        "What is guessed as well of others, who are not behind the release, is true of everyone alike; only what goes "
-        "beyond that tells of those behind it."
+        "What is guessed equally well for others, who are not behind the release, is true of everyone; only what goes "
+        "beyond that reveals something about those behind it."
     )
     return Section(
         id="guesses",
@@ -195,7 +195,7 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
         Fact(
             "Thresholds that are no public cut points",
             f"{finding.n_off_grid or 'none'} of {n:,}" if n else "there are none",
-            "Their place tells about training values." if finding.n_off_grid else "",
+            "Their place reveals something about training values." if finding.n_off_grid else "",
         ),
         Fact(
             "Thresholds half way between two values of the group",
@@ -217,7 +217,7 @@ def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
                 f"Share of the {wording.units()} behind the release of whom the closest tree is right, less others'."
             )
         facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
-    title = "Who is told by a tree that is right"
+    title = "Members identified by a tree that is right"
     return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What a reader learns")
 
 
@@ -252,7 +252,7 @@ def _described(findings: Findings) -> str:
     taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
     return (
         f"{form}: {wording.plural(made.n_groups, 'group')}{size}, {wording.plural(made.n_attributes, 'attribute')}; "
-        f"trees of {made.n_leaves:,} leaves in all, at most {made.deepest} splits deep, trained on {taught}"
+        f"trees with a total of {made.n_leaves:,} leaves, depth at most {made.deepest}, trained on {taught}"
         f"{', class counts published' if made.counts else ''}."
     )
 
@@ -312,7 +312,7 @@ def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
         Fact(
             f"{wording.units().capitalize()} behind a representative",
             " to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
-            f"{_count(groups.number)} {wording.units()} in all; sizes {groups.origin}.{empty}",
+            f"Total: {_count(groups.number)} {wording.units()}; sizes {groups.origin}.{empty}",
         ),
         Fact(
             "Fewest different records of a group",
@@ -339,9 +339,9 @@ def _representative_facts(finding: RepresentativesFinding, findings: Findings) -
             "Value by value." if measured else missing,
         ),
         Fact(
-            "Values that everybody of a group has",
+            "Values that everyone in a group has",
             UNKNOWN if finding.n_uniform is None else _count(finding.n_uniform) if finding.n_uniform else "none",
-            "The representative tells such a value of each of them." if measured else missing,
+            "The representative reveals such a value of each of them." if measured else missing,
         ),
         Fact(
             f"{wording.units().capitalize()} whose group is found",

@@ -71,7 +71,7 @@ def _records(count: ShownCount) -> str:
 
 
 def _between(bounds: tuple[float, float | None] | None) -> str:
-    """Return proved bounds as they can be told apart at one decimal."""
+    """Return proved bounds, as one number if they are equal at one decimal."""
     if bounds is None:
         return UNKNOWN
     low, high = bounds

@@ -1,4 +1,4 @@
-"""The sign-off: what only a person can state, as far as somebody did."""
+"""The sign-off: what only a person can state, if it was stated."""
 
 from __future__ import annotations
 
