@@ -151,7 +151,7 @@ def _powers(rate: Fraction, length: int) -> npt.NDArray[np.float64]:
 
 
 def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
-    """Return the most bytes that the tables of powers take, whatever the number of records.
+    """Return the most bytes that the tables of powers take, for any number of records.
 
     With a ``unit`` above one they are two, of which the larger has one entry for 2^12 costs.
     """
