@@ -117,6 +117,9 @@ def test_one_record_a_person_gives_the_same_findings_as_records() -> None:
         ]
         assert groups[0] == groups[1]
     assert (plain["measured"]["parts"].pop("counted"), counted["measured"]["parts"].pop("counted")) == (False, True)
+    for name in ("labels", "reconstruction"):
+        # People are counted in the data, records in the model.
+        assert (counted["measured"][name].pop("counted"), plain["measured"][name].pop("counted")) == (True, False)
     assert counted["measured"] == plain["measured"]
     assert counted["checks"] == plain["checks"]
 
@@ -224,7 +227,7 @@ def test_people_in_data_and_holdout_are_an_error_with_its_figure() -> None:
 def test_persons_of_one_side_alone_are_refused() -> None:
     frame = visits()
     tree = grown(frame)
-    with pytest.raises(InvalidParameterError, match="whose records the holdout are must be stated"):
+    with pytest.raises(InvalidParameterError, match="whose records the holdout are must also be stated"):
         audit(tree, domain=DOMAIN, data=frame, target="ill", holdout=frame, persons=frame["patient"].to_list())
     with pytest.raises(InvalidParameterError, match="none are"):
         audit(tree, domain=DOMAIN, persons="patient")

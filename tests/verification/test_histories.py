@@ -111,6 +111,7 @@ def scores_alone(joint: Any, independent: Any, portion: Any) -> Any:
 
 def exact_lack(records: Any, codes: Any, shapes: Any, part_of: Any, share: float) -> Any:
     lack, events = LACK(records, codes, shapes, part_of, share)
+    assert lack is not None
     return penalized.Lack(total=lack.total + float(records.binned.values.sum()), deviation=lack.deviation), events
 
 

@@ -162,13 +162,15 @@ class TreeSubject(TreeFigures):
         notes += self.comparison.notes(suppression)
         notes += self._beside_guarantee(guarantee, suppression)
         outcome = raw.get("reconstruction")
-        for entry in outcome.value[0].attributes if isinstance(outcome, Measured) else ():
+        finding: ReconstructionFinding | None = outcome.value[0] if isinstance(outcome, Measured) else None
+        from_data = finding is not None and finding.counted
+        for entry in () if finding is None else finding.attributes:
             if entry.attribute == self.inputs.settings.sensitive:
                 learned = (
                     f"{entry.attribute}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
                     f"{entry.bits_largest:.1f} bits about the most exposed record."
                 )
-                notes.append(RecordNote(learned) if outcome.value[0].counted else learned)
+                notes.append(RecordNote(learned) if from_data else learned)
         groups = raw.get("subgroups")
         listed = groups.value if isinstance(groups, Measured) else ()
         if hidden := len(listed) - len(hide_subgroups(listed, suppression)):

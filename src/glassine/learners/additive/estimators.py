@@ -156,11 +156,10 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             card=self._card(training),
         )
         pairs = pairs_asked_for(plan.interactions)
-        most = []
         # Which of both grids is counted follows from what is released first.
-        for grids in (plan.grids, plan.coarse):
-            check_memory(grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-            most.append(most_released(grids, training.target, plan.algorithm, pairs))
+        choices = (plan.grids, plan.coarse)
+        check_memory(choices, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
+        most = [most_released(grids, training.target, plan.algorithm, pairs) for grids in choices]
         releases, values = (max(kind) for kind in zip(*most, strict=True))
         if plan.card is not None:
             releases, values = releases + 1, values + plan.card.most_values(len(plan.grids))

@@ -98,20 +98,20 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
 
 
 def check_memory(
-    grids: Sequence[Grid], target: Target, algorithm: str, memory_limit: object, *, pairs: int = 0
+    choices: Sequence[Sequence[Grid]], target: Target, algorithm: str, memory_limit: object, *, pairs: int = 0
 ) -> None:
-    """Raise ClassTooLargeError if the tables exceed a limit, by public quantities alone."""
+    """Raise ClassTooLargeError if the tables of one of the grids exceed a limit, by public quantities alone."""
     if isinstance(memory_limit, bool) or not isinstance(memory_limit, int | float | np.number):
         raise InvalidParameterError(f"{parameter('memory_limit')} must be a number of bytes, got {memory_limit!r}.")
     if not memory_limit > 0:
         raise InvalidParameterError(
             f"{parameter('memory_limit')} must be positive, got {memory_limit!r}.", remedy="Leave it out for 4 GB."
         )
-    needed = table_bytes(grids, target, algorithm, pairs)
+    needed = max(table_bytes(grids, target, algorithm, pairs) for grids in choices)
     if needed <= memory_limit:
         return
     raise ClassTooLargeError(
-        f"an additive fit of {len(grids)} attributes with {parameter('algorithm=')}{algorithm!r} needs up to "
+        f"an additive fit of {len(choices[0])} attributes with {parameter('algorithm=')}{algorithm!r} needs up to "
         f"{human_bytes(needed)} of "
         f"tables, the limit is {parameter('memory_limit=')}{human_bytes(float(memory_limit))}.",
         remedy="Give fewer bins or attributes, or raise the limit.",

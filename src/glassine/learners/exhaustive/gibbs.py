@@ -157,7 +157,8 @@ def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
     """
     if unit == 1:
         return int(8 * UNDERFLOW / epsilon)
-    return 8 * (2**JUMP_BITS + int(UNDERFLOW * unit / (epsilon * 2**JUMP_BITS)))
+    jumps = int(UNDERFLOW * unit / (epsilon * 2**JUMP_BITS))
+    return int(8 * (2**JUMP_BITS + jumps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,9 +204,8 @@ def _plain(file: SummaryFile) -> dict[str, Any]:
 def _plain_bins(grid: Grid) -> list[Any]:
     if grid.cuts is not None:
         return list(grid.cuts.tolist())
-    return [
-        [value.item() if isinstance(value, np.generic) else value for value in group] for group in grid.groups or ()
-    ]
+    groups: list[list[Any]] = [list(group) for group in grid.groups or ()]
+    return [[value.item() if isinstance(value, np.generic) else value for value in group] for group in groups]
 
 
 def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Released:
