@@ -226,7 +226,7 @@ class PrivateLearner(ABC):
 
     Notes
     -----
-    Guarantee: that of each draw.
+    Guarantee: none; each draw has its own.
     """
 
     released: ClassVar[frozenset[str]]
