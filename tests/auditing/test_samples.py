@@ -129,7 +129,11 @@ def test_classes_of_a_release_may_be_a_column() -> None:
         ({"data": Sample(X, Y)}, InvalidDataError, "data must be a data frame, got Sample"),
         ({"data": X, "target": object()}, InvalidDataError, "target must be a list, an array"),
         ({"settings": {"only": {"rows"}}}, InvalidParameterError, "settings must be AuditSettings, got dict"),
-        ({"data": X, "holdout": Sample(Z, persons=range(150))}, InvalidParameterError, "records the data are must also be"),
+        (
+            {"data": X, "holdout": Sample(Z, persons=range(150))},
+            InvalidParameterError,
+            "records the data are must also be",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(given: dict[str, Any], error: type[Exception], words: str) -> None:
