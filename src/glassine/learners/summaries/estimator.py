@@ -150,7 +150,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         self._store(locals())
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
+        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
         n_classes = len(training.target.classes or ())
         if n_classes < 2:
             raise InvalidParameterError(
