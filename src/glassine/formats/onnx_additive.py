@@ -209,9 +209,7 @@ class _Trees:
 
     def _node(self, column: int, mode: str, bound: float) -> int:
         place = len(self.nodes["nodeids"]) - self.first
-        for entries, entry in zip(
-            self.nodes.values(), (self.tree, place, column, mode, bound, 0, 0), strict=True
-        ):
+        for entries, entry in zip(self.nodes.values(), (self.tree, place, column, mode, bound, 0, 0), strict=True):
             entries.append(entry)
         return place
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.conditions import require
-from glassine.formats.pmml_predicates import Element, parsed_xml, typed
-from glassine.formats.pmml_text import HEAD, TARGET, element, field_type, quoted, text_of
+from glassine.formats.pmml_predicates import Element, parsed_xml
+from glassine.formats.pmml_text import HEAD, TARGET, escaped, field_type, quoted, text_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term
@@ -60,6 +61,14 @@ def _data_field(name: str, model: AdditiveModel) -> str:
     return f'    <DataField name={quoted(name)} optype="categorical" dataType="{kind}"/>'
 
 
+def _spelled(value: Scalar, kind: str) -> str:
+    return repr(float(value)) if kind == "double" else text_of(value)
+
+
+def _constant(text: str, kind: str) -> str:
+    return f'<Constant dataType="{kind}">{escaped(text)}</Constant>'
+
+
 def _values(bins: Bins) -> tuple[Scalar, ...]:
     return bins.values if isinstance(bins, CategoryBins) else ()
 
@@ -67,8 +76,8 @@ def _values(bins: Bins) -> tuple[Scalar, ...]:
 def _target_field(target: str, model: AdditiveModel) -> str:
     if model.classes is None:
         return f'    <DataField name={quoted(target)} optype="continuous" dataType="double"/>'
-    listed = "".join(f"<Value value={quoted(text_of(label))}/>" for label in model.classes)
     kind = field_type(model.classes, "the classes are")
+    listed = "".join(f"<Value value={quoted(_spelled(label, kind))}/>" for label in model.classes)
     return f'    <DataField name={quoted(target)} optype="categorical" dataType="{kind}">{listed}</DataField>'
 
 
@@ -93,11 +102,11 @@ def _derived(prefix: str, model: AdditiveModel) -> list[str]:
     return [*lines, "    </LocalTransformations>"]
 
 
-def _cells(bins: Sequence[Bins], kinds: dict[str, str], scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+def _cells(bins: Sequence[Bins], kinds: dict[str, str], scores: npt.NDArray[np.float64]) -> str:
     """Return the expression whose value is the score of a record's cell."""
     if not bins:
-        return element("Constant", repr(float(scores)), dataType="double")
-    first, field = bins[0], element("FieldRef", field=bins[0].attribute)
+        return _constant(repr(float(scores)), "double")
+    first, field = bins[0], f"<FieldRef field={quoted(bins[0].attribute)}/>"
 
     def below(place: int) -> str:
         return _cells(bins[1:], kinds, scores[place])
@@ -109,7 +118,7 @@ def _cells(bins: Sequence[Bins], kinds: dict[str, str], scores: np.ndarray[tuple
         gap, rest = first.missing, below(first.n_bins - 1)
         for place in reversed(range(len(first.groups))):
             values = [value for value in first.groups[place] if value is not None]
-            listed = "".join(element("Constant", text_of(value), dataType=kind) for value in values)
+            listed = "".join(_constant(_spelled(value, kind), kind) for value in values)
             if values:
                 rest = _either(_apply("isIn", field + listed), below(place), rest)
     return _either(_apply("isMissing", field), below(gap), rest)
@@ -122,7 +131,7 @@ def _between(bins: NumericBins, field: str, below: Callable[[int], str], start: 
     middle = (start + end) // 2
     test = _apply(
         "lessOrEqual" if bins.closed == "right" else "lessThan",
-        field + element("Constant", repr(bins.cuts[middle]), dataType="double"),
+        field + _constant(repr(bins.cuts[middle]), "double"),
     )
     return _either(test, _between(bins, field, below, start, middle), _between(bins, field, below, middle + 1, end))
 
@@ -138,10 +147,11 @@ def _either(test: str, yes: str, no: str) -> str:
 def _tables(prefix: str, model: AdditiveModel) -> list[str]:
     """Return the regression of each class; of two classes the first has the score 0."""
     outputs: list[int | None] = [None, 0] if model.link == "logit" else list(range(model.n_outputs))
-    labels = [None] if model.classes is None else list(model.classes)
+    labels: list[Scalar | None] = [None] if model.classes is None else list(model.classes)
+    kind = "" if model.classes is None else field_type(model.classes, "the classes are")
     lines = []
     for output, label in zip(outputs, labels, strict=True):
-        category = "" if label is None else f" targetCategory={quoted(text_of(label))}"
+        category = "" if label is None else f" targetCategory={quoted(_spelled(label, kind))}"
         intercept = 0.0 if output is None else model.intercept[output]
         lines.append(f'    <RegressionTable intercept="{intercept!r}"{category}>')
         if output is not None:
@@ -205,8 +215,11 @@ def _parsed(root: Element) -> AdditiveModel:
     """Return the model of a document; what it holds beside it is not looked at."""
     dictionary, regression = root.children[1], root.children[2]
     *fields, target = dictionary.children
-    kinds = {field.attributes["name"]: field.attributes["dataType"] for field in fields}
-    classes = tuple(typed(value.attributes["value"], target.attributes["dataType"]) for value in target.children)
+    kinds = {
+        field.attributes["name"]: field.attributes["dataType"] if field.attributes["optype"] == "categorical" else ""
+        for field in fields
+    }
+    classes = tuple(_value(value.attributes["value"], target.attributes["dataType"]) for value in target.children)
     tables = [child for child in regression.children if child.tag == "RegressionTable"]
     logit = len(classes) == 2 and not tables[0].children and tables[0].attributes["intercept"] == "0.0"
     logit = logit and (bool(tables[1].children) or regression.first("LocalTransformations") is None)
@@ -259,12 +272,17 @@ def _axis(expression: Element, kinds: dict[str, str]) -> tuple[Bins, list[Elemen
             tests.append(top)
         else:
             leaves.append(top)
-    if kinds[name] == "double" and not any(entry.attributes["function"] == "isIn" for entry in tests):
+    if not kinds[name]:
         closed = "left" if tests and tests[0].attributes["function"] == "lessThan" else "right"
         cuts = tuple(float(entry.children[1].text) for entry in tests)
         return NumericBins(name, cuts, closed=closed), [*leaves, gap]
-    groups = [tuple(typed(value.text, kinds[name]) for value in entry.children[1:]) for entry in tests]
+    groups = [tuple(_value(value.text, kinds[name]) for value in entry.children[1:]) for entry in tests]
     return CategoryBins(name, (*groups, (None,))), [*leaves[:-1], gap, leaves[-1]]
+
+
+def _value(text: str, kind: str) -> Scalar:
+    """Return a value as it was spelled."""
+    return {"boolean": "true".__eq__, "integer": int, "double": float}.get(kind, str)(text)
 
 
 def _reads(test: Element, name: str) -> bool:
