@@ -168,7 +168,8 @@ def compare_twin(
         Column of the classes.
     twin : DecisionTree, RuleList, AdditiveModel or fitted classifier, optional
         The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
-        of as many rules, or CART of the depth of another library's tree.
+        of as many rules, an ordinary additive model with the same pairs, an ordinary scorecard, or CART of the depth of
+        another library's tree.
     domain : Domain, optional
         Public domain of the attributes.
     persons : str, optional
@@ -226,7 +227,12 @@ def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
     rules = len(model.rules) if isinstance(model, RuleList) else 1
     name = "optimal-tree" if isinstance(model, DecisionTree) else "optimal-rule-list"
-    if not isinstance(model, DecisionTree | RuleList):
+    settings: dict[str, Any] = {}
+    if isinstance(model, AdditiveModel) and model.classes is not None:
+        name = "plain-additive" if model.scorecard is None else "plain-scorecard"
+        pairs = [term.attributes for term in model.terms if len(term.bins) == 2]
+        settings = {"interactions": pairs} if pairs else {}
+    elif not isinstance(model, DecisionTree | RuleList):
         stated = getattr(model, "max_depth", None)
         if not isinstance(stated, int):
             raise InvalidParameterError(
@@ -235,7 +241,7 @@ def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
             )
         name, depth = "cart", stated
     shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=max(depth, 1), max_rules=max(rules, 1))
-    twin = CANDIDATES[name].make(shape, math.nan, 0).fit(whole.frame[:n], whole.labels[:n])
+    twin = CANDIDATES[name].make(shape, math.nan, 0).set_params(**settings).fit(whole.frame[:n], whole.labels[:n])
     return f"{CANDIDATES[name].title}, trained on the same records", twin
 
 

@@ -26,9 +26,9 @@ MARK = "scores and edits go here"
 def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: float = COVERAGE) -> str:
     """Return a page in which a person edits an additive model; it loads nothing from anywhere.
 
-    The page draws the shape functions with their noise bands, lets scores be dragged, smoothed, flattened, put in order
-    and taken back, shows what becomes of an example record, and gives out the model as JSON, its log of edits included.
-    It computes what :mod:`glassine.models.editing` computes, to the last digit. All that the page does not
+    The page draws the shape functions with their noise intervals, lets scores be dragged, smoothed, flattened, put in
+    order and taken back, shows what becomes of an example record, and gives out the model as JSON, its log of edits
+    included. It computes what :mod:`glassine.models.editing` computes, to the last digit. All that the page does not
     change leaves it as it came, byte for byte.
 
     **Guarantee**: none; the page holds the published model and nothing else.
@@ -40,7 +40,7 @@ def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: f
     title : str, optional
         Title of the page; the target by default.
     coverage : float, default=0.9
-        Coverage of each noise band, in (0, 1).
+        Share of the noise of its own sums that each noise interval holds, in (0, 1).
 
     Returns
     -------

@@ -140,12 +140,12 @@ class AdditiveEstimator(Parameters, Editable, BaseEstimator):  # type: ignore[mi
         return read_records(self, X, self.domain_, keep_undeclared=True)
 
     def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
-        """Return the shape function of each term with its band, the most important first.
+        """Return the shape function of each term with its noise interval, the most important first.
 
         Parameters
         ----------
         coverage : float, default=0.9
-            Share of the noise's outcomes in which the band holds the mean score.
+            Share of the noise of the term's own sums that the interval holds, see :func:`glassine.summarize_model`.
         """
         check_is_fitted(self, "model_")
         return summarize_model(self.model_, coverage)

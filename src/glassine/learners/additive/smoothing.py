@@ -29,7 +29,7 @@ SCALES = np.geomspace(1e-4, 30.0, 14)
 
 LEAST_SIGNAL = 0.4
 """Least ratio of the prior variance to that of the noise for which errors are published. Noise intervals must not
-shrink to nothing for a term without signal. ``tests/learners/test_ebm_bands.py`` measures their coverage."""
+shrink to nothing for a term without signal. ``tests/learners/test_ebm_bands.py`` measures them."""
 
 Array = npt.NDArray[np.float64]
 

@@ -153,8 +153,8 @@ def _reading(finding: AdditiveFinding) -> str:
     )
     if any(term.shape is not None and term.shape.low is not None for term in finding.terms):
         text += (
-            f" Shaded: where the score without noise lies in {wording.percent(finding.coverage)} of the cases, "
-            "for each single bin."
+            f" Shaded: {wording.percent(finding.coverage)} of the noise of each term's own sums. The score without "
+            "noise can lie outside, as attributes depend on each other."
         )
     return text
 
