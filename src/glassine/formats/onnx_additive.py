@@ -13,7 +13,7 @@ import numpy as np
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import GlassineError, UnsupportedModelError
+from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import readable, require
 from glassine.formats.onnx import OURS, onnx_module
 from glassine.models.additive import AdditiveModel
@@ -295,18 +295,17 @@ def additive_from_onnx(data: bytes, domain: Domain | None = None) -> AdditiveMod
         If the model does not fit the domain.
     """
     onnx = onnx_module()
+    changed = UnsupportedModelError(
+        "the ONNX file is not an additive model as Glassine writes it: something was added or changed.",
+        remedy="Export it again.",
+    )
     try:
         model = _parsed(onnx, onnx.load_model_from_string(data).graph)
         same = additive_to_onnx(model) == data
-    except GlassineError:
-        same = False
     except Exception:  # protocol buffers check types, not what lists hold
-        same = False
+        raise changed from None
     if not same:
-        raise UnsupportedModelError(
-            "the ONNX file is not an additive model as Glassine writes it: something was added or changed.",
-            remedy="Export it again.",
-        )
+        raise changed
     for name in model.tested:
         require(name, domain, "the additive model was given")
     return model

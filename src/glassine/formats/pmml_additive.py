@@ -194,18 +194,18 @@ def additive_from_pmml(data: bytes, domain: Domain | None = None) -> AdditiveMod
         If the model does not fit the domain.
     """
     root = parsed_xml(data)
+    changed = UnsupportedModelError(
+        "the PMML file is not an additive model as Glassine writes it: something was added or changed.",
+        remedy="Export it again.",
+    )
     try:
         model = _parsed(root)
         same = additive_to_pmml(model).encode() == data
-    except GlassineError:
-        same = False
-    except (AttributeError, KeyError, IndexError, ValueError, RecursionError):  # an element that is not there
-        same = False
+    except (GlassineError, AttributeError, KeyError, IndexError, ValueError, RecursionError):
+        # An element or attribute is not where it stands in every such file.
+        raise changed from None
     if not same:
-        raise UnsupportedModelError(
-            "the PMML file is not an additive model as Glassine writes it: something was added or changed.",
-            remedy="Export it again.",
-        )
+        raise changed
     for name in model.tested:
         require(name, domain, "the additive model was given")
     return model
@@ -282,7 +282,11 @@ def _axis(expression: Element, kinds: dict[str, str]) -> tuple[Bins, list[Elemen
 
 def _value(text: str, kind: str) -> Scalar:
     """Return a value as it was spelled."""
-    return {"boolean": "true".__eq__, "integer": int, "double": float}.get(kind, str)(text)
+    if kind == "boolean":
+        return text == "true"
+    if kind == "integer":
+        return int(text)
+    return float(text) if kind == "double" else text
 
 
 def _reads(test: Element, name: str) -> bool:

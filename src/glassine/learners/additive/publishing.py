@@ -159,7 +159,7 @@ def pair_bins(signal: float) -> int:
     >>> [pair_bins(found) for found in (10, 300, 1300, 10_000)]
     [4, 9, 15, 20]
     """
-    return max(round(min(1.4 * max(signal, 0.0) ** (1 / 3), PAIR_BINS)), 4)
+    return int(max(round(min(1.4 * max(signal, 0.0) ** (1 / 3), PAIR_BINS)), 4))
 
 
 def most_pairs(signal: float) -> int:

@@ -225,7 +225,13 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         directions = check_monotone(monotone, self.domain_, target)
         coarse = self.released_.coarse
         scale = max(float(np.sqrt(axis.variances.max())) for axis in coarse)
-        frame = Frame(domain=self.domain_, target=target, guarantee=self._guarantee(scale), source=self._source)
+        frame = Frame(
+            domain=self.domain_,
+            target=target,
+            guarantee=self._guarantee(scale),
+            source=self._source,
+            errors=np.asarray,
+        )
         deviation = self.released_.deviations[0]
         tree = junction_tree(self.released_)
         return additive_model(tree, coarse, frame, deviation=deviation, shrinkage=factor, monotone=directions)
