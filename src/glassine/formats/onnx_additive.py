@@ -285,7 +285,7 @@ def additive_from_onnx(data: bytes, domain: Domain | None = None) -> AdditiveMod
     Returns
     -------
     AdditiveModel
-        Cuts and scores are of single precision. Of a category each value has a group of its own.
+        Cuts and scores are of single precision. Each value of a category has its group.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     -----
     A threshold is rounded down to single precision, so that every number of single precision goes where the model
     sends it. A record that satisfies no branch takes the last one. The file carries neither counts nor a guarantee.
-    The scores of an additive model have single precision too.
+    Scores of an additive model have single precision.
 
     Examples
     --------

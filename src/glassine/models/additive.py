@@ -284,7 +284,7 @@ def summarize_model(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[S
     model : AdditiveModel
         The model.
     coverage : float, default=0.9
-        Share of the noise of its own sums that each noise interval holds, in (0, 1).
+        Share of the noise in a term's sums that each noise interval holds, in (0, 1).
 
     Raises
     ------

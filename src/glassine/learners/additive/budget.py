@@ -199,7 +199,7 @@ class Mechanism(Protocol[EventT]):
         ...
 
     def parts(self) -> Parts[EventT]:
-        """Return what it gives to releases of its own."""
+        """Return what it gives to the releases within it."""
         ...
 
 
@@ -334,7 +334,7 @@ class Exact:
     precision: ClassVar[float] = math.inf
 
     def sums(self, squared_sensitivity: float, times: int = 1) -> Exact:
-        """Return itself: however often, and whatever one record adds."""
+        """Return itself, for any number of releases."""
         return self
 
     def parts(self) -> Exact:
