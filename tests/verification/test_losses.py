@@ -167,7 +167,7 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in {"tree", "rule list"})) for name in FITS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in {"tree", "rule list", "leaf and counts"})) for name in FITS]
 )
 def test_a_whole_fit_keeps_epsilon_with_its_base_rates(name: str) -> None:
     make, most, tightness = FITS[name]
