@@ -41,7 +41,6 @@ from glassine.cli.reading import (
     is_release,
     is_summary_file,
     load_extras,
-    load_kind,
     load_published,
     load_release,
     load_whole,
@@ -447,7 +446,7 @@ def _together(options: AuditOptions) -> Findings:
             remedy="Leave --holdout, --target and --person out.",
         )
     with in_options(OPTIONS), stages() as progress:
-        models = tuple(load_kind(file, known, options.reading.trust_pickle) for file in files)
+        models = tuple(load_whole(file, known, options.reading.trust_pickle) for file in files)
         data = None if records.data is None else read_records(records.data, options.written, known)
         findings = audit(
             SeveralModels(models=models, names=tuple(path.name for path in options.models)),
