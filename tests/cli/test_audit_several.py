@@ -94,7 +94,9 @@ def test_together_judges_what_the_models_reveal_as_one(folder: Path, run: Run) -
 
 def test_together_accounts_for_everything_in_every_file(folder: Path, run: Run) -> None:
     Domain({"age": Integer(0, 99)}).to_json(folder / "domain.json")
-    text = "classes: [no] [yes]\nif [age < 40] then [no] ([2000 ; 1000] examples)\nelse [yes] ([3000 ; 4000] examples)\n"
+    text = (
+        "classes: [no] [yes]\nif [age < 40] then [no] ([2000 ; 1000] examples)\nelse [yes] ([3000 ; 4000] examples)\n"
+    )
     records = "# " + ", ".join(str(age) for age in range(500)) + "\n"
     (folder / "plain.txt").write_text(text)
     (folder / "more.txt").write_text(text + records)
