@@ -38,8 +38,6 @@ from glassine.formats import load_file as load_file
 from glassine.formats import load_model as load_model
 from glassine.formats import parse_rules as parse_rules
 from glassine.formats import write_model as write_model
-from glassine.learners import EBMClassifier as EBMClassifier
-from glassine.learners import EBMRegressor as EBMRegressor
 from glassine.learners import GreedyRuleListClassifier as GreedyRuleListClassifier
 from glassine.learners import MultiwayTreeClassifier as MultiwayTreeClassifier
 from glassine.learners import OptimalRuleListClassifier as OptimalRuleListClassifier

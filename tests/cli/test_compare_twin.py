@@ -15,7 +15,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import (
     DecisionTree,
-    EBMClassifier,
     Integer,
     PrivateEBMClassifier,
     PrivateTreeClassifier,
@@ -24,6 +23,7 @@ from glassine import (
 )
 from glassine.comparison.twin import TwinComparison, claimed_by_estimator, compare_twin
 from glassine.domain import Domain
+from glassine.learners import EBMClassifier
 from glassine.models import Guarantee
 from glassine.privacy.release import fresh_count
 from tests.cli.running import Run

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import CountTable, EBMClassifier, EBMRegressor, PrivateEBMClassifier, PrivateEBMRegressor
+from glassine import CountTable, PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.domain import Category, Domain, Integer
+from glassine.learners import EBMClassifier, EBMRegressor
 from glassine.learners.additive.boosting import BestSplits, Boosting, boost
 from glassine.learners.additive.budget import Exact, GaussianBudget
 from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
