@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from glassine.report.editor_page import render_editor
-from glassine.report.page import as_html
 from glassine.report.pages import (
     Reportable,
     attack_page,
     audit_page,
-    comparison_page,
     disclosure_page,
     page_of,
     release_page,
@@ -31,10 +28,8 @@ __all__ = [
     "Section",
     "attack_page",
     "audit_page",
-    "comparison_page",
     "disclosure_page",
     "release_page",
-    "render_editor",
     "render_html",
     "render_rich",
     "render_text",
@@ -66,6 +61,9 @@ def render_html(result: Reportable | Page, *, title: str | None = None) -> str:
     >>> "Within policy" in render_html(findings)
     True
     """
+    # The templates take longer to import than a text takes to print.
+    from glassine.report.page import as_html
+
     return as_html(_page(result, title))
 
 
