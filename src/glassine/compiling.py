@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-__all__ = ["AnyArray", "Kernel", "compiled"]
+__all__ = ["AnyArray", "Kernel", "compiled", "on_compilation"]
 
-AnyArray: TypeAlias = npt.NDArray[Any]
+AnyArray: TypeAlias = "npt.NDArray[Any]"
 """An array of a kernel, which is compiled anew for each type of its numbers; a comment says shape and kind."""
 
 
@@ -53,9 +54,41 @@ class Kernel:
         return self.dispatcher(*values)
 
 
+HEARERS: list[Callable[[str | None], None]] = []
+"""What is called, once, when a kernel is compiled."""
+
+
+def on_compilation(hear: Callable[[str | None], None]) -> None:
+    """Call a function once, before the first kernel is compiled that is not on disk.
+
+    Parameters
+    ----------
+    hear : callable
+        Called with the folder in which the result is kept, None where none can be written.
+    """
+    HEARERS.append(hear)
+
+
+@cache
+def _listen() -> None:
+    """Ask Numba for its compilations; what it reads from disk is none."""
+    from numba.core import event
+
+    class Start(event.Listener):  # type: ignore[misc]  # Numba ships no types
+        def on_start(self, started: Any) -> None:
+            while HEARERS:
+                HEARERS.pop()(started.data["dispatcher"].stats.cache_path)
+
+        def on_end(self, ended: Any) -> None:
+            """Ignore the end."""
+
+    event.register("numba:compile", Start())
+
+
 def _dispatcher(function: Callable[..., Any]) -> Any:
     import numba
 
+    _listen()
     try:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:

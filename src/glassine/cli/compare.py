@@ -201,7 +201,7 @@ def compare_command(
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
         training = read_training(file, target, known, public.classes, counts=True)
-        display.stage("fitting and measuring (the first fits compile, once)")
+        display.stage("fitting and measuring")
         compared = compare(
             training.frame,
             target,

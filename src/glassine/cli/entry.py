@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from glassine import __version__
 from glassine.cli.interrupts import install
 from glassine.cli.options import GroupedCommand, command
+from glassine.cli.progress import announce_compilation
 from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import drop_output, say, tell
 from glassine.errors import GlassineError
@@ -149,6 +150,7 @@ def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
     install()
+    announce_compilation()
     sys.exit(_run(sys.argv[1:]))
 
 

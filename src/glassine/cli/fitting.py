@@ -297,7 +297,7 @@ def run(order: Order, display: Display) -> Outcome:
         options["max_depth"] = depth_of(rule, learner, known, options)
     with charge.admitted(shared.files.certified):
         display.stage(
-            "preparing (the first fit compiles, once)",
+            "preparing",
             *_stages(order, learner, known, options),
         )
         estimator = _estimator(order, learner, declared, options, display)
