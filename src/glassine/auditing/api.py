@@ -125,7 +125,7 @@ def audit(
     if only is not None and set(only) == {"membership"} and _is_forest(model):
         from glassine.auditing.forest import forest_subject
 
-        alone = forest_subject(model, inputs.alone(), limits)
+        alone: Subject = forest_subject(model, inputs.alone(), limits)
     else:
         alone = subject_of(model, inputs.alone(), limits)
     alone.check(inputs)
