@@ -16,6 +16,7 @@ from glassine.data.sample import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
+from glassine.formats.contents import FileContents
 from glassine.formats.loading import carried_by
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
@@ -49,7 +50,7 @@ def audit(
         A tree, a rule list or an additive model, or anything that :func:`glassine.as_model` reads, explainable boosting
         machines of interpret included; a file read by :func:`glassine.load_file`, which is judged for everything in it;
         a release of explanations, or the fitted explainer that made it; a fitted private summary; or several models of
-        the same records, which are judged together.
+        the same records, or files of them, which are judged together.
     data : data frame, or ndarray of shape (n, d), optional
         The training records, n of them, with at least the tested attributes; an array has all attributes of the model
         in order. Of a release in the order in which the explainer had them; of an explainer they are known.
@@ -105,8 +106,7 @@ def audit(
     """
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
-    contents = model.contents if isinstance(model, ModelFile) else None
-    model = _published(model, settings)
+    model, contents = _published(model, settings)
     members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
@@ -151,12 +151,19 @@ def _is_forest(model: object) -> bool:
     return is_sklearn_forest(model)
 
 
-def _published(model: object, settings: AuditSettings) -> object:
-    """Return what is audited of a file: the model, or its estimator where an attack needs how splits were selected."""
-    if not isinstance(model, ModelFile):
-        return model
-    stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
-    return model.estimator if stated else model.model
+def _published(model: object, settings: AuditSettings) -> tuple[object, FileContents | None]:
+    """Return what is audited, and what the file or files hold that it was read from.
+
+    Of a file that is the model, or its estimator where an attack needs how splits were selected.
+    """
+    if isinstance(model, ModelFile):
+        stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
+        return model.estimator if stated else model.model, model.contents
+    if is_several(model):
+        from glassine.auditing.several import opened
+
+        return opened(model)
+    return model, None
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:

@@ -38,7 +38,7 @@ class OrderedGroup(TyperGroup):
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("audit", "Audit a published model or release against a policy.", "audit.audit_command"),
-    ("scrub", "Write a copy of a model that reveals less.", "audit.scrub_command"),
+    ("scrub", "Write a copy of a model that reveals less.", "scrub.scrub_command"),
     ("edit", "Edit an additive model.", "edit.edit_command"),
     ("fit tree", "Train a private decision tree.", "fit.fit_tree_command"),
     ("fit rule-list", "Train a private rule list.", "fit.fit_rule_list_command"),
