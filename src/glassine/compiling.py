@@ -74,7 +74,7 @@ def _listen() -> None:
     """Ask Numba for its compilations; what it reads from disk is none."""
     from numba.core import event
 
-    class Start(event.Listener):  # type: ignore[misc]  # Numba ships no types
+    class Start(event.Listener):
         def on_start(self, started: Any) -> None:
             while HEARERS:
                 HEARERS.pop()(started.data["dispatcher"].stats.cache_path)
@@ -82,7 +82,8 @@ def _listen() -> None:
         def on_end(self, ended: Any) -> None:
             """Ignore the end."""
 
-    event.register("numba:compile", Start())
+    register: Any = event.register
+    register("numba:compile", Start())
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
