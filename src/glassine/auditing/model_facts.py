@@ -313,7 +313,15 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
         bits = NotApplicable(f"no model publishes exact counts. {doubt}")
     elif joint.models and joint.bits_most_exposed is not None:
         between = joint.bits_most_exposed
-        bits = Measured(Bits(lower=between.lower, upper=between.upper, unsettled=doubt, tolerance=ROUNDING))
+        bits = Measured(
+            Bits(
+                lower=between.lower,
+                upper=between.upper,
+                unsettled=doubt,
+                tolerance=ROUNDING,
+                inferred=joint.inferred,
+            )
+        )
     return Evidence(
         kind="several models",
         guarantee=_composed(joint, policy),

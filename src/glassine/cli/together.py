@@ -57,7 +57,8 @@ def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:
             f"some of them. {_sentence(joint.contradiction)}"
         )
         return "\n".join(["Bits about a record, of each model alone:", *alone, *said])
-    said += [f"{joint.n_records:,} records. Bits learned about each, of {joint.domain_bits:.2f}:", *alone]
+    whole = "by the domain's public shares" if joint.by_shares else f"of {joint.domain_bits:.2f}"
+    said += [f"{joint.n_records:,} records. Bits learned about each, {whole}:", *alone]
     several = len(joint.models) > 1
     if several:
         said.append(f"  together: {joint.bits_per_record} (proved bounds, rounded)")

@@ -112,6 +112,8 @@ def _joint_section(joint: JointFinding) -> Section:
     columns = (Column("Model"), Column("Bits"), Column("At least", numeric=True), Column("At most", numeric=True))
     left_out = tuple(f"{wording.clean(entry.name)} {wording.clean(entry.reason)}" for entry in joint.left_out)
     prior = f"One unknown record of the domain has {wording.amount(joint.domain_bits)} bits."
+    if joint.by_shares:
+        prior = "Bits are those of an attacker who knows how common each value is, by the public shares of the domain."
     blocks = (
         *((Table(caption=BITS, columns=columns, rows=rows, style="bars"), Paragraph(text=prior)) if rows else ()),
         *((Points(items=left_out, title="Left out", style="missing"),) if left_out else ()),
