@@ -23,6 +23,7 @@ from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterE
 from glassine.formats import ModelFile, as_model
 from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.forest import is_sklearn_forest
+from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.learners.summaries.estimator import PrivateSummary
 from glassine.models import AdditiveModel
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -115,6 +116,7 @@ def audit(
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
     contents = model.contents if isinstance(model, ModelFile) else None
+    parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
     model = _published(model, settings)
     members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
     if isinstance(persons, str) and domain is not None and persons in domain:
@@ -129,6 +131,7 @@ def audit(
         needs_domain=not attack,
         contents=contents,
         carried=() if contents is not None else carried_by(model, domain),
+        parameters=parameters,
     )
     limits = policy or Policy()
     forest = only is not None and set(only) == {"membership"} and is_sklearn_forest(model)

@@ -8,7 +8,7 @@ from typing import Any
 
 from glassine.domain import Category, Domain
 
-__all__ = ["CANDIDATES", "CONSTANT", "Candidate", "Shape"]
+__all__ = ["CANDIDATES", "CONSTANT", "Candidate", "Shape", "encoded"]
 
 CONSTANT = "constant"
 
@@ -157,28 +157,28 @@ def _constant(shape: Shape, epsilon: float, seed: int) -> Any:
 def _cart(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
-    return _encoded(shape.domain, DecisionTreeClassifier(max_depth=shape.max_depth, random_state=seed))
+    return encoded(shape.domain, DecisionTreeClassifier(max_depth=shape.max_depth, random_state=seed))
 
 
 def _deep_cart(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
-    return _encoded(shape.domain, DecisionTreeClassifier(random_state=seed))
+    return encoded(shape.domain, DecisionTreeClassifier(random_state=seed))
 
 
 def _logistic(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return _encoded(shape.domain, LogisticRegression(max_iter=2000), scaled=True)
+    return encoded(shape.domain, LogisticRegression(max_iter=2000), scaled=True)
 
 
 def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return _encoded(shape.domain, HistGradientBoostingClassifier(random_state=seed))
+    return encoded(shape.domain, HistGradientBoostingClassifier(random_state=seed))
 
 
-def _encoded(domain: Domain, learner: Any, *, scaled: bool = False) -> Any:
+def encoded(domain: Domain, learner: Any, *, scaled: bool = False) -> Any:
     """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer

@@ -5,10 +5,11 @@ Attacks can refute a guarantee, never confirm it. What is measured is for the ch
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,17 @@ from glassine.attacks.membership.intervals import Estimate, clopper_pearson, new
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Measured
-from glassine.comparison.candidates import CANDIDATES, Shape
+from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.running import Labelled, read_labelled
 from glassine.data.inference import eager
 from glassine.data.sample import Sample
-from glassine.domain import Domain
+from glassine.domain import Category, Domain
 from glassine.errors import InvalidParameterError, parameter
+from glassine.formats.sklearn.interpret import TAKEN_OVER, additive_from_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Standing", "TwinComparison", "TwinSide", "claimed_by_estimator", "compare_twin"]
 
@@ -128,6 +133,8 @@ class _Scored:
 def claimed_by_estimator(model: object) -> Guarantee | None:
     """Return the guarantee that a fitted private estimator of another library states by its parameters.
 
+    Of interpret's machines what contradicts the claim in the model counts as well, such as ranges taken from the data.
+
     Examples
     --------
     >>> from types import SimpleNamespace
@@ -137,6 +144,10 @@ def claimed_by_estimator(model: object) -> Guarantee | None:
     epsilon, delta = getattr(model, "epsilon", None), getattr(model, "delta", 0.0)
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
         return None
+    if is_interpret_ebm(model):
+        claim = additive_from_interpret(model).guarantee
+        # That nobody tested the claim is why it is compared.
+        return claim and replace(claim, caveats=tuple(c for c in claim.caveats if c != TAKEN_OVER))
     seeded = getattr(model, "random_state", None) is not None
     return Guarantee(
         epsilon=float(epsilon),
@@ -168,7 +179,8 @@ def compare_twin(
         Column of the classes.
     twin : DecisionTree, RuleList, AdditiveModel or fitted classifier, optional
         The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
-        of as many rules, or CART of the depth of another library's tree.
+        of as many rules, a scorecard, interpret's additive model with as many pairs; of another library's estimator the
+        class of scikit-learn or interpret that it extends, with the same parameters.
     domain : Domain, optional
         Public domain of the attributes.
     persons : str, optional
@@ -181,7 +193,8 @@ def compare_twin(
     InvalidDataError
         If records lack a column, or hold a class that the model does not know.
     InvalidParameterError
-        If no twin of such a model is trained here.
+        If no twin of such a model is trained here, or interpret is not installed, which trains that of an additive
+        model.
     """
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
@@ -192,8 +205,12 @@ def compare_twin(
     if twin is None:
         title, twin = _trained(model, whole, len(inside))
     claim = getattr(model, "guarantee", None) or claimed_by_estimator(model)
+    certified, called = getattr(model, "guarantee", None) is not None, _title(model)
+    model, twin = (
+        additive_from_interpret(one, whole.domain) if is_interpret_ebm(one) else one for one in (model, twin)
+    )
     sides, attacks = [], []
-    for side, one, coded in ((_title(model), model, False), (title, twin, by_code)):
+    for side, one, coded in ((called, model, False), (title, twin, by_code)):
         found = _attacked(one, whole, len(inside), coded, random_state)
         sides.append(_side(side, one, whole, len(inside), coded, found))
         attacks.append(found)
@@ -204,7 +221,7 @@ def compare_twin(
     right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
     return TwinComparison(
         claim=claim,
-        claimed_by="the model's certificate" if getattr(model, "guarantee", None) is not None else "its parameters",
+        claimed_by="the model's certificate" if certified else "its parameters",
         ceiling=ceiling,
         standing=_standing(claim, ceiling, attacks[0], doubts),
         private=sides[0],
@@ -223,20 +240,55 @@ def _title(model: Any) -> str:
 
 def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     """Return the twin of a model, trained on the members; classes are codes."""
-    depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
-    rules = len(model.rules) if isinstance(model, RuleList) else 1
-    name = "optimal-tree" if isinstance(model, DecisionTree) else "optimal-rule-list"
-    if not isinstance(model, DecisionTree | RuleList):
-        stated = getattr(model, "max_depth", None)
-        if not isinstance(stated, int):
-            raise InvalidParameterError(
-                "no twin of such a model is trained here.",
-                remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
-            )
-        name, depth = "cart", stated
-    shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=max(depth, 1), max_rules=max(rules, 1))
-    twin = CANDIDATES[name].make(shape, math.nan, 0).fit(whole.frame[:n], whole.labels[:n])
-    return f"{CANDIDATES[name].title}, trained on the same records", twin
+    frame, labels = whole.frame[:n], whole.labels[:n]
+    if isinstance(model, DecisionTree | RuleList) or getattr(model, "scorecard", None) is not None:
+        depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
+        rules = len(model.rules) if isinstance(model, RuleList) else 1
+        names = {DecisionTree: "optimal-tree", RuleList: "optimal-rule-list", AdditiveModel: "plain-scorecard"}
+        candidate = CANDIDATES[names[type(model)]]
+        shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=depth or 1, max_rules=rules or 1)
+        title, twin = candidate.title, candidate.make(shape, math.nan, 0).fit(frame, labels)
+    elif isinstance(model, AdditiveModel) or is_interpret_ebm(model):
+        title, twin = "interpret's additive model", _machine(model, whole.domain, frame, labels)
+    else:
+        base = _base_class(model)
+        known = base().get_params()
+        shared = {name: value for name, value in model.get_params().items() if name in known and name != "random_state"}
+        if "random_state" in known:
+            shared["random_state"] = 0
+        title = f"scikit-learn's {base.__name__} of the same parameters"
+        twin = encoded(whole.domain, base(**shared), scaled=hasattr(base, "decision_function")).fit(frame, labels)
+    return f"{title}, trained on the same records", twin
+
+
+def _base_class(model: Any) -> Any:
+    """Return the class of scikit-learn that a private estimator of another library extends."""
+    for kind in type(model).__mro__[1:]:
+        library, _, rest = kind.__module__.partition(".")
+        if library == "sklearn" and not rest.startswith("base") and hasattr(kind, "predict"):
+            return kind
+    raise InvalidParameterError(
+        "no twin of such a model is trained here.",
+        remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
+    )
+
+
+def _machine(model: Any, domain: Domain, frame: pl.DataFrame, labels: npt.NDArray[np.int64]) -> AdditiveModel:
+    """Return interpret's additive model of the records, with as many pairs as a private one has."""
+    try:
+        interpret = importlib.import_module("interpret.glassbox")
+    except ImportError:
+        raise InvalidParameterError(
+            "the twin of an additive model is trained by interpret, which is not installed.",
+            remedy=f"Install interpret-core, or pass a twin as {parameter('twin=')}.",
+        ) from None
+    terms = model.terms if isinstance(model, AdditiveModel) else additive_from_interpret(model).terms
+    pairs = sum(len(term.attributes) == 2 for term in terms)
+    learner = interpret.ExplainableBoostingClassifier(interactions=pairs, random_state=0, n_jobs=1)
+    kinds = ["nominal" if isinstance(domain[name], Category) else "continuous" for name in frame.columns]
+    learner.set_params(feature_names=frame.columns, feature_types=kinds)
+    matrix = np.column_stack([frame[name].to_numpy().astype(object) for name in frame.columns])
+    return additive_from_interpret(learner.fit(matrix, labels), domain)
 
 
 def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:

@@ -147,7 +147,9 @@ def test_shares_of_the_training_data_settle_no_joint_bits() -> None:
     for own, status in ((False, "pass"), (True, "unknown")):
         ages = Shares(weights=(1, 3), edges=(0, 39, 99), source="somewhere", from_training_data=own)
         domain = Domain(bare(DOMAIN), shares={"age": ages})
-        check = next(c for c in audit(models, domain=domain, policy=policy).checks if c.rule == "largest_bits_per_record")
+        check = next(
+            c for c in audit(models, domain=domain, policy=policy).checks if c.rule == "largest_bits_per_record"
+        )
         assert check.status == status
 
 

@@ -226,9 +226,10 @@ def most_exposed(
 ) -> Interval:
     """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it.
 
-    Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each leaf, cell or group that certainly holds one; ``learned`` holds the
-    bits of the leaves that do. From above, no record is known better than by its cell: the worst of those that hold the
-    data, where they are given (``known``), else the worst of those that can hold a record.
+    Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each
+    leaf, cell or group that certainly holds one; ``learned`` holds the bits of the leaves that do. From above, no
+    record is known better than by its cell: the worst of those that hold the data, where they are given (``known``),
+    else the worst of those that can hold a record.
     """
     weights = (cells if cells.closed is None else cells.closed).weights
     whole = log_of(cells.total)

@@ -292,9 +292,9 @@ class JointReconstruction:
         What is learned about a record of each leaf or rule that holds one.
     bits_most_exposed : Interval or None
         Bits about the most exposed record, log2 of the domain over the possible records that still fit it, or of one
-        over their share of the public, between two proved bounds. The lower one is what is certain of some record. The upper one is infinite where a single point
-        of a continuum can hold one. With the data, it is what a reader learns who also knows which record of one model
-        is which of another.
+        over their share of the public, between two proved bounds. The lower one is what is certain of some record. The
+        upper one is infinite where a single point of a continuum can hold one. With the data, it is what a reader
+        learns who also knows which record of one model is which of another.
     fewest_in_common : int or None
         Records of the smallest common part of all models that holds one; None where neither the data nor the counts
         tell. No reader of the models can be certain of a group of fewer records.

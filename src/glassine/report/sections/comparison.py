@@ -152,7 +152,7 @@ def comparison_page(
             *_charts(comparison, advice.chosen),
             replace(table, text=(*table.text, f"Rule: {worded.rule}")),
         ),
-        terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "told apart"),
+        terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "parts compared"),
         inputs=clean_inputs(inputs),
         notice=wording.CHECKER_ONLY,
         version=wording.clean(comparison.version),

@@ -403,12 +403,12 @@ def _anonymity(details: DisclosureDetails) -> list[Fact]:
         Fact(
             "l-diversity of the leaves",
             f"{details.distinct_l:g} distinct, {details.entropy_l:.3g} by entropy",
-            "The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
+            "The least of any leaf, as far as an attacker can see: 1 where all in a leaf have one class.",
         ),
         Fact(
             "(alpha, k)-anonymity of the leaves",
             f"alpha {details.alpha:.3g}, k {details.k}",
-            "The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
+            "The largest share of one class in a leaf, as far as an attacker can see; and the smallest leaf.",
         ),
         Fact(
             "t-closeness of the leaves",

@@ -1,4 +1,4 @@
-"""A release of surrogate trees: who stands behind it, what its trees tell together, and its two forms side by side."""
+"""A release of surrogate trees: who stands behind it, what its trees reveal together, and both of its forms."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def _groups_section(finding: GroupsFinding) -> Section:
 
 
 def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Section:
-    """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
+    """Return what representatives reveal; the text has the few figures that matter most of a release in their place."""
     facts = Facts(_representative_facts(finding, findings))
     return Section(
         id="representatives",
-        title="What representatives tell",
+        title="What representatives reveal",
         link="Representatives",
         blocks=(facts,),
         text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings)),
@@ -186,7 +186,7 @@ def _together_section(finding: TogetherFinding) -> Section:
 
 
 def _thresholds_section(finding: ThresholdsFinding) -> Section:
-    """Return what thresholds tell."""
+    """Return what thresholds reveal."""
     n = finding.n_thresholds
     meaning = "It needs the training records."
     if finding.n_midpoints is not None:
@@ -203,7 +203,7 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
             meaning,
         ),
     )
-    return facts_section("thresholds", "What thresholds tell", "Thresholds", facts)
+    return facts_section("thresholds", "What thresholds reveal", "Thresholds", facts)
 
 
 def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
@@ -353,7 +353,7 @@ def _representative_facts(finding: RepresentativesFinding, findings: Findings) -
         Fact(
             "Distance to the own representative",
             UNKNOWN if finding.closeness is None else f"{finding.closeness:.2f}",
-            "Over that to any other: 1 would tell nothing, 0 the record." if measured else missing,
+            "Over that to any other: 1 would reveal nothing, 0 the record." if measured else missing,
         ),
     )
 

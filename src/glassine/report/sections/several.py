@@ -93,7 +93,7 @@ def _figures(joint: JointFinding) -> tuple[Fact, ...]:
     alone = f"{wording.bits(max(joint.bits_alone))} bits" if joint.bits_alone else UNKNOWN
     return (
         Fact("Learned from all models together", _between(joint.bits), "about the average record"),
-        Fact("Learned from one model alone", alone, "about the average record, by the most telling model"),
+        Fact("Learned from one model alone", alone, "about the average record, by the model that reveals most"),
         Fact("Learned about the most exposed", _between(joint.bits_most_exposed), "from all models together"),
     )
 
