@@ -43,7 +43,7 @@ def the(findings: Findings, rule: str) -> Check:
 
 
 @pytest.mark.parametrize(
-    ("support", "leaf", "advantage"), [(9, "unknown", "unknown"), (60, "pass", "unknown"), (200, "pass", "pass")]
+    ("support", "leaf", "advantage"), [(9, "unknown", "unknown"), (45, "pass", "unknown"), (200, "pass", "pass")]
 )
 def test_leaves_without_counts_hold_the_support_that_the_file_states(support: int, leaf: str, advantage: str) -> None:
     findings = audit(DL85Classifier(support), domain=DOMAIN)

@@ -85,11 +85,11 @@ def _provisos(joint: JointReconstruction, have_data: bool) -> list[str]:
     said = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
     if any(entry.can_be_counted for entry in joint.left_out):
         given = "" if have_data else "--data and "
-        said.append(f"What a reader learns who knows their numbers of records, too: {given}--count-from-data.")
+        said.append(f"What an attacker learns who also knows their numbers of records: {given}--count-from-data.")
     if joint.filled:
         said.append(
-            f"Counted in the data, without classes: {', '.join(joint.filled)}. The figures are those of a reader who "
-            "knows these numbers, too, and so learns more than from the models alone."
+            f"Counted in the data, without classes: {', '.join(joint.filled)}. The figures are those of an attacker "
+            "who also knows these numbers, and so learns more than from the models alone."
         )
     return said
 

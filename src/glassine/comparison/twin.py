@@ -69,6 +69,10 @@ class TwinSide:
 
 
 OF_RECORDS = "The guarantee is for one record, and the attacks are on people."
+OF_EXTREMES = (
+    "The model's bounds are the extremes of its training records. If they were taken from the records, the claim is "
+    "void."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +221,7 @@ def compare_twin(
     # Of a person with k records a guarantee for records allows k epsilon, so that attacks on people say nothing of it.
     comparable = claim is None or persons is None or claim.records_per_person is not None
     ceiling = claim.membership_advantage if claim is not None and claim.holds and comparable else None
+    bounded = (OF_EXTREMES,) if _bounded_by(model, whole.frame[: len(inside)]) else ()
     doubts = (*_doubts(attacks[0]), *(() if comparable else (OF_RECORDS,)))
     right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
     return TwinComparison(
@@ -229,7 +234,8 @@ def compare_twin(
         accuracy_lost=_paired(right[1], right[0]),
         n_members=attacks[0].n_members,
         n_others=attacks[0].n_nonmembers,
-        doubts=doubts,
+        # Whether bounds are public is for a person to say: it settles nothing.
+        doubts=(*doubts, *bounded),
     )
 
 
@@ -259,6 +265,17 @@ def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
         title = f"scikit-learn's {base.__name__} of the same parameters"
         twin = encoded(whole.domain, base(**shared), scaled=hasattr(base, "decision_function")).fit(frame, labels)
     return f"{title}, trained on the same records", twin
+
+
+def _bounded_by(model: Any, frame: pl.DataFrame) -> bool:
+    """Return whether the bounds that an estimator states are the least and the greatest value of every column."""
+    bounds = getattr(model, "bounds", None)
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
+        return False
+    low, high = (np.ravel(side) for side in bounds)
+    numbers = [frame[name].to_numpy() for name in frame.columns if frame[name].dtype.is_numeric()]
+    extremes = sorted((float(column.min()), float(column.max())) for column in numbers)
+    return len(low) == len(high) == len(frame.columns) and sorted(zip(low, high, strict=True)) == extremes
 
 
 def _base_class(model: Any) -> Any:

@@ -51,7 +51,7 @@ def additive_section(finding: AdditiveFinding) -> Section:
         link="Shape functions and bins",
         blocks=tuple(blocks),
         text=(summary,) if summary else (),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 

@@ -55,7 +55,7 @@ DECIDED: dict[Criterion, str] = {
 """What a criterion of the rule says of the model that it leaves."""
 COLUMNS = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Parts compared")
 BUDGET = "Means on held-out records, bars one standard error over the splits. Dashed: models without privacy."
-REBUILD = "What a reader can rebuild"
+REBUILD = "What an attacker can reconstruct"
 BITS = (
     "Bits learned about a training record, on average, from the leaves or rules and their counts. No model lies above "
     "the dashed line. Leaves of a private model weigh by the training records in them, not by its noisy counts; its "

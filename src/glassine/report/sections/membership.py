@@ -37,7 +37,7 @@ def membership_section(finding: MembershipFinding) -> Section:
             ),
         ),
         text=(summary,),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 

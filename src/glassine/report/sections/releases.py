@@ -91,7 +91,7 @@ def _representatives_section(finding: RepresentativesFinding, findings: Findings
         link="Representatives",
         blocks=(facts,),
         text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings)),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 
@@ -142,7 +142,7 @@ def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
     """Return how well a reader guesses labels and the sensitive attribute."""
     names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
     table = Table(
-        caption=f"How often a reader of all groups guesses right who knows a {wording.unit()}'s other attributes",
+        caption=f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes",
         columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
         rows=tuple(
             Row(
@@ -218,7 +218,7 @@ def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
             )
         facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
     title = "Members identified by a tree that is right"
-    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What a reader learns")
+    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What an attacker learns")
 
 
 def _forms_section(finding: FormsFinding, findings: Findings) -> Section:
