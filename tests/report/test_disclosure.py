@@ -249,7 +249,7 @@ def test_the_report_says_of_which_class_people_are_certain_how_many_and_where(es
     assert (all_x.outcome, all_x.certain, all_x.number) == ("high", *[int((frame["a"] == "x").sum())] * 2)
     assert {one.value for one in groups if one.attribute == "a"} == {"x"}
     text = " ".join(render_text(found).split())
-    assert f"Practically certain, level: high for {all_x.certain} records (base rate " in text
+    assert f"Practically certain values of level: high for {all_x.certain} records (base rate " in text
     assert f"Most of them are in: a = x: high for {all_x.certain} records of {all_x.certain}" in text
     page = render_html(found, title="t")
     assert "Practically certain, in the subgroups where most are" in page

@@ -178,15 +178,19 @@ def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
     return encoded(shape.domain, HistGradientBoostingClassifier(random_state=seed))
 
 
-def encoded(domain: Domain, learner: Any, *, scaled: bool = False) -> Any:
-    """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category."""
+def encoded(domain: Domain, learner: Any, *, scaled: bool = False, by_place: bool = False) -> Any:
+    """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category.
+
+    Its columns are named, or are the places of the domain's attributes in a matrix.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    text = [name for name in domain if isinstance(domain[name], Category)]
-    numbers = [name for name in domain if name not in text]
+    places: dict[str, Any] = {name: place if by_place else name for place, name in enumerate(domain)}
+    text = [places[name] for name in domain if isinstance(domain[name], Category)]
+    numbers = [places[name] for name in domain if places[name] not in text]
     filled: Any = SimpleImputer(strategy="median", keep_empty_features=True)
     if scaled:
         filled = make_pipeline(filled, StandardScaler())

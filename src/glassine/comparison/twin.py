@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -20,6 +21,7 @@ from glassine.attacks.membership.suite import MembershipAttacks, attack_membersh
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.running import Labelled, read_labelled
+from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
 from glassine.data.sample import Sample
 from glassine.domain import Category, Domain
@@ -132,6 +134,30 @@ class _Scored:
 
     def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
         return np.asarray(self.model.predict_proba(data), dtype=float)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfMatrix:
+    """A pipeline fitted on a matrix and asked about frames: scikit-learn 1.8 finds no column of a polars frame."""
+
+    fitted: Any
+    names: tuple[str, ...]
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        return np.asarray(self.fitted.classes_)
+
+    def predict(self, data: Any) -> npt.NDArray[Any]:
+        return np.asarray(self.fitted.predict(_matrix(data, self.names)))
+
+    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+        return np.asarray(self.fitted.predict_proba(_matrix(data, self.names)), dtype=float)
+
+
+def _matrix(data: Any, names: Sequence[str]) -> npt.NDArray[np.object_]:
+    """Return columns side by side, shape (n, names)."""
+    columns = read_columns(data)
+    return np.column_stack([columns[name].astype(object) for name in names])
 
 
 def claimed_by_estimator(model: object) -> Guarantee | None:
@@ -259,11 +285,14 @@ def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     else:
         base = _base_class(model)
         known = base().get_params()
-        shared = {name: value for name, value in model.get_params().items() if name in known and name != "random_state"}
+        # What the private class does not use is None there.
+        shared = {k: v for k, v in model.get_params().items() if k in known and (v is not None or known[k] is None)}
         if "random_state" in known:
             shared["random_state"] = 0
         title = f"scikit-learn's {base.__name__} of the same parameters"
-        twin = encoded(whole.domain, base(**shared), scaled=hasattr(base, "decision_function")).fit(frame, labels)
+        learner = encoded(whole.domain, base(**shared), scaled=hasattr(base, "decision_function"), by_place=True)
+        names = tuple(whole.domain)
+        twin = _OfMatrix(learner.fit(_matrix(frame, names), labels), names)
     return f"{title}, trained on the same records", twin
 
 
@@ -304,8 +333,7 @@ def _machine(model: Any, domain: Domain, frame: pl.DataFrame, labels: npt.NDArra
     learner = interpret.ExplainableBoostingClassifier(interactions=pairs, random_state=0, n_jobs=1)
     kinds = ["nominal" if isinstance(domain[name], Category) else "continuous" for name in frame.columns]
     learner.set_params(feature_names=frame.columns, feature_types=kinds)
-    matrix = np.column_stack([frame[name].to_numpy().astype(object) for name in frame.columns])
-    return additive_from_interpret(learner.fit(matrix, labels), domain)
+    return additive_from_interpret(learner.fit(_matrix(frame, frame.columns), labels), domain)
 
 
 def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:

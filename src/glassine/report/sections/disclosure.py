@@ -300,14 +300,14 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
         Fact("Learned about the most exposed", f"{finding.learned_most:.3g} nats", "beyond the class distribution"),
-        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(finding.number)}"),
+        Fact("Practically certain", people(best.certain), f"of {people(finding.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
         text.append(
             Fact(
                 "Guesses right",
-                f"for {wording.percent(best.guess_rate)}",
-                f"from the class distribution for {wording.percent(least.guess_rate)}",
+                wording.percent(best.guess_rate),
+                f"{wording.percent(least.guess_rate)} from the class distribution alone",
             )
         )
     return tuple(text)
@@ -350,7 +350,7 @@ def _internal(
     among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
     return Fact(
         name,
-        f"{more:.2g} nats" if more else "next to nothing",
+        f"{more:.2g} nats",
         "A learner takes the best split of each node; records under which another would have been better are "
         f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
     )
