@@ -5,11 +5,11 @@ Attacks can refute a guarantee, never confirm it. What is measured is for the ch
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -209,8 +209,8 @@ def compare_twin(
         Column of the classes.
     twin : DecisionTree, RuleList, AdditiveModel or fitted classifier, optional
         The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
-        of as many rules, a scorecard, interpret's additive model with as many pairs; of another library's estimator the
-        class of scikit-learn or interpret that it extends, with the same parameters.
+        of as many rules; of another library's estimator the class of scikit-learn that it extends, with the same
+        parameters, and interpret's additive model of interpret's private one.
     domain : Domain, optional
         Public domain of the attributes.
     persons : str, optional
@@ -223,8 +223,7 @@ def compare_twin(
     InvalidDataError
         If records lack a column, or hold a class that the model does not know.
     InvalidParameterError
-        If no twin of such a model is trained here, or interpret is not installed, which trains that of an additive
-        model.
+        If no twin of such a model is trained here.
     """
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
@@ -272,39 +271,42 @@ def _title(model: Any) -> str:
 
 def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     """Return the twin of a model, trained on the members; classes are codes."""
-    frame, labels = whole.frame[:n], whole.labels[:n]
-    if isinstance(model, DecisionTree | RuleList) or getattr(model, "scorecard", None) is not None:
-        depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
-        rules = len(model.rules) if isinstance(model, RuleList) else 1
-        names = {DecisionTree: "optimal-tree", RuleList: "optimal-rule-list", AdditiveModel: "plain-scorecard"}
-        candidate = CANDIDATES[names[type(model)]]
-        shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=depth or 1, max_rules=rules or 1)
-        title, twin = candidate.title, candidate.make(shape, math.nan, 0).fit(frame, labels)
-    elif isinstance(model, AdditiveModel) or is_interpret_ebm(model):
-        title, twin = "interpret's additive model", _machine(model, whole.domain, frame, labels)
-    else:
-        base = _base_class(model)
-        known = base().get_params()
-        # What the private class does not use is None there.
-        shared = {k: v for k, v in model.get_params().items() if k in known and (v is not None or known[k] is None)}
-        if "random_state" in known:
-            shared["random_state"] = 0
-        title = f"scikit-learn's {base.__name__} of the same parameters"
-        learner = encoded(whole.domain, base(**shared), scaled=hasattr(base, "decision_function"), by_place=True)
-        names = tuple(whole.domain)
-        twin = _OfMatrix(learner.fit(_matrix(frame, names), labels), names)
-    return f"{title}, trained on the same records", twin
+    if not isinstance(model, DecisionTree | RuleList | AdditiveModel):
+        return _of_another_library(model, whole.domain, whole.frame[:n], whole.labels[:n])
+    depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
+    rules = len(model.rules) if isinstance(model, RuleList) else 1
+    name = "optimal-tree" if isinstance(model, DecisionTree) else "optimal-rule-list"
+    if not isinstance(model, DecisionTree | RuleList):
+        raise InvalidParameterError(
+            "no twin of such a model is trained here.",
+            remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
+        )
+    shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=max(depth, 1), max_rules=max(rules, 1))
+    twin = CANDIDATES[name].make(shape, math.nan, 0).fit(whole.frame[:n], whole.labels[:n])
+    return f"{CANDIDATES[name].title}, trained on the same records", twin
 
 
-def _bounded_by(model: Any, frame: pl.DataFrame) -> bool:
-    """Return whether the bounds that an estimator states are the least and the greatest value of every column."""
-    bounds = getattr(model, "bounds", None)
-    if not isinstance(bounds, tuple) or len(bounds) != 2:
-        return False
-    low, high = (np.ravel(side) for side in bounds)
-    numbers = [frame[name].to_numpy() for name in frame.columns if frame[name].dtype.is_numeric()]
-    extremes = sorted((float(column.min()), float(column.max())) for column in numbers)
-    return len(low) == len(high) == len(frame.columns) and sorted(zip(low, high, strict=True)) == extremes
+def _of_another_library(
+    model: Any, domain: Domain, frame: pl.DataFrame, labels: npt.NDArray[np.int64]
+) -> tuple[str, Any]:
+    """Return what interpret or scikit-learn trains without privacy where a private estimator extends their class."""
+    names = tuple(domain)
+    if is_interpret_ebm(model):
+        pairs = sum(len(term.attributes) == 2 for term in additive_from_interpret(model).terms)
+        ordinary = import_module("interpret.glassbox").ExplainableBoostingClassifier
+        kinds = ["nominal" if isinstance(domain[name], Category) else "continuous" for name in names]
+        machine = ordinary(list(names), kinds, interactions=pairs, random_state=0, n_jobs=1)
+        fitted = additive_from_interpret(machine.fit(_matrix(frame, names), labels), domain)
+        return "interpret's additive model, trained on the same records", fitted
+    base = _base_class(model)
+    known = base().get_params()
+    # What the private class does not use is None there.
+    shared = {k: v for k, v in model.get_params().items() if k in known and (v is not None or known[k] is None)}
+    if "random_state" in known:
+        shared["random_state"] = 0
+    learner = encoded(domain, base(**shared), scaled=hasattr(base, "decision_function"), by_place=True)
+    title = f"scikit-learn's {base.__name__} of the same parameters, trained on the same records"
+    return title, _OfMatrix(learner.fit(_matrix(frame, names), labels), names)
 
 
 def _base_class(model: Any) -> Any:
@@ -319,21 +321,15 @@ def _base_class(model: Any) -> Any:
     )
 
 
-def _machine(model: Any, domain: Domain, frame: pl.DataFrame, labels: npt.NDArray[np.int64]) -> AdditiveModel:
-    """Return interpret's additive model of the records, with as many pairs as a private one has."""
-    try:
-        interpret = importlib.import_module("interpret.glassbox")
-    except ImportError:
-        raise InvalidParameterError(
-            "the twin of an additive model is trained by interpret, which is not installed.",
-            remedy=f"Install interpret-core, or pass a twin as {parameter('twin=')}.",
-        ) from None
-    terms = model.terms if isinstance(model, AdditiveModel) else additive_from_interpret(model).terms
-    pairs = sum(len(term.attributes) == 2 for term in terms)
-    learner = interpret.ExplainableBoostingClassifier(interactions=pairs, random_state=0, n_jobs=1)
-    kinds = ["nominal" if isinstance(domain[name], Category) else "continuous" for name in frame.columns]
-    learner.set_params(feature_names=frame.columns, feature_types=kinds)
-    return additive_from_interpret(learner.fit(_matrix(frame, frame.columns), labels), domain)
+def _bounded_by(model: Any, frame: pl.DataFrame) -> bool:
+    """Return whether the bounds that an estimator states are the least and the greatest value of every column."""
+    bounds = getattr(model, "bounds", None)
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
+        return False
+    low, high = (np.ravel(side) for side in bounds)
+    numbers = [frame[name].to_numpy() for name in frame.columns if frame[name].dtype.is_numeric()]
+    extremes = sorted((float(column.min()), float(column.max())) for column in numbers)
+    return len(low) == len(high) == len(frame.columns) and sorted(zip(low, high, strict=True)) == extremes
 
 
 def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:
