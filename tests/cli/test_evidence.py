@@ -334,3 +334,16 @@ def test_losses_are_compared_by_the_test_that_checkers_use() -> None:
     assert gap.text.startswith(f"statistic {wanted.statistic:.3f}, p = ")
     assert gap.text.endswith(f": {'a' if wanted.pvalue < 0.05 else 'no'} risk by SACRO-ML, whose level is 0.05")
     assert wanted.pvalue < 0.05
+
+
+@pytest.mark.parametrize(("trees", "depth", "risky"), [(40, None, True), (10, None, False), (40, 3, False)])
+def test_parameters_of_a_forest_are_judged_as_sacro_ml_does(trees: int, depth: int | None, risky: bool) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    rng = np.random.default_rng(0)
+    forest = RandomForestClassifier(trees, max_depth=depth, random_state=0)
+    forest.fit(rng.random((60, 2)), rng.integers(0, 2, 60))
+    findings = audit(forest, settings=AuditSettings(only={"membership"}))
+    stated = line_of("tre", "T8", findings=findings.to_dict()).answers[0]
+    assert isinstance(stated, Figure)
+    assert stated.text.startswith(f"parameters {'lie in' if risky else 'do not lie in'} the riskiest fifth: ")

@@ -80,7 +80,7 @@ def test_a_parameter_that_was_set_after_training_is_noted_and_the_counts_judge()
     assert any("min_samples_leaf=500" in note for note in findings.notes)
     honest = DecisionTreeClassifier(min_samples_leaf=0.1, random_state=0).fit(FRAME, LABELS)
     assert not any("states min_samples_leaf" in note for note in audit(honest).notes)
-    assert audit(honest).subject.parameters["min_samples_leaf"] == 0.1
+    assert audit(honest).to_dict()["subject"]["parameters"]["min_samples_leaf"] == 0.1
 
 
 def test_a_regression_of_pystreed_states_its_least_leaf() -> None:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
+from inspect import isabstract
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -311,9 +312,9 @@ def _of_another_library(
 
 def _base_class(model: Any) -> Any:
     """Return the class of scikit-learn that a private estimator of another library extends."""
-    for kind in type(model).__mro__[1:]:
-        library, _, rest = kind.__module__.partition(".")
-        if library == "sklearn" and not rest.startswith("base") and hasattr(kind, "predict"):
+    for kind in type(model).__mro__:
+        of_sklearn = kind.__module__.startswith("sklearn.") and not kind.__module__.startswith("sklearn.base")
+        if of_sklearn and hasattr(kind, "predict") and not isabstract(kind):
             return kind
     raise InvalidParameterError(
         "no twin of such a model is trained here.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -112,5 +112,5 @@ def _records(value: Value, tree: object) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    sizes = getattr(tree, "n_node_samples", ())
+    sizes: Sequence[int] = getattr(tree, "n_node_samples", ())
     return math.ceil(value * int(sizes[0])) if value < 1 and len(sizes) else None
