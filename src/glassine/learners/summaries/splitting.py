@@ -131,6 +131,12 @@ class Growth:
             out.append((literal, captured))
         return out, rest
 
+    def candidates(self) -> Iterator[tuple[int, Bools, Literal]]:
+        """Yield the splits of all records: attribute, bins of the true side, and the literal that holds there."""
+        for k, table in enumerate(self.tree.tables([None] * len(self.axes))):
+            for bins, literal in self._candidates(k, table[:, 0]):
+                yield k, bins, literal
+
     def _parts(self, region: Region, split: _Split) -> tuple[Region, Region]:
         share = region.get(split.attribute, np.ones(len(split.bins)))
         return (
