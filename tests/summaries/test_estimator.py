@@ -158,6 +158,8 @@ def test_a_file_gives_the_same_models(tmp_path: Path) -> None:
     assert back.certificate_ == summary().certificate_
     assert models(back) == models(summary())
     assert back.pairs_ == summary().pairs_
+    tree = back.tree(2)
+    assert back.reported(tree, bootstrap=2) == summary().reported(tree, bootstrap=2)
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:

@@ -186,7 +186,8 @@ def replicates(released: Released, rng: np.random.Generator, number: int) -> lis
             within = fine / np.stack([np.bincount(groups, weights=column)[groups] for column in fine.T], axis=1)
             tables.append(_noisy((rows.T[groups] * within).T, totals, released.deviations[0], rng).T)
         edges = {}
-        for a, b in released.edges:
+        # In one order, whichever that of the pairs is: a file gives the same replicates.
+        for a, b in sorted(released.edges):
             clique = _clique(tree, a, b)
             flat = _noisy(clique.reshape(len(totals), -1), totals, released.deviations[2], rng)
             edges[a, b] = np.moveaxis(flat.reshape(clique.shape), 0, 2)

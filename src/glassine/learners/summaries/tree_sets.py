@@ -8,6 +8,7 @@ trees at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -210,10 +211,12 @@ class TreeSet:
         self._side_wrong = sides.sum(axis=3) - sides.max(axis=3)
         self._divides = sides.sum(axis=3).min(axis=2) >= least
         self.n_records = float(whole[0].sum())
+        self._stumps = np.where(self._divides[self._last], self._side_wrong[self._last].sum(axis=2), np.inf)
         self._best = self._lowest(np.ones(splits.number, dtype=np.bool_))
         self.lowest = float(self._best[0])
         self.slack = slack * self.n_records + TINY
         self.bound = self.lowest + self.slack
+        self._reach = self._reached()
 
     # The lowest errors of each region's subtrees.
 
@@ -228,10 +231,6 @@ class TreeSet:
         signed = np.arange(0, 2 * self.splits.number, 2)
         return self._regions.at[own, signed], self._regions.at[own, signed + 1]
 
-    def _stumps(self) -> Array:
-        """Return the errors of one more split of each of the last regions, infinite where it is none."""
-        return np.where(self._divides[self._last], self._side_wrong[self._last].sum(axis=2), np.inf)
-
     def _costs(self, best: Array, region: int) -> Array:
         """Return the lowest errors below each split of a region that is none of the last, shape (literals,)."""
         true, false = self._sides(region)
@@ -242,7 +241,7 @@ class TreeSet:
         best = self._wrong.copy()
         if not allowed.any():
             return best
-        stumps = self._stumps()[:, allowed].min(axis=1)
+        stumps = self._stumps[:, allowed].min(axis=1)
         best[self._last] = np.minimum(best[self._last], stumps)
         for region in reversed(range(self._regions.starts[self.depth - 1])):
             best[region] = min(best[region], self._costs(best, region)[allowed].min())
@@ -299,10 +298,9 @@ class TreeSet:
     def _greatest(self, leaf: Array, stump: Array) -> float:
         """Return the greatest sum of gains over the leaves of a near-optimal tree; fronts of errors against gains."""
         last, best = self._last, self._best
-        costs, order = self._sorted_stumps()
+        costs, order = self._sorted
         gains = np.take_along_axis(np.concatenate([leaf[last, None], stump], axis=1), order, axis=1)
-        reach = self._reach()
-        fronts = Fronts(*_last_fronts(costs, gains, best[last] + reach[last]))
+        fronts = Fronts(*_last_fronts(costs, gains, best[last] + self._reach[last]))
         for first in reversed(range(self.depth - 1)):
             # Regions of the level above: their fronts join those of both sides of each split.
             level = range(self._regions.starts[first], self._regions.starts[first + 1])
@@ -310,22 +308,27 @@ class TreeSet:
             parts: list[tuple[Array, Array]] = []
             for region in level:
                 true, false = self._sides(region)
-                limit = float(best[region] + reach[region])
+                limit = float(best[region] + self._reach[region])
                 usable = np.flatnonzero(self._costs(best, region) <= limit)
                 leaf_of = float(self._wrong[region]), float(leaf[region])
                 sides = true[usable] - below, false[usable] - below
-                parts.append(_joined_front(leaf_of, sides, fronts, float(best[region]), limit))
+                near, gain = _near_front(leaf_of, sides, fronts, float(best[region]), limit)
+                order = np.argsort(near, kind="stable")
+                near, gain = near[order], gain[order]
+                on_it = np.diff(np.maximum.accumulate(gain), prepend=-np.inf) > 0
+                parts.append((near[on_it], gain[on_it]))
             starts = np.cumsum([0, *(len(own) for own, _ in parts)])
             fronts = Fronts(starts, *(np.concatenate([part[i] for part in parts]) for i in (0, 1)))
         return float(fronts.gains[-1])
 
-    def _sorted_stumps(self) -> tuple[Array, Ints]:
-        """Return leaf and splits of each of the last regions by their errors, and which they are."""
-        costs = np.concatenate([self._wrong[self._last, None], self._stumps()], axis=1)
+    @cached_property
+    def _sorted(self) -> tuple[Array, Ints]:
+        """Leaf and splits of each of the last regions by their errors, and which they are."""
+        costs = np.concatenate([self._wrong[self._last, None], self._stumps], axis=1)
         order = np.argsort(costs, axis=1, kind="stable")
         return np.take_along_axis(costs, order, axis=1), order
 
-    def _reach(self) -> Array:
+    def _reached(self) -> Array:
         """Return by how much the errors of each region's subtree may exceed its lowest in a near-optimal tree.
 
         Negative where no near-optimal tree has the region.
@@ -371,7 +374,7 @@ class TreeSet:
         lowest[chain] = np.where(self._labels[chain] == label, self._wrong[chain], np.inf)
         final = chain[chain >= self._last.start]
         right = self._side_labels[final[:, None], np.arange(len(side)), side] == label
-        stumps = np.where(right & self._divides[final], self._side_wrong[final].sum(axis=2), np.inf)
+        stumps = np.where(right, self._stumps[final - self._last.start], np.inf)
         lowest[final] = np.minimum(lowest[final], stumps.min(axis=1, initial=np.inf))
         for region in chain[chain < self._last.start][::-1]:
             both = np.stack(self._sides(int(region)))
@@ -390,7 +393,7 @@ class TreeSet:
         if self._wrong[region] <= self._best[region] + TINY:
             return self._leaf(region)
         if region >= self._last.start:
-            return self._stump(region, int(self._stumps()[region - self._last.start].argmin()))
+            return self._stump(region, int(self._stumps[region - self._last.start].argmin()))
         literal = int(self._costs(self._best, region).argmin())
         true, false = (int(side[literal]) for side in self._sides(region))
         return self._divided(region, literal, self._best_below(true), self._best_below(false))
@@ -431,10 +434,10 @@ class _Counter:
         self._trees = trees
         last, best = trees._last, trees._best
         self._step = trees.slack / GRID
-        usable = trees._reach() >= 0
+        usable = trees._reach >= 0
         # One more place for all that is beyond the slack.
         self._leaves = np.where(usable, self._steps(trees._wrong - best), GRID + 1)
-        stumps = self._steps(trees._stumps() - best[last, None])
+        stumps = self._steps(trees._stumps - best[last, None])
         labels = trees._side_labels[last]
         self._stumps = np.where(usable[last, None] & (labels[..., 0] != labels[..., 1]), stumps, GRID + 1)
         self._numbers = np.zeros((len(best), GRID + 2))
@@ -558,10 +561,10 @@ def _last_fronts(costs: AnyArray, gains: AnyArray, limits: AnyArray) -> tuple[An
 
 
 @compiled
-def _joined_front(
+def _near_front(
     leaf: tuple[float, float], sides: tuple[AnyArray, AnyArray], fronts: Fronts, lowest: float, limit: float
 ) -> tuple[AnyArray, AnyArray]:
-    """Return the front of a region: as a leaf, or divided into two regions with fronts of their own."""
+    """Return what may be on the front of a region: as a leaf, or divided into two regions with fronts of their own."""
     (true, false), (starts, errors, values) = sides, fronts
     if not lowest <= limit:
         return np.empty(0), np.empty(0)
@@ -598,11 +601,4 @@ def _joined_front(
                         if sweep == 2:
                             kept_errors[n_kept], kept_gains[n_kept] = cost, gain
                         n_kept += 1
-    order = np.argsort(kept_errors, kind="mergesort")
-    top, end = -np.inf, 0
-    for place in order:
-        if kept_gains[place] > top:
-            top = kept_gains[place]
-            order[end] = place
-            end += 1
-    return kept_errors[order[:end]], kept_gains[order[:end]]
+    return kept_errors, kept_gains
