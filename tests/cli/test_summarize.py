@@ -24,12 +24,14 @@ def summarized(folder: Path, run: Run) -> Path:
 
 
 def test_models_of_a_summary_are_written_with_certificates_and_cost_nothing(summarized: Path, run: Run) -> None:
-    for model, more in (("tree", ("--max-depth", "2")), ("rule-list", ("--max-rules", "2")), ("additive", ())):
+    sizes = {"tree": ("--max-depth", "2"), "rule-list": ("--max-rules", "2"), "additive": ()}
+    for model, more in (*sizes.items(), ("scorecard", ("--max-items", "3", "--max-points", "2"))):
         done = run("fit", model, "--summary", "s.json", "-o", f"{model}.json", *more, cwd=summarized)
         assert done.status == 0, done.err
         certificate = Certificate.from_json((summarized / f"{model}.certificate.json").read_text())
         assert certificate.model == fingerprint(load_model(summarized / f"{model}.json"))
         assert (certificate.epsilon, certificate.holds) == (2.0, True)
+    assert "scorecard" in run("export", "scorecard.json", "--to", "card", cwd=summarized).out.lower()
     (entry,) = Ledger(summarized / "b.sqlite").entries("more")
     assert float(entry.epsilon) == 2.0
     verified = run("certificate", "verify", "tree.json", "tree.certificate.json", cwd=summarized)

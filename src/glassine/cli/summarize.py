@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.fitting import ADDITIVE, RULE_LIST, TREE, Order, report_on, write_fitted
+from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, report_on, write_fitted
 from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_from_summary", "summarize_command"]
 
-OF_A_SUMMARY = {TREE: ("max_depth",), RULE_LIST: ("max_rules",), ADDITIVE: ("monotone",)}
+OF_A_SUMMARY = {
+    TREE: ("max_depth",),
+    RULE_LIST: ("max_rules",),
+    ADDITIVE: ("monotone",),
+    SCORECARD: ("max_items", "max_points", "monotone"),
+}
 """Options of each model that a summary takes."""
 
 
@@ -68,7 +73,7 @@ def summarize_command(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Release one differentially private summary, from which trees, rule lists and additive models follow.
+    """Release one differentially private summary, from which trees, lists, additive models and cards follow.
 
     Models are trained by glassine fit with --summary, as many as you like: they spend nothing.
 
@@ -146,12 +151,18 @@ def fit_from_summary(order: Order, path: Path) -> None:
             )
     if order.model not in OF_A_SUMMARY or order.grid is not None:
         raise InvalidParameterError(
-            "a summary gives trees, rule lists and additive models.", remedy="Use fit tree, rule-list or additive."
+            "a summary gives trees, rule lists, additive models and scorecards.",
+            remedy="Use fit tree, rule-list, additive or scorecard.",
         )
     policy, policy_file = read_policy(files.policy)
     files.check([path, files.policy])
     summary = PrivateSummary.read(path)
-    makes: dict[str, Any] = {TREE: summary.tree, RULE_LIST: summary.rule_list, ADDITIVE: summary.additive}
+    makes: dict[str, Any] = {
+        TREE: summary.tree,
+        RULE_LIST: summary.rule_list,
+        ADDITIVE: summary.additive,
+        SCORECARD: summary.scorecard,
+    }
     model = makes[order.model](**given)
     fitted = _Fitted(model_=model, certificate_=summary.certify(model), domain_=summary.domain_)
     write_fitted(fitted, files)

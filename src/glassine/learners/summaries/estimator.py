@@ -53,8 +53,8 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
     """One differentially private summary of records with classes, from which models follow without spending again.
 
     The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, and the
-    counts by class of the pairs along a spanning tree of that ranking. Trees, rule lists and additive models are fitted
-    to the distribution of this tree: any number of them, with any settings.
+    counts by class of the pairs along a spanning tree of that ranking. Trees, rule lists, additive models and
+    scorecards are fitted to the distribution of this tree: any number of them, with any settings.
 
     Parameters
     ----------
@@ -231,6 +231,37 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         deviation = self.released_.deviations[0]
         tree = junction_tree(self.released_)
         return additive_model(tree, coarse, frame, deviation=deviation, shrinkage=factor, monotone=directions)
+
+    def scorecard(
+        self,
+        max_items: int = 10,
+        max_points: int = 5,
+        *,
+        shrinkage: float = 1.0,
+        monotone: Mapping[str, str] | None = None,
+    ) -> AdditiveModel:
+        """Return a scorecard: an additive model rounded to few items worth whole points; nothing is spent.
+
+        The risks at each total follow from the scores, and their intervals from the noise of these.
+
+        Parameters
+        ----------
+        max_items : int, default=10
+            Most items, in [1, 100].
+        max_points : int, default=5
+            Most points of an item, added or taken away, in [1, 100].
+        shrinkage, monotone
+            As for :meth:`additive`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidModelError
+            If the summary has more than two classes.
+        """
+        model = self.additive(shrinkage=shrinkage, monotone=monotone)
+        return model.to_scorecard(max_items=max_items, max_points=max_points)
 
     def tree(self, max_depth: int = 4, measure: Measure = "gini") -> DecisionTree:
         """Return a decision tree, grown by exact counts of the summary's distribution (CART); nothing is spent.
