@@ -16,6 +16,7 @@ import pytest
 from scipy.stats import chisquare
 
 from glassine import Domain, Integer, Ledger, PrivateSummary
+from glassine.data.conform import conform
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.summaries.junction_tree import JunctionTree
@@ -152,6 +153,34 @@ def test_every_near_optimal_tree_is_sampled_equally_often() -> None:
 
 
 # Of a summary.
+
+
+def test_a_tree_of_errors_finds_splits_that_pay_only_together() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 10, (4000, 3))
+    # Most records on either side of any single split are of the class 0.
+    y = ((X[:, 0] > 5) & (X[:, 1] > 5)).astype(int)
+    domain = Domain({name: Integer(0, 9) for name in "cab"})
+    fitted = PrivateSummary(4.0, domain=domain, classes=(0, 1), random_state=0).fit(X[:, [2, 0, 1]], y)
+    for depth in (2, 3, 4):
+        tree = fitted.tree(depth, "errors")
+        assert (tree.predict(conform({"c": X[:, 2], "a": X[:, 0], "b": X[:, 1]}, domain)) == y).mean() > 0.97
+        assert fitted.certify(tree).holds == fitted.certificate_.holds
+    rules = fitted.rule_list(2, "errors")
+    assert (rules.predict(conform({"c": X[:, 2], "a": X[:, 0], "b": X[:, 1]}, domain)) == y).mean() > 0.97
+    assert len(fitted.tree(4, "errors").cells) > 4
+
+
+def test_trees_of_errors_grow_greedily_where_bins_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = summary().tree(3, "errors")
+    monkeypatch.setattr("glassine.learners.summaries.tree_sets.MOST_COUNTS", 1000)
+    two = summary().tree(3, "errors")
+    monkeypatch.setattr("glassine.learners.summaries.tree_sets.MOST_COUNTS", 0)
+    none = summary().tree(3, "errors")
+    lowest = [1 - summary().reported(tree, bootstrap=2).accuracy for tree in (exact, two, none)]
+    # Estimates of single trees are computed from draws.
+    assert lowest[0] <= min(lowest) + 0.005
+    assert all(2 <= len(tree.cells) <= 8 for tree in (exact, two, none))
 
 
 @cache

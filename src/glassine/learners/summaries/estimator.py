@@ -35,6 +35,7 @@ from glassine.learners.summaries.file import SummaryFile, digest, read_file, wri
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
 from glassine.learners.summaries.release import Released, by_chance, most_released, release_summary
 from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_of
+from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
@@ -264,16 +265,18 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         return model.to_scorecard(max_items=max_items, max_points=max_points)
 
     def tree(self, max_depth: int = 4, measure: Measure = "gini") -> DecisionTree:
-        """Return a decision tree, grown by exact counts of the summary's distribution (CART); nothing is spent.
+        """Return a decision tree, from exact counts of the summary's distribution; nothing is spent.
 
-        Its leaves publish a class and probabilities, no counts.
+        Its leaves publish a class and probabilities, no counts. Trees are grown greedily (CART), but for errors: their
+        first three levels have the lowest errors of all trees, since a split that pays only with the next lowers none.
 
         Parameters
         ----------
         max_depth : int, default=4
             Most splits on a path, in [0, 12].
         measure : {"errors", "gini", "log_loss"}, default="gini"
-            What each split lowers most.
+            What each split lowers most, or, with errors, the tree. Errors give the better classes, the other
+            measures the better probabilities.
 
         Raises
         ------
@@ -281,7 +284,9 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
             If a parameter is out of its range.
         """
         growth = self._growth(measure)
-        return self._published(growth.grow(check_whole(max_depth, "max_depth", 0, MOST_DEPTH)))
+        depth = check_whole(max_depth, "max_depth", 0, MOST_DEPTH)
+        by_errors = measure == "errors" and depth > 0
+        return self._published(tree_of_lowest_errors(growth, depth) if by_errors else growth.grow(depth))
 
     def _published(self, root: Node) -> DecisionTree:
         literals: list[Literal] = []

@@ -19,7 +19,7 @@ from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import bin_shares, replicates
 from glassine.learners.summaries.release import Released
 from glassine.learners.summaries.splitting import Growth, Node
-from glassine.learners.summaries.tree_sets import MOST_COUNTS, RegionCounts, Regions, Splits, TreeSet
+from glassine.learners.summaries.tree_sets import MOST_COUNTS, RegionCounts, Regions, Splits, TreeSet, n_counts
 from glassine.models import DecisionTree
 
 __all__ = ["LeafAmbiguity", "NearOptimalTrees", "Reliance", "near_optimal_trees"]
@@ -222,12 +222,12 @@ def near_optimal_trees(
         As for :meth:`glassine.PrivateSummary.near_optimal`.
     """
     splits = Splits.of(growth)
-    regions = Regions.of(splits.number, max_depth)
-    if len(regions.pairs) * splits.number * released.n_classes > MOST_COUNTS:
+    if n_counts(splits.number, released.n_classes, max_depth) > MOST_COUNTS:
         raise InvalidParameterError(
             f"trees of depth {max_depth} on {splits.number} conditions need more than {MOST_COUNTS:,} counts.",
             remedy=f"Ask for {parameter('max_depth')} {max_depth - 1}.",
         )
+    regions = Regions.of(splits.number, max_depth)
 
     def trees_of(own: Released) -> TreeSet:
         counts = RegionCounts.of(junction_tree(own), splits, regions)

@@ -7,7 +7,7 @@ trees at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
@@ -18,9 +18,18 @@ import numpy.typing as npt
 from glassine.compiling import AnyArray, compiled
 from glassine.domain import Literal
 from glassine.learners.summaries.junction_tree import JunctionTree
-from glassine.learners.summaries.splitting import Growth, Node
+from glassine.learners.summaries.splitting import Growth, Node, Region
 
-__all__ = ["MOST_COUNTS", "RegionCounts", "Regions", "Splits", "TreeSet", "errors_of"]
+__all__ = [
+    "MOST_COUNTS",
+    "RegionCounts",
+    "Regions",
+    "Splits",
+    "TreeSet",
+    "errors_of",
+    "n_counts",
+    "tree_of_lowest_errors",
+]
 
 MOST_COUNTS = 15_000_000
 """Most counts of a search: about half a gigabyte with what is computed from them; 150 literals at depth 3."""
@@ -63,12 +72,12 @@ class Splits:
     @classmethod
     def of(cls, growth: Growth) -> Splits:
         """Return the literals that may split all records."""
-        attributes, bins, literals = zip(*growth.candidates(), strict=True) if list(growth.candidates()) else ((),) * 3
+        listed = tuple(growth.candidates())
         return cls(
             sizes=tuple(axis.n_bins for axis in growth.axes),
-            attributes=np.array(attributes, dtype=np.int64),
-            bins=bins,
-            literals=literals,
+            attributes=np.array([one[0] for one in listed], dtype=np.int64),
+            bins=tuple(one[1] for one in listed),
+            literals=tuple(one[2] for one in listed),
         )
 
     @property
@@ -501,6 +510,40 @@ class _Counter:
         if left < 0:
             return np.zeros(1)
         return np.asarray(self._numbers[true, : left + 1] * self._numbers[false, left::-1])
+
+
+def n_counts(n_literals: int, n_classes: int, depth: int) -> int:
+    """Return how many counts a search of all trees of a depth needs."""
+    signed = 2 * n_literals
+    n_regions = 1 + signed * (depth > 1) + signed * (signed - 1) // 2 * (depth > 2)
+    return n_regions * n_literals * n_classes
+
+
+def tree_of_lowest_errors(growth: Growth, depth: int) -> Node:
+    """Return a tree of the lowest errors; below the third split it is grown greedily, or earlier if bins are many.
+
+    Greedy growth alone fails for errors: a split that pays only with the next one lowers none.
+    """
+    splits, n_classes = Splits.of(growth), len(growth.tree.totals)
+    fitting = [own for own in range(1, min(depth, 3) + 1) if n_counts(splits.number, n_classes, own) <= MOST_COUNTS]
+    if not fitting or not splits.number:
+        return growth.grow(depth)
+    counts = RegionCounts.of(growth.tree, splits, Regions.of(splits.number, fitting[-1]))
+    top = TreeSet(splits, counts, depth=fitting[-1], slack=0.0, least=growth.least).best()
+    return top if depth == fitting[-1] else _deepened(top, {}, growth, splits, depth)
+
+
+def _deepened(node: Node, region: Region, growth: Growth, splits: Splits, depth: int) -> Node:
+    """Return a tree whose leaves are divided as long as the depth allows."""
+    if node.literal is None or node.true is None or node.false is None:
+        return growth.grown(region, node.counts, depth)
+    number = splits.literals.index(node.literal)
+    inside, outside = growth.parts(region, int(splits.attributes[number]), splits.bins[number])
+    return replace(
+        node,
+        true=_deepened(node.true, inside, growth, splits, depth - 1),
+        false=_deepened(node.false, outside, growth, splits, depth - 1),
+    )
 
 
 def errors_of(tree: Node) -> float:
