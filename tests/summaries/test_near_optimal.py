@@ -61,7 +61,7 @@ class Brute:
     def mask(self, literal: int) -> np.ndarray:
         shape = [1, 1, 1, 1]
         shape[1 + self.splits.attributes[literal]] = -1
-        return self.splits.bins[literal].reshape(shape)
+        return np.asarray(self.splits.bins[literal].reshape(shape))
 
     def trees(self, depth: int, table: np.ndarray) -> Iterator[tuple[Plain, float]]:
         counts = table.sum(axis=(1, 2, 3))
@@ -88,7 +88,7 @@ class Brute:
     def without(self, attribute: int) -> np.ndarray:
         """Return the table in which an attribute is independent of all else."""
         margin = self.joint.sum(axis=tuple(a for a in range(4) if a != 1 + attribute), keepdims=True)
-        return self.joint.sum(axis=1 + attribute, keepdims=True) * margin / self.joint.sum()
+        return np.asarray(self.joint.sum(axis=1 + attribute, keepdims=True) * margin / self.joint.sum())
 
 
 def attributes_of(tree: Plain, splits: Splits) -> set[int]:
@@ -185,7 +185,8 @@ def test_trees_of_errors_grow_greedily_where_bins_are_too_many(monkeypatch: pyte
 
 @cache
 def near() -> NearOptimalTrees:
-    return summary().near_optimal(2, 0.05, bootstrap=3)
+    found: NearOptimalTrees = summary().near_optimal(2, 0.05, bootstrap=3)
+    return found
 
 
 def test_trees_of_a_set_are_models_of_the_summary_and_near_the_best() -> None:

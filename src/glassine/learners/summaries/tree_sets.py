@@ -247,7 +247,7 @@ class TreeSet:
 
     def _lowest(self, allowed: Bools) -> Array:
         """Return the lowest errors of the subtrees of each region that test allowed literals alone."""
-        best = self._wrong.copy()
+        best: Array = self._wrong.copy()
         if not allowed.any():
             return best
         stumps = self._stumps[:, allowed].min(axis=1)
