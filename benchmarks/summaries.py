@@ -105,6 +105,11 @@ def compare_near_optimal(summary: PrivateSummary, columns: Any, labels: np.ndarr
         "indispensable, summary": float(len(near.indispensable)),
         "indispensable, records": float(len(without)),
         "indispensable, both": float(len(without & set(near.indispensable))),
+        "indispensable, most replicates": float(sum(one.agreement > 0.5 for one in near.reliances)),
+        "of these, records": float(len(without & {one.attribute for one in near.reliances if one.agreement > 0.5})),
+        "ends that are held": float(
+            ((own_low <= low + TOLERANCE).sum() + (own_high >= high - TOLERANCE).sum()) / (2 * len(low))
+        ),
         "seconds": spent,
     }
 

@@ -19,6 +19,7 @@ from glassine import Domain, Integer, Ledger, PrivateSummary
 from glassine.data.conform import conform
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.learners.summaries import near_optimal
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees
 from glassine.learners.summaries.splitting import Node
@@ -208,12 +209,26 @@ def test_importance_intervals_hold_those_of_the_summary_itself() -> None:
         low, high = (value / near()._trees.n_records for value in near()._trees.reliance(place))
         assert one.low <= low <= high <= one.high, name
         assert one.loss_without >= -1e-9
+        assert one.indispensable == (one.agreement == 1.0)
         assert one.indispensable == (one.loss_without > 0.05) == (name in near().indispensable)
     # Age and grade stand for each other; the job has no substitute, and noise is no use.
     assert reliances["job"].indispensable
     assert reliances["job"].low > 0.1
     assert reliances["noise"].high < 0.02
     assert not reliances["noise"].indispensable
+
+
+def test_an_interval_reaches_the_mirrored_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = len(DOMAIN)
+    figures = iter(
+        [([0.2] * places, [0.5] * places, [0.1] * places), ([0.25] * places, [0.4] * places, [0.0] * places)]
+    )
+    monkeypatch.setattr(
+        near_optimal, "_figures", lambda _: next(figures, ([0.21] * places, [0.45] * places, [0.2] * places))
+    )
+    one = summary().near_optimal(1, 0.05, bootstrap=3).reliances[0]
+    assert (one.low, one.high) == pytest.approx((0.15, 0.6))
+    assert (one.loss_without, one.indispensable, one.agreement) == (0.0, False, 0.75)
 
 
 def test_records_on_which_near_optimal_trees_disagree_are_those_near_a_border() -> None:

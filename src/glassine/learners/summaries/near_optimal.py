@@ -39,13 +39,16 @@ class Reliance:
     attribute : str
         Its name.
     low, high : float
-        Least and greatest reliance of a near-optimal tree, over the summary and its replicates. Reliance is how many
-        more errors a tree makes once the attribute is drawn independently of all else, as a share of the records.
+        Bounds of the least and greatest reliance of a near-optimal tree: the widest ends of the summary and its
+        replicates, and of the replicates mirrored at the summary (basic bootstrap). Reliance is how many more errors
+        a tree makes once the attribute is drawn independently of all else, as a share of the records.
     loss_without : float
         Lowest errors of a tree that never tests the attribute, less the lowest of all trees, as a share of the
         records; the least over the summary and its replicates.
     indispensable : bool
         Whether that exceeds the slack: no near-optimal tree does without the attribute.
+    agreement : float
+        Share of the summary and its replicates under which it does.
     """
 
     attribute: str
@@ -53,6 +56,7 @@ class Reliance:
     high: float
     loss_without: float
     indispensable: bool
+    agreement: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,10 +245,12 @@ def near_optimal_trees(
     reliances = tuple(
         Reliance(
             attribute=axis.grid.attribute,
-            low=float(low[:, k].min()),
-            high=float(high[:, k].max()),
+            # Replicates lie beyond the summary on the side on which it lies beyond the truth: noise blurs twice.
+            low=float(min(low[:, k].min(), 2 * low[0, k] - low[1:, k].max())),
+            high=float(max(high[:, k].max(), 2 * high[0, k] - high[1:, k].min())),
             loss_without=float(without[:, k].min()),
             indispensable=bool(without[:, k].min() > slack),
+            agreement=float((without[:, k] > slack).mean()),
         )
         for k, axis in enumerate(released.coarse)
     )
