@@ -108,7 +108,7 @@ class ModelOptions(Group):
     ] = 60.0
     summary: Annotated[
         Path | None,
-        typer.Option("--summary", metavar="FILE", help="In place of records: models of glassine summarize's file."),
+        typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize."),
     ] = None
 
 
