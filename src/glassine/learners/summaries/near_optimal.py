@@ -138,7 +138,7 @@ class NearOptimalTrees:
     def decisions(self, records: Any) -> Bools:
         """Return the classes that near-optimal trees predict for records, shape (n, classes).
 
-        A record with one class is decided alike by all of them. The answer says nothing of training records, but it
+        All trees agree on a record with one class. The answer says nothing of training records, but it
         is not protected: do not pass records that are to stay private.
 
         Parameters

@@ -274,7 +274,7 @@ class TreeSet:
         return -self._greatest(-leaf, -stump), self._greatest(leaf, stump)
 
     def _gains(self, attribute: int) -> tuple[Array, Array]:
-        """Return by how much errors grow once an attribute is drawn anew: of leaves, and of splits of last regions."""
+        """Return by how much errors grow once an attribute is drawn again: of leaves, and of splits of last regions."""
         regions, last = self._regions, self._last
         whole, inside, splits = self._counts.whole, self._counts.inside, self.splits
         none = 2 * splits.number
