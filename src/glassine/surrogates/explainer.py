@@ -45,7 +45,7 @@ from glassine.surrogates.reading import (
     row,
 )
 from glassine.surrogates.release import confirmed
-from glassine.surrogates.values import Explanation
+from glassine.surrogates.values import UNCONSTRAINED, ContrastConstraints, Explanation
 
 if TYPE_CHECKING:
     pass
@@ -438,7 +438,14 @@ class SurrogateExplainer(MeasuredExplainer):
         return X, declared, whose
 
     def explain(
-        self, x: Query, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 3, check: bool = False
+        self,
+        x: Query,
+        guided: bool = True,
+        n_closest: int | None = None,
+        *,
+        n_contrasts: int = 3,
+        check: bool = False,
+        constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> Explanation:
         """Ask the black box on one query and explain its decision.
 
@@ -454,18 +461,28 @@ class SurrogateExplainer(MeasuredExplainer):
             Largest number of contrasts.
         check : bool, default=False
             Whether the black box is asked on each contrast too, and what it says noted.
+        constraints : ContrastConstraints, optional
+            What contrasts may change. There are none if no allowed change leads the tree to another decision.
 
         Raises
         ------
+        InvalidParameterError
+            If a constraint does not fit the domain. Nothing is asked then.
         InvalidDataError
             If the query is no record of the domain.
         BlackBoxError
             If the black box fails.
         """
         release = self.release()
+        constraints.check(release.domain)
         record = query_of(x, release.domain)
         explanation = release.explain(
-            record, self._ask([record])[0], guided=guided, n_closest=n_closest, n_contrasts=n_contrasts
+            record,
+            self._ask([record])[0],
+            guided=guided,
+            n_closest=n_closest,
+            n_contrasts=n_contrasts,
+            constraints=constraints,
         )
         if not check or not explanation.contrasts:
             return explanation
@@ -473,7 +490,13 @@ class SurrogateExplainer(MeasuredExplainer):
         return confirmed(explanation, self._ask(changed).tolist())
 
     def explain_many(
-        self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0
+        self,
+        X: Any,
+        guided: bool = True,
+        n_closest: int | None = None,
+        *,
+        n_contrasts: int = 0,
+        constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> list[Explanation]:
         """Explain the decisions on several queries, with one call of the black box.
 
@@ -481,22 +504,36 @@ class SurrogateExplainer(MeasuredExplainer):
         ----------
         X : data frame, array-like of shape (n, d), or list of mappings
             The queries.
-        guided, n_closest, n_contrasts
+        guided, n_closest, n_contrasts, constraints
             As in :meth:`explain`.
         """
         release = self.release()
+        constraints.check(release.domain)
         records = self._queries(X)
         decisions = self._ask(records)
         return [
-            release.explain(record, decision, guided=guided, n_closest=n_closest, n_contrasts=n_contrasts)
+            release.explain(
+                record,
+                decision,
+                guided=guided,
+                n_closest=n_closest,
+                n_contrasts=n_contrasts,
+                constraints=constraints,
+            )
             for record, decision in zip(records, decisions.tolist(), strict=True)
         ]
 
     def batch(
-        self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0
+        self,
+        X: Any,
+        guided: bool = True,
+        n_closest: int | None = None,
+        *,
+        n_contrasts: int = 0,
+        constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> list[Explanation]:
         """Explain several queries: another name of :meth:`explain_many`."""
-        return self.explain_many(X, guided, n_closest, n_contrasts=n_contrasts)
+        return self.explain_many(X, guided, n_closest, n_contrasts=n_contrasts, constraints=constraints)
 
     def _queries(self, X: Any) -> list[Record]:
         domain = self.release_.domain
