@@ -22,7 +22,7 @@ from glassine.domain import Between, Category, Domain, Real
 from glassine.domain.grid import on_grid
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.surrogates import SurrogateExplainer
+from glassine.surrogates import ContrastConstraints, SurrogateExplainer
 from glassine.surrogates.settings import plan_of
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
@@ -552,3 +552,31 @@ def test_gaps_are_queries_and_public_cells_but_not_grouped() -> None:
     assert told.agrees
     assert "age is missing" in told.conditions
     assert {contrast.changes[0].before for contrast in told.contrasts} == {None}
+
+
+def test_constraints_reach_every_way_to_ask_for_an_explanation() -> None:
+    asked: list[int] = []
+
+    def box(X: Any) -> Any:
+        asked.append(len(X))
+        return lender(X)
+
+    frame = pd.DataFrame(people())
+    explainer = SurrogateExplainer(box, 40, domain=PEOPLE, distance="gower", random_state=0).fit(frame)
+    query = {"age": 40, "income": 49.0, "job": "b", "smoker": 0}
+    free = explainer.explain(query)
+    assert free.contrasts
+    name = free.contrasts[0].changes[0].attribute
+    constraints = ContrastConstraints(fixed=(name,))
+    one = explainer.explain(query, constraints=constraints)
+    several = explainer.explain_many([query], n_contrasts=3, constraints=constraints)
+    batch = explainer.batch([query], n_contrasts=3, constraints=constraints)
+    released = explainer.release().explain(query, free.decision, constraints=constraints)
+    assert one == several[0] == batch[0] == released
+    assert all(change.attribute != name for contrast in one.contrasts for change in contrast.changes)
+    assert explainer.explain(query, constraints=ContrastConstraints(fixed=PEOPLE.names)).contrasts == ()
+    before = len(asked)
+    for ask in (explainer.explain, explainer.explain_many):
+        with pytest.raises(InvalidParameterError, match="not an attribute"):
+            ask([query] if ask == explainer.explain_many else query, constraints=ContrastConstraints(fixed=("z",)))
+    assert len(asked) == before

@@ -75,7 +75,7 @@ class ContrastConstraints:
     def __post_init__(self) -> None:
         for name in ("fixed", "only_up", "only_down"):
             listed: object = getattr(self, name)
-            if isinstance(listed, str) or not isinstance(listed, list | tuple):
+            if not isinstance(listed, list | tuple) or not all(isinstance(one, str) for one in listed):
                 raise InvalidParameterError(
                     f"{parameter(name)} must be a list of attributes, got {listed!r:.60}.", remedy="Put it in a tuple."
                 )
@@ -88,13 +88,19 @@ class ContrastConstraints:
                 f"{parameter('only_down')}.",
                 remedy=f"An attribute that can neither rise nor fall is {parameter('fixed')}.",
             )
-        for name, cost in self.costs.items():
+        costs: object = self.costs
+        if not isinstance(costs, Mapping):
+            raise InvalidParameterError(
+                f"{parameter('costs')} must map attributes to numbers, got {type(costs).__name__}.",
+                remedy="Pass a dictionary.",
+            )
+        for name, cost in costs.items():
             if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 < cost < math.inf:
                 raise InvalidParameterError(
                     f"the cost of {name!r} in {parameter('costs')} must be a positive finite number, got {cost!r}.",
                     remedy=f"What cannot change at any cost is {parameter('fixed')}.",
                 )
-        object.__setattr__(self, "costs", dict(self.costs))
+        object.__setattr__(self, "costs", dict(costs))
 
     def __bool__(self) -> bool:
         """Return whether anything is constrained."""
@@ -128,7 +134,7 @@ class ContrastConstraints:
         """Return the cost of differences in the release's distance, by attribute; None where no cost is named."""
         if not self.costs:
             return None
-        return math.fsum(self.costs.get(name, 1.0) * difference for name, difference in differences.items())
+        return sum(self.costs.get(name, 1.0) * difference for name, difference in differences.items())
 
 
 CONSTRAINTS = record(ContrastConstraints)
