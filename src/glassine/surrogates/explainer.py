@@ -32,6 +32,7 @@ from glassine.surrogates.fitting import (
     label_array,
     places_of,
 )
+from glassine.surrogates.group_trees import where_trees_split
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import (
     Layout,
@@ -346,6 +347,8 @@ class SurrogateExplainer(MeasuredExplainer):
                     remedy="Use a smaller k.",
                 )
             domain = coarse_domain(data) if declared is None else declared
+            if plan.growth.on_grid and plan.epsilon is None:
+                domain = where_trees_split(domain)
             columns, asked = read(data, domain, refuse_outside=False), np.ones(n, dtype=bool)
         if plan.labels == "true" and y is None:
             raise InvalidDataError(
