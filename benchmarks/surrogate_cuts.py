@@ -26,7 +26,7 @@ from glassine.data.sample import Sample
 from glassine.domain.attributes import Attribute
 from glassine.domain.grid import public_grid, with_cuts
 from glassine.surrogates.group_trees import grow_trees, where_trees_split
-from glassine.surrogates.measuring import agreement, node_counts
+from glassine.surrogates.measuring import agreement
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.settings import plan_of
 
@@ -102,7 +102,7 @@ GRIDS: dict[str, Callable[[Domain], Domain | None]] = {
 
 
 def measured(scene: Scene, k: int) -> Iterator[tuple[str, list[float]]]:
-    """Yield for each grid: share of one-leaf trees, fidelity, the same guided, bits about one record on average."""
+    """Yield for each grid: share of trees of one decision, fidelity, the same guided, mean bits about one record."""
     training, others = scene.frame[:N_TRAINING], scene.frame[N_TRAINING:]
     explainer = SurrogateExplainer(scene.decide, k, domain=scene.domain, classes=(0, 1)).fit(training)
     release, fitted, growth = explainer.release_, explainer.training_, plan_of(explainer, "training").growth
@@ -126,7 +126,7 @@ def measured(scene: Scene, k: int) -> Iterator[tuple[str, list[float]]]:
         yield (
             name,
             [
-                node_counts(trees).constant_share,
+                float(np.mean([len({cell.evidence.prediction for cell in tree.cells}) == 1 for tree in trees])),
                 agreement(explainer.release_, columns, answers, 1),
                 agreement(explainer.release_, columns, answers, 3),
                 together.value.bits_mean if isinstance(together, Measured) else float("nan"),
@@ -142,7 +142,7 @@ def main() -> None:
             for seed in SEEDS:
                 for name, figures in measured(scene(seed), k):
                     rows.setdefault(name, []).append(figures)
-            print(f"{scene.__name__}, k = {k}: one-leaf trees, fidelity, guided, bits", flush=True)  # noqa: T201
+            print(f"{scene.__name__}, k = {k}: trees of one decision, fidelity, guided, bits", flush=True)  # noqa: T201
             for name, several in rows.items():
                 mean, error = np.mean(several, axis=0), np.std(several, axis=0, ddof=1) / np.sqrt(len(SEEDS))
                 shown = "  ".join(f"{m:.3f} ± {e:.3f}" for m, e in zip(mean, error, strict=True))

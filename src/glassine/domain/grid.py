@@ -127,11 +127,14 @@ def log_grid(attribute: Attribute) -> tuple[float, ...]:
 
 def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) -> Domain:
     """Return a domain whose numbers declare as thresholds what a function returns of them."""
-    attributes = {
-        name: replace(attribute, thresholds=cuts(attribute)) if isinstance(attribute, Integer | Real) else attribute
-        for name, attribute in ((name, domain[name]) for name in domain)
-    }
-    return Domain(attributes, groups=domain.groups, shares=domain.shares)
+
+    def cut(attribute: Attribute) -> Attribute:
+        if not isinstance(attribute, Integer | Real):
+            return attribute
+        # Rounding carries cut points of ranges beyond 2^53 onto the bounds, where they separate nothing.
+        return replace(attribute, thresholds=tuple(c for c in cuts(attribute) if attribute.lo <= c < attribute.hi))
+
+    return Domain({name: cut(domain[name]) for name in domain}, groups=domain.groups, shares=domain.shares)
 
 
 @lru_cache(maxsize=65536)

@@ -136,7 +136,8 @@ class SurrogateExplainer(MeasuredExplainer):
     information_loss_ : float or None
         Of the microaggregation; None for a public partition.
     black_box_ : BlackBox
-        The black box with its count of queries.
+        The black box with its count of queries. ``fit`` and every measure ask it on a record once, and keep
+        the answer; queries are asked anew. Private.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -364,7 +365,7 @@ class SurrogateExplainer(MeasuredExplainer):
         box = BlackBox(self.predict)
         answered = np.full(n, None, dtype=object)
         if asked.any():
-            answered[asked] = box(native, int(asked.sum()))
+            answered[asked] = box.ask_once(native, int(asked.sum()))
         learned = None if plan.labels == "black-box" else truth
         # Of queries that were drawn, no name is anybody's.
         # A name is shared by people, not by the records of one.
