@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -32,7 +33,7 @@ def test_a_log_grid_has_points_in_equal_ratios_between_the_bounds(lo: int, span:
         assert all(point % 1 == 0.5 for point in points if abs(point) < 2**50)
         points = tuple(point + 0.5 for point in points if abs(point) < 2**50)
     sizes = sorted(abs(point) for point in points if point)
-    assert all(b <= 1.25 * a or (whole and b - a <= 1) for a, b in zip(sizes, sizes[1:], strict=False))
+    assert all(b <= 1.25 * a or (whole and b - a <= 1) for a, b in pairwise(sizes))
 
 
 def test_a_log_grid_tells_amounts_apart_that_a_linear_one_does_not() -> None:

@@ -20,7 +20,7 @@ PREFERRED = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47,
 """Numbers of two digits, each about a tenth above the one before: the series E24 of IEC 60063."""
 
 DECADES = 6
-"""How far below the larger bound the smallest of them lies: amounts of 10 are told from those of 20 up to millions."""
+"""How far below the larger bound the smallest of them lies: below millions, 10 and 20 still differ."""
 
 SMALLEST = 1e-300
 """Steps below it are not powers of ten that a double holds in full."""

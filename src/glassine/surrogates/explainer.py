@@ -137,7 +137,7 @@ class SurrogateExplainer(MeasuredExplainer):
         Of the microaggregation; None for a public partition.
     black_box_ : BlackBox
         The black box with its count of queries. ``fit`` and every measure ask it on a record once, and keep
-        the answer; queries are asked anew. Private.
+        the answer; queries are asked each time. Private.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -33,7 +33,8 @@ class Growth:
     Attributes
     ----------
     on_grid : bool
-        Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same decision are joined.
+        Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same
+        decision are joined.
     counts : bool
         Whether nodes publish class counts; else leaves publish a label.
     max_depth : int or None

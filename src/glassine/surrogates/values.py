@@ -52,8 +52,8 @@ class ContrastConstraints:
         stays missing, and a value that is there stays there.
     costs : mapping of str to float
         Cost of changing an attribute by one unit of the release's distance, positive and finite: a standard deviation
-        or the range of a number, the whole of a category. An attribute that is not named costs 1. If any is named, the
-        contrast of the smallest total cost comes first.
+        or the range of a number, the whole of a category. An attribute that is not named costs 1. Where costs are
+        named, the contrast of the smallest total cost comes first.
 
     Raises
     ------
