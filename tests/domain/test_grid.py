@@ -48,7 +48,7 @@ def test_a_log_grid_tells_amounts_apart_that_a_linear_one_does_not() -> None:
     [Real(-5.0, 5.0), Integer(-1, 100), Real(0.0, 1e-321), Integer(3, 3), Binary(), Category(("a", "b"))],
 )
 def test_no_log_grid_around_zero_nor_of_what_is_no_amount(attribute: object) -> None:
-    assert log_grid(attribute) == ()  # type: ignore[arg-type]
+    assert log_grid(attribute) == ()
 
 
 def test_declared_thresholds_are_the_only_cut_points() -> None:

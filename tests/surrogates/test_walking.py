@@ -177,8 +177,12 @@ def test_a_direction_neither_takes_a_value_away_nor_gives_one() -> None:
         record: dict[str, Any] = {"n": value, "m": 0}
         asked: Any = {"decision": decides(tree, record), "domain": domain, "metric": metric, "n_contrasts": 5}
         assert len(contrasts_of(tree, record, **asked)) == 1
-        for constraints in ({"only_up": ("n",)}, {"only_down": ("n",)}, {"fixed": ("n",)}):
-            assert contrasts_of(tree, record, constraints=ContrastConstraints(**constraints), **asked) == ()
+        for constraints in (
+            ContrastConstraints(only_up=("n",)),
+            ContrastConstraints(only_down=("n",)),
+            ContrastConstraints(fixed=("n",)),
+        ):
+            assert contrasts_of(tree, record, constraints=constraints, **asked) == ()
 
 
 @pytest.mark.parametrize(

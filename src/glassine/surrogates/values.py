@@ -140,7 +140,7 @@ class ContrastConstraints:
 CONSTRAINTS = record(ContrastConstraints)
 """Constraints as JSON has them."""
 
-UNCONSTRAINED = ContrastConstraints()
+UNCONSTRAINED: ContrastConstraints = ContrastConstraints()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
