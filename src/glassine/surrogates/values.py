@@ -235,7 +235,7 @@ class Explanation:
         What the path says of the query, one text an attribute.
     contrasts : tuple of Contrast
         The nearest changes under which the tree decides otherwise, within the constraints: the smallest cost first
-        where costs were named, then fewest attributes, then smallest distance. None if no allowed change leads there.
+        where costs were named, then fewest attributes, then smallest distance. Empty if no allowed change leads there.
     """
 
     decision: Scalar
