@@ -82,7 +82,6 @@ def test_contrasts_keep_to_the_constraints_of_the_request(service: Any) -> None:
         ({"fixed": "age"}, "must be a list"),
         ({"fixed": ["nobody"]}, "'nobody', which is not an attribute"),
         ({"only_up": ["work"]}, "no order"),
-        ({"only_up": ["age"], "only_down": ["age"]}, "named twice"),
         ({"costs": {"age": 0}}, "positive finite"),
         ({"costs": {"age": "2"}}, "a finite number"),
     ],

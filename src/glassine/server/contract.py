@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.codec import decoded
+from glassine.codec import LARGEST, decoded
 from glassine.domain import Attribute, Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -188,11 +188,11 @@ def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
 
 def _constraints_schema(domain: Domain) -> Json:
     def some(names: list[str], text: str) -> Json:
-        return {"type": "array", "items": {"enum": names}, "uniqueItems": True, "description": text}
+        return {"type": "array", "items": {"enum": names}, "description": text}
 
     names = list(domain)
     ordered = [name for name in names if not isinstance(domain[name], Category)]
-    cost: Json = {"type": "number", "exclusiveMinimum": 0}
+    cost: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
     schema = _object(
         {
             "fixed": some(names, "Attributes that keep their value."),
@@ -205,7 +205,7 @@ def _constraints_schema(domain: Domain) -> Json:
         },
         [],
     )
-    return {**schema, "description": "What contrasts may change. Each attribute stands once in the first three."}
+    return {**schema, "description": "What contrasts may change."}
 
 
 def _explanation(domain: Domain) -> Json:

@@ -49,7 +49,7 @@ class ContrastConstraints:
         Attributes that keep their value.
     only_up, only_down : tuple of str
         Numbers, or binary attributes, that may only rise, or only fall. A missing value neither rises nor falls: it
-        stays missing, and a value that is there stays there.
+        stays missing, and a value that is there stays there. An attribute of several lists obeys all of them.
     costs : mapping of str to float
         Cost of changing an attribute by one unit of the release's distance, positive and finite: a standard deviation
         or the range of a number, the whole of a category. An attribute that is not named costs 1. Where costs are
@@ -58,7 +58,7 @@ class ContrastConstraints:
     Raises
     ------
     InvalidParameterError
-        If an attribute is named twice in the first three, or a cost is not a positive finite number.
+        If the first three are no lists of names, or a cost is not a positive finite number.
 
     Examples
     --------
@@ -80,14 +80,6 @@ class ContrastConstraints:
                     f"{parameter(name)} must be a list of attributes, got {listed!r:.60}.", remedy="Put it in a tuple."
                 )
             object.__setattr__(self, name, tuple(listed))
-        every = [*self.fixed, *self.only_up, *self.only_down]
-        if len(set(every)) < len(every):
-            twice = next(name for i, name in enumerate(every) if name in every[:i])
-            raise InvalidParameterError(
-                f"{twice!r} is named twice among {parameter('fixed')}, {parameter('only_up')} and "
-                f"{parameter('only_down')}.",
-                remedy=f"An attribute that can neither rise nor fall is {parameter('fixed')}.",
-            )
         costs: object = self.costs
         if not isinstance(costs, Mapping):
             raise InvalidParameterError(
@@ -128,7 +120,7 @@ class ContrastConstraints:
             return True
         if before is None or after is None or isinstance(before, str) or isinstance(after, str):
             return before is after
-        return before <= after if name in self.only_up else before >= after
+        return (name not in self.only_up or before <= after) and (name not in self.only_down or before >= after)
 
     def cost(self, differences: Mapping[str, float]) -> float | None:
         """Return the cost of differences in the release's distance, by attribute; None where no cost is named."""
