@@ -90,7 +90,9 @@ class ProbabilisticDataset(PossibleRecords):
         if self._continuum is None and (size := int(possible.space.total)) > 1:
             counted = np.array(possible.bits_learned)
             counted[np.isinf(counted)] = 0.0
-            dist_g, dist = (_share(bounds.mean(left)) for left in (1 - counted / math.log2(size), self._left()))
+            dist_g, dist = (
+                _share(bounds.mean(left)) for left in (1 - counted / math.log2(size), self._left(domain_aware))
+            )
         ranges = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
         return ReconstructionEstimate(
             confidence=bounds.confidence,
@@ -163,11 +165,12 @@ class ProbabilisticDataset(PossibleRecords):
         left = math.fsum(size * known.entropy(region) for size, region in parts if size)
         return left / (self.n_records * known.prior_entropy)
 
-    def dist(self) -> float:
+    def dist(self, *, domain_aware: bool = False) -> float:
         """Return Dist, the mean share of each cell's entropy that the model leaves (Definition 2).
 
-        Each attribute of each record counts the same; attributes with one possible value are left out. A value counts
-        as possible if some record of the region has it.
+        Each attribute of each record counts the same; attributes with one possible value are left out. All values that
+        some record of the region has are equally likely. With ``domain_aware=True`` impossible records count neither
+        there nor in the whole domain: a dummy whose category is excluded has one value left.
 
         Raises
         ------
@@ -175,23 +178,23 @@ class ProbabilisticDataset(PossibleRecords):
             As for :meth:`dist_g`.
         """
         self._require_finite()
-        self._require_possible(False)
-        left = self._left()
+        self._require_possible(domain_aware)
+        left = self._left(domain_aware)
         return math.fsum(size * share for size, share in zip(self.supports, left, strict=True)) / self.n_records
 
-    def _left(self) -> npt.NDArray[np.float64]:
+    def _left(self, domain_aware: bool) -> npt.NDArray[np.float64]:
         """Return for each part the mean share of an attribute's entropy that it leaves; 1 for an empty region."""
-        possible = self._worlds_of(False)
-        sizes = {name: size for name in self.domain if (size := self.domain[name].size or 0) > 1}
+        possible = self._worlds_of(domain_aware)
+        everything = [possible.n_values(Region({}), factor) for factor in range(len(possible.space.factors))]
+        sizes = {name: size for factor in everything for name, size in factor.items() if size > 1}
         if not sizes:
             raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
         shares = np.ones(len(possible.regions))
         for part, (measure, region) in enumerate(zip(possible.measures, possible.regions, strict=True)):
             for factor in possible.touched(region) if measure else ():
-                (name,) = possible.space.factors[factor].attributes
-                if name in sizes:
-                    gone = 1 - math.log2(possible.n_possible(region, factor)) / math.log2(sizes[name])
-                    shares[part] -= gone / len(sizes)
+                for name, left in possible.n_values(region, factor).items():
+                    if name in sizes:
+                        shares[part] -= (1 - math.log2(left) / math.log2(sizes[name])) / len(sizes)
         return shares
 
     def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:
