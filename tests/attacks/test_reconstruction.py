@@ -17,7 +17,7 @@ from glassine.domain import Between, ExactlyOne
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
 from tests.oracles import strategies
-from tests.oracles.worlds import captured, records, values_of, worlds
+from tests.oracles.worlds import captured, records, worlds
 
 
 @settings(max_examples=100)

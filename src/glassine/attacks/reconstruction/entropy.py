@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align
-from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts
+from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
 from glassine.attacks.reconstruction.intervals import Interval, ReconstructionEstimate
 from glassine.attacks.reconstruction.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
 from glassine.attacks.reconstruction.possible import PossibleRecords
@@ -29,9 +29,11 @@ from glassine.domain import Domain
 from glassine.errors import (
     InvalidDataError,
     InvalidDomainError,
+    InvalidParameterError,
     UndefinedMeasureError,
     parameter,
 )
+from glassine.models.transform import with_sizes
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
@@ -102,6 +104,52 @@ class ProbabilisticDataset(PossibleRecords):
             dist=dist,
             dist_g=dist_g,
         )
+
+    def most_likely(self, n_records: int | None = None) -> ProbabilisticDataset:
+        """Return the data sets whose counts are likeliest under the stated noise.
+
+        An attacker who takes them for the true ones can :meth:`sample` records and measure them, as of a model with
+        exact counts. Nothing says that the true counts are near: see :meth:`estimate` for what is certain.
+
+        Parameters
+        ----------
+        n_records : int, optional
+            Number of training records, if the attacker knows it.
+
+        Returns
+        -------
+        ProbabilisticDataset
+            Of the same model with these numbers of records in its leaves or rules, as exact ones.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the number of records is not positive, or is not that of exact counts.
+        UndefinedMeasureError
+            If counts are not published, it is not stated how they were changed, or no counts of that total can have
+            been published so.
+
+        References
+        ----------
+        Gorgé, Ferry, Gambs, Vidal: Training set reconstruction from differentially private forests: how effective is
+        DP?, 2025. They search over forests; one tree or list needs no search, because its parts are disjoint.
+        """
+        if n_records is not None and not n_records >= 1:
+            raise InvalidParameterError(f"{parameter('n_records')} must be at least 1, got {n_records!r}.")
+        noise = self.noise
+        if noise is None:
+            if n_records not in (None, self.n_records):
+                raise InvalidParameterError(f"the exact counts add up to {self.n_records} records, not {n_records}.")
+            return self
+        cells = [cell.evidence for cell in self.model.cells]
+        if any(evidence.size is None for evidence in cells):
+            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+        published = [evidence.counts or (evidence.size or 0,) for evidence in cells]
+        widths = [len(counts) for counts in published]
+        possible = np.repeat([bool(measure) for measure in self._worlds_of(True).measures], widths)
+        counts = likeliest_counts(np.concatenate(published).astype(np.int64), noise, n_records, possible)
+        sizes = np.add.reduceat(counts, np.cumsum([0, *widths[:-1]]))
+        return ProbabilisticDataset(with_sizes(self.model, sizes.tolist()), self.domain, max_steps=self._max_steps)
 
     def entropy(self, *, domain_aware: bool = False) -> float:
         """Return the joint entropy of the reconstruction, in bits (equations 11 and 16).
