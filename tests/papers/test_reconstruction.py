@@ -23,7 +23,8 @@ FOLDER = ROOT / "papers" / "reconstruction"
 RESULTS = FOLDER / "results"
 MODULES = (
     "settings", "study", "drawing", "searching", "tree_search", "fits", "grid", "comparing", "published_lists",
-    "subgroups", "several_models", "private_models", "peers", "figures", "claims", "run_all", "public_data", "environments",
+    "subgroups", "several_models", "private_models", "peers", "figures", "claims", "run_all", "public_data",
+    "environments",
 )  # fmt: skip
 
 KEYS = ("data", "seed", "support", "depth")

@@ -131,7 +131,8 @@ class ProbabilisticDataset(PossibleRecords):
 
         References
         ----------
-        Gorgé, Ferry, Gambs, Vidal: Training set reconstruction from differentially private forests, 2026. They search over forests; one tree or list needs no search, because its parts are disjoint.
+        Gorgé, Ferry, Gambs, Vidal: Training set reconstruction from differentially private forests, 2026. They search
+        over forests; one tree or list needs no search, because its parts are disjoint.
         """
         if n_records is not None and not n_records >= 1:
             raise InvalidParameterError(f"{parameter('n_records')} must be at least 1, got {n_records!r}.")
