@@ -82,8 +82,8 @@ def label_only_attack(
     by the share of its copies with the right class. A record that is itself classified wrongly scores 0. The threshold
     on the score is cross-fitted.
 
-    An attribute changes to the value of another record of those under attack, so that every value is one that occurs,
-    whatever its type. This is the attack by random noise of the paper, whose bits flip with a probability. Its search
+    An attribute changes to the value of another record of those under attack, so that every value is one that occurs.
+    This is the attack by random noise of the paper, whose bits flip with a probability. Its search
     for the decision boundary needs a continuum, which binary attributes lack.
 
     Parameters
