@@ -27,9 +27,9 @@ from glassine import (
     reconstruct,
 )
 from papers.common.judging import clustered
-from papers.common.results import page_of
 from papers.common.tables import markdown, place
 
+PAGE = FOLDER.parents[1] / "docs" / "papers" / "private-models.md"
 DATA = "compas"
 N_RECORDS = 500
 SEEDS = tuple(str(seed) for seed in range(5))
@@ -128,8 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = options(__doc__, arguments)
     rows = resume(given.results / "private_models.csv", keys(given.quick), lambda some: [measured(some[0])])
     if given.results == FOLDER / "results":
-        page = page_of(FOLDER)
-        page.write_text(place(page.read_text(), "private models", table(rows)))
+        PAGE.write_text(place(PAGE.read_text(), "private models", table(rows)))
 
 
 __all__ = ["BUDGETS", "MODELS", "N_RECORDS", "SEEDS", "keys", "main", "measured", "table"]

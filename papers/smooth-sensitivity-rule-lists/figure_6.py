@@ -13,13 +13,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-from drawing import BLUE, GREY, ORANGE, Line, plot
 from fitting import METHODS as ALL
 from fitting import cells_of, fit, split_of
-from study import Key, Row, Work, options, run, spread
+from study import Key, Work, options, run, spread
 
 from glassine.attacks import MembershipResult, Perturbation, black_box_attack, label_only_attack
 from glassine.attacks.outcome import Measured, Outcome
@@ -36,7 +34,6 @@ RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """False positive rates at which curves are kept; German has 300 non-members, 150 of which judge the forest."""
 
 ATTACK_KEY = ("setting", "method", "epsilon", "attack")
-COLOURS = {"black-box": BLUE, "label-only, categories together": ORANGE}
 
 
 def measured(outcome: Outcome[MembershipResult]) -> MembershipResult:
@@ -84,40 +81,11 @@ def cells(settings: Sequence[str], seeds: int) -> Iterable[tuple[Key, int, Work]
                 yield key, seeds, partial(measure, setting, method, attack, seeds)
 
 
-def draw(rows: Sequence[Row], setting: str, path: Path) -> None:
-    """Draw the curves of one setting on logarithmic axes."""
-    x = np.array(RATES)
-    lines = [Line(label="guessing", colour=GREY, dash=":", x=x, y=x, error=np.zeros(len(x)), place=(0.0012, 0.0007))]
-    for row in rows:
-        if row["setting"] == setting and row["attack"] in COLOURS:
-            y, error = (np.array([float(row[f"tpr at {rate:g}{end}"]) for rate in RATES]) for end in ("", "_error"))
-            lines.append(
-                Line(
-                    label=f"{row['method']}, {row['attack'].split(',')[0]}",
-                    colour=COLOURS[row["attack"]],
-                    dash="-" if row["method"] == "GreedyRL" else "--",
-                    x=x,
-                    y=y,
-                    error=error,
-                )
-            )
-    plot(
-        lines,
-        path,
-        x_label="false positive rate",
-        y_label="true positive rate",
-        y_log=True,
-        title=cells_of(setting).setting.title,
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the figure and its numbers."""
+    """Write the points of the curves."""
     given = options(__doc__, arguments)
     settings = given.settings or SETTINGS
-    rows = run(given.results / "figure_6.csv", ATTACK_KEY, cells(settings, given.seeds))
-    for setting in settings:
-        draw(rows, setting, given.images / f"figure-6-{setting}.svg")
+    run(given.results / "figure_6.csv", ATTACK_KEY, cells(settings, given.seeds))
 
 
 if __name__ == "__main__":

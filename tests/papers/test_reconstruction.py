@@ -410,17 +410,6 @@ def test_the_quick_form_runs(data_dir: Path, tmp_path: Path, monkeypatch: pytest
 def test_the_page_holds_what_was_measured_of_private_models(monkeypatch: pytest.MonkeyPatch) -> None:
     private, rows = module("private_models", monkeypatch), read("private_models")
     assert [tuple(row.values())[:4] for row in rows] == [tuple(key.values()) for (key,) in private.keys(False)]
-    assert private.table(rows) in (ROOT / "docs" / "papers" / "reconstruction.md").read_text()
+    assert private.table(rows) in private.PAGE.read_text()
     for row in rows:
         assert (float(row["misplaced"]) == 0) >= (row["epsilon"] == ""), "exact counts misplace no record"
-
-
-def test_the_page_of_rule_lists_holds_the_vulnerability_of_table_2_with_its_error() -> None:
-    folder = ROOT / "papers" / "smooth-sensitivity-rule-lists" / "results"
-    text = (ROOT / "docs" / "papers" / "smooth-sensitivity-rule-lists.md").read_text()
-    rows = [row for row in read("table_2", folder) if row["published vulnerability"]]
-    assert len(rows) == 6
-    for row in rows:
-        value, error, chance = (float(row[name]) for name in ("vulnerability", "vulnerability_error", "control"))
-        line = f"| {row['published vulnerability']} | {value:.4f} ± {error:.4f} | {chance:.4f} |"
-        assert line in text, row["setting"]
