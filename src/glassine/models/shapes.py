@@ -309,19 +309,7 @@ def _steps(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tupl
             title = element("title", f"{short(label, 80)}: {score:+.4g}")
             box = {"x": a, "y": TOP, "width": b - a, "height": floor - TOP}
             yield element("rect", title, **box, fill="none", pointer_events="all")
-    free = -math.inf
-    # The last mark is drawn in any case where it is that of a separate bin; the others give way to it.
-    marks = _marks(bins, width - LEFT - RIGHT, slot=slot)
-    room = width - RIGHT if not slot else min(LEFT + marks[-1][0], width - RIGHT - 4 * LETTER) - 5 * LETTER
-    for at, text in marks[: len(marks) - slot]:
-        caption = short(text, 14)
-        half = len(caption) * LETTER / 2
-        x = min(LEFT + at, width - half) if not slot else LEFT + at
-        if x - half >= free and x + half <= max(room, 0.0) + (0 if slot else RIGHT):
-            yield _tick(caption, x, floor + 15, "middle")
-            free = x + half + 9
-    if slot:
-        yield _tick(short(marks[-1][1], 14), min(LEFT + marks[-1][0], width - RIGHT - 4 * LETTER), floor + 15, "middle")
+    yield from _captions(_marks(bins, width - LEFT - RIGHT, slot=slot), LEFT, width, floor + 15)
     yield _name(short(bins.attribute, 60), LEFT + (width - LEFT - RIGHT) / 2, height - 4)
 
 
@@ -371,11 +359,25 @@ def _marks(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, str]]:
     return marks
 
 
+def _captions(marks: Sequence[tuple[float, str]], left: float, width: float, y: float) -> Iterator[Markup]:
+    """Yield as many marks below an axis as there is room for, the last one in any case: it may be that of a gap."""
+    placed: list[tuple[float, float, str]] = []
+    for at, text in (*marks[-1:], *marks[:-1]):
+        caption = short(text, 14)
+        half = len(caption) * LETTER / 2 + 2
+        x = min(left + at, width - half)
+        if all(x + half + 5 < end - wide or x - half - 5 > end + wide for end, wide, _ in placed):
+            placed.append((x, half, caption))
+    for x, _, caption in sorted(placed):
+        yield _tick(caption, x, y, "middle")
+
+
 def _density(weights: Array, edges: Sequence[tuple[float, float]], floor: float) -> str:
-    """Return a strip of the records in each bin: areas are proportional to them, so that a wide bin is not tall."""
+    """Return a strip of the records for a length of the axis, so that a wide bin is not tall for its width."""
     tall = (floor - TOP) * HISTOGRAM - 4
     wide = np.maximum([b - a for a, b in edges], 0.5)
-    dense = np.maximum(weights[: len(edges)], 0.0) / wide
+    # Square roots: beside a value that many share, the other bins would not be seen.
+    dense = np.sqrt(np.maximum(weights[: len(edges)], 0.0) / wide)
     tops = floor - dense / (float(dense.max()) or 1.0) * tall
     return _boxes(edges, [floor] * len(edges), tops.tolist())
 
@@ -431,13 +433,7 @@ def _heat_map(shape: ShapeFunction, output: int, size: tuple[int, int], scale: t
         if place - free >= 12:
             yield _tick(short(text, 11), left - 5, place, "end", dy=4)
             free = place
-    free = -math.inf
-    for at, text in _marks(across, right - left, slot=slots[1]):
-        caption = short(text, 12)
-        half = len(caption) * LETTER / 2
-        if left + at - half >= free and left + at + half <= width:
-            yield _tick(caption, left + at, floor + 15, "middle")
-            free = left + at + half + 9
+    yield from _captions(_marks(across, right - left, slot=slots[1]), left, width, floor + 15)
     plane = {"x": left, "y": TOP, "width": right - left, "height": floor - TOP}
     yield element("rect", **plane, fill="none", stroke="currentColor", stroke_opacity=0.3)
     yield _name(short(across.attribute, 40), (left + right) / 2, height - 4)
