@@ -24,7 +24,7 @@ from glassine.models.terms import Term
 __all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "common_scale", "draw_shape", "term_importance"]
 
 COVERAGE = 0.9
-"""Default share of the noise intervals that cover the score without noise."""
+"""Default share of the added noise that a noise interval covers."""
 
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 34.0
 GAP = 10.0
@@ -98,8 +98,9 @@ def bands(term: Term, coverage: float = COVERAGE) -> tuple[Array, Array] | None:
     """Return the ends of each score's noise interval; None without stated errors.
 
     The noise of a released score is normal with standard deviation ``errors``, or nearly so. A single interval covers
-    the score that the same computation without noise would have given with probability ``coverage``; all intervals
-    together do so less often. They say nothing of the error of sampling: other people would have given other scores.
+    that noise with probability ``coverage``; all intervals together do so less often. Smoothing, joined bins and
+    shrinkage move scores as well, and the interval leaves that out: it holds the score of the same computation without
+    noise less often than ``coverage`` says. Nor does it describe the error of sampling.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +27,9 @@ MARK = "scores and edits go here"
 def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: float = COVERAGE) -> str:
     """Return a page in which a person edits an additive model; it loads nothing from anywhere.
 
-    The page draws the shape functions with their noise bands, lets scores be dragged, smoothed, flattened, put in order
-    and taken back, shows what becomes of an example record, and gives out the model as JSON, its log of edits included.
-    It computes what :mod:`glassine.models.editing` computes, to the last digit. All that the page does not
+    The page draws the shape functions with their noise intervals, lets scores be dragged, smoothed, flattened, put in
+    order and taken back, shows what becomes of an example record, and gives out the model as JSON, its log of edits
+    included. It computes what :mod:`glassine.models.editing` computes, to the last digit. All that the page does not
     change leaves it as it came, byte for byte.
 
     **Guarantee**: none; the page holds the published model and nothing else.
@@ -40,7 +41,7 @@ def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: f
     title : str, optional
         Title of the page; the target by default.
     coverage : float, default=0.9
-        Coverage of each noise band, in (0, 1).
+        Coverage of each noise interval, in (0, 1).
 
     Returns
     -------
@@ -153,7 +154,17 @@ def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
         return {"values": [str(value) for value in values], "start": start, "apart": separate}
     low, high = bins.bounds or (min((0.0, *bins.cuts)), max((0.0, *bins.cuts)))
     ends = [low, *bins.cuts, high]
-    return {"values": None, "start": float(f"{(ends[common] / 2 + ends[common + 1] / 2):.3g}")}
+    middle = ends[common] / 2 + ends[common + 1] / 2
+    numeric = [other for _, other in axes if isinstance(other, NumericBins)]
+    whole = all(_is_of_whole_numbers(other) for other in numeric)
+    tried = (math.floor(middle), math.ceil(middle)) if whole else (float(f"{middle:.3g}"),)
+    start = next((value for value in tried if bins.index(np.array([float(value)]))[0] == common), middle)
+    return {"values": None, "start": start, "whole": whole}
+
+
+def _is_of_whole_numbers(bins: NumericBins) -> bool:
+    """Return whether cuts and bounds are whole or half way between whole numbers, as those of whole numbers are."""
+    return all(float(2 * value).is_integer() for value in (*bins.cuts, *(bins.bounds or ())))
 
 
 def _script_json(value: object) -> Markup:

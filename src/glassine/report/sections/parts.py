@@ -106,7 +106,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 condition=wording.clean(part.condition),
                 size=_size(part.size, noisy=findings.model.count_scale is not None)
                 + (", counted in the data" if counted and _is_counted(part, findings.model.approximate) else ""),
-                classes=_classes(part.counts, findings.model.classes),
+                classes=_classes(part.counts, findings.model.classes) + _outvoted(part, findings),
                 prediction="" if part.prediction is None else wording.clean(part.prediction),
                 purity=_purity(part),
                 bits="no possible record"
@@ -172,6 +172,17 @@ def _classes(counts: tuple[ShownCount, ...] | None, classes: tuple[str, ...] | N
     texts = [f"{count:,} {wording.clean(name)}" for count, name in named[:MOST_CLASSES]]
     rest = sum(count for count, _ in named[MOST_CLASSES:])
     return ", ".join([*texts, f"{rest:,} of other classes"] if rest else texts)
+
+
+def _outvoted(part: Part, findings: Findings) -> str:
+    """Return why a leaf decides otherwise than its counts say; empty where it does not."""
+    classes, counts = findings.model.classes, part.counts
+    if findings.model.count_scale is None or classes is None or counts is None or part.prediction not in classes:
+        return ""
+    sizes = [count for count in counts if isinstance(count, int)]
+    if len(sizes) < len(counts) or sizes[classes.index(part.prediction)] == max(sizes):
+        return ""
+    return " (noise: the decision was chosen apart from these counts, and is more reliable)"
 
 
 def _purity(part: Part) -> str:
