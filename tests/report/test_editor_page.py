@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from glassine.errors import InvalidParameterError
 from glassine.formats.json import from_dict
-from glassine.models import AdditiveModel, CategoryBins, Term
+from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.editing import monotone
 from glassine.report.editor_page import render_editor
 from tests.models.additive_models import additive_models, income_model, simple_model
@@ -103,7 +103,7 @@ def test_texts_cannot_break_out(text: str) -> None:
 def test_the_page_says_what_is_claimed() -> None:
     assert "epsilon 1, delta 1e-06 (add-or-remove-one)" in render_editor(income_model())
     assert "claims no differential privacy" in render_editor(simple_model([1.0, 2.0, 3.0]))
-    assert "noise of the released score, 95%" in render_editor(income_model(), coverage=0.95)
+    assert "95% of the added noise" in render_editor(income_model(), coverage=0.95)
     assert "<title>Editor: Ours</title>" in render_editor(income_model(), title="Ours")
     with pytest.raises(InvalidParameterError, match="coverage"):
         render_editor(income_model(), coverage=1.0)

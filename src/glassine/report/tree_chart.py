@@ -26,6 +26,7 @@ HEAD = 18.0
 """Height of the names of these columns."""
 ROW = 26
 SHORTEST, TALLEST = 150, 1040  # forty leaves are drawn with their labels
+TALLEST_ZOOMED = 900
 ZOOMED_FROM = 41
 """Leaves from which a script draws any part of the tree larger."""
 LAST_COLUMN = 1.8  # width of the last column, where leaves stand, against the others
@@ -148,7 +149,7 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
     deepest = min(drawn, MOST_COLUMNS - 1)
     zoomed = zooms(tree)
     in_view = sum(1 for i, d in enumerate(depth) if d == deepest or (d < deepest and tree[i].part is not None))
-    height = min(max(in_view * ROW, SHORTEST), TALLEST)
+    height = min(max(in_view * ROW, SHORTEST), TALLEST_ZOOMED if zoomed else TALLEST)
     sized, mixed = any(row.weight is not None for row in rows), any(row.mix for row in rows)
     right = TREE_WIDTH - (SIZES if sized else 0.0) - (CLASSES if mixed else 0.0)
     flagged = [set(rows[node.part - 1].flags) if node.part is not None else set[str]() for node in tree]
