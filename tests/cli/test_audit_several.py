@@ -90,3 +90,29 @@ def test_together_judges_what_the_models_reveal_as_one(folder: Path, run: Run) -
     refused = run(*command, "--target", "ill", cwd=folder)
     assert refused.status == 2
     assert "Leave --holdout, --target and --person out." in refused.err
+
+
+def test_together_accounts_for_everything_in_every_file(folder: Path, run: Run) -> None:
+    Domain({"age": Integer(0, 99)}).to_json(folder / "domain.json")
+    text = (
+        "classes: [no] [yes]\nif [age < 40] then [no] ([2000 ; 1000] examples)\nelse [yes] ([3000 ; 4000] examples)\n"
+    )
+    records = "# " + ", ".join(str(age) for age in range(500)) + "\n"
+    (folder / "plain.txt").write_text(text)
+    (folder / "more.txt").write_text(text + records)
+    command = ["--together", "--domain", "domain.json", "--json"]
+
+    def check(*names: str) -> dict[str, object]:
+        plain = json.loads(run("audit", *names, *command, cwd=folder).out)
+        (one,) = (check for check in plain["checks"] if check["rule"] == "other_content")
+        return {"status": one["status"], "measured": one["measured"], "others": plain["contents"]["others"]}
+
+    assert check("plain.txt", "plain.txt") == {"status": "pass", "measured": 0, "others": []}
+    assert check("plain.txt", "more.txt") == {
+        "status": "fail",
+        "measured": 2390,
+        "others": [{"where": "more.txt, lines that the model does not need", "kind": "comment", "n_bytes": 2390}],
+    }
+    done = run("audit", "plain.txt", "more.txt", "--together", "--domain", "domain.json", cwd=folder)
+    assert "The files hold 2,390 bytes that the models do not need" in done.out
+    assert "may not leave; a clean copy of it may" in done.out

@@ -194,6 +194,21 @@ def test_decimal_commas_that_are_read_as_texts_are_pointed_out(tmp_path: Path, r
     assert "--decimal-comma" in done.err
 
 
+def test_decimal_commas_beside_words_are_pointed_out_once_for_all_columns(tmp_path: Path, run: Run) -> None:
+    values = [f"{i},{i % 7}" for i in range(60)] * 2 + ["n.a."]
+    lines = [";".join([value] * 12) for value in values]
+    (tmp_path / "people.csv").write_text("\n".join([";".join(f"v{i}" for i in range(12)), *lines]) + "\n")
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    named = ", ".join(f"v{i}" for i in range(10))
+    assert (
+        f"glassine: {named} and 2 more: numbers with decimal commas but for 'n.a.', read as texts. "
+        "Read the file with --decimal-comma, and state the words in --missing, or declare a number by hand."
+    ) in done.err
+    assert "identify people" not in done.err, "numbers with a fraction are no identifiers"
+    after = run("domain", "infer", "people.csv", "--decimal-comma", "--missing", "n.a.", cwd=tmp_path)
+    assert "decimal commas" not in after.err
+
+
 def test_declared_numbers_are_read_with_decimal_commas_one_by_one(tmp_path: Path, run: Run) -> None:
     domain: dict[str, Attribute] = {
         "income": Real(0.0, 9.0),

@@ -179,7 +179,7 @@ def test_a_coarser_arithmetic_would_exceed_the_bound(kind: str) -> None:
     [
         pytest.param(2**31 - 10, marks=pytest.mark.slow),
         2**31 - 1,
-        2**31,
+        pytest.param(2**31, marks=pytest.mark.slow),
         pytest.param(10**10, marks=pytest.mark.slow),
     ],
 )

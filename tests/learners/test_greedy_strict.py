@@ -101,6 +101,7 @@ def test_a_spread_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) ->
     assert not result.holds
 
 
+@pytest.mark.slow
 def test_counts_that_are_paid_once_and_released_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     law = mechanism(ONE, 1, with_counts=True, mechanism="counted-gini", epsilon=2.0, leaf_counts_share=0.9)
     assert verify_exhaustively(law, ROWS_1, min_records=1, max_records=1, epsilon=2.0, slack=FLOATS).holds

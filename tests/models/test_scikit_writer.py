@@ -109,6 +109,7 @@ def test_nodes_keep_their_numbers(case: Any) -> None:
         assert set(np.flatnonzero(paths[row])) == path
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(case=cases(predicts=True))
 def test_what_is_read_back_has_the_same_regions(case: Any) -> None:

@@ -66,6 +66,7 @@ def test_the_hook_has_what_pre_commit_requires() -> None:
     assert one.get("pass_filenames", True), "the files that changed are handed over"
 
 
+@pytest.mark.slow
 def test_the_hook_audits_every_file_and_fails_with_the_worst(folder: Path) -> None:
     with_domain = ["--domain", "domain.json"]
     kept = hook(folder, "models/kept.txt", args=with_domain)
@@ -86,6 +87,7 @@ def test_a_file_that_cannot_be_audited_is_an_error_in_junit(folder: Path) -> Non
     assert suites.get("errors") == suites[1].get("errors") == "1"
 
 
+@pytest.mark.slow
 def test_one_file_that_cannot_be_audited_leaves_no_report_of_an_earlier_run(folder: Path) -> None:
     junit = ["--domain", "domain.json", "--ci", "junit"]
     assert hook(folder, "models/kept.txt", args=junit).returncode == 0
@@ -135,12 +137,14 @@ def test_the_action_annotates_summarizes_and_fails_with_a_model_outside_policy(f
     assert names == {"models_kept.txt.sarif", "models_broken.txt.sarif"}
 
 
+@pytest.mark.slow
 def test_the_action_takes_patterns_and_passes_models_within_policy(folder: Path) -> None:
     done = action(folder, models="models/k*.txt", domain="domain.json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert action(folder, models="models/unread.txt").returncode == 2
 
 
+@pytest.mark.slow
 def test_the_action_tolerates_what_cannot_be_judged_only_if_asked(folder: Path) -> None:
     (folder / "models" / "open.txt").write_text("if [a <= 30.5] then [true]\nelse [false]")
     assert action(folder, models="models/open.txt").returncode == 3
@@ -157,6 +161,7 @@ def test_an_input_of_the_action_is_not_run_as_code(folder: Path) -> None:
 # GitLab.
 
 
+@pytest.mark.slow
 def test_the_example_of_gitlab_writes_the_report_that_it_names(folder: Path) -> None:
     job = read_yaml("docs/pipelines/gitlab-ci.yml")["audit"]
     report = job["artifacts"]["reports"]["junit"]

@@ -165,10 +165,12 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(families, "MOST_STEPS", 1)
 
 
+LONG = {"tree", "rule list", "leaf and counts"}
+"""Fits that take some seconds to follow."""
+
+
 @pytest.mark.usefixtures("coarse")
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in {"tree", "rule list"})) for name in FITS]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in FITS])
 def test_a_whole_fit_keeps_epsilon_with_its_base_rates(name: str) -> None:
     make, most, tightness = FITS[name]
     certificates: set[str] = set()

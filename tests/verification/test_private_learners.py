@@ -66,41 +66,46 @@ def test_every_private_learner_is_among_them() -> None:
 
 X = np.zeros((4, 1), dtype=int)
 Y = np.array([0, 0, 1, 1])
-D0, D1 = (X, Y), (np.zeros((5, 1), dtype=int), np.append(Y, 1))
+ONE_MORE = np.zeros((5, 1), dtype=int)
 HONEST = leaf_counts.noisy_histogram
 
 
-def half_noise(counts: Any, epsilon: Any, total: Any, randomness: Any, **parts: Any) -> Any:
+def half_noise(counts: Any, epsilon: Any, total: Any, *others: Any, **parts: Any) -> Any:
     """Return counts with noise for twice their share, and the event of the honest noise."""
-    _, event = HONEST(counts, epsilon, total, randomness, **parts)
-    return HONEST(counts, 2 * epsilon, 2 * total, randomness, **parts)[0], event
+    _, event = HONEST(counts, epsilon, total, *others, **parts)
+    return HONEST(counts, 2 * epsilon, 2 * total, *others, **parts)[0], event
 
 
 # A split is all but forbidden, so that one count carries nearly all of the budget.
 LEAF: dict[str, Any] = {"epsilon": 1.0, "domain": Domain.binary(["p"]), "leaf_counts_share": 0.9, "split_weight": 1e-6}
 
 
+# Of numbers one half of the parts is noise alone, so that the added record stands out in the other.
+ZEROS = np.zeros(4)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("tree", "telling"),
+    ("tree", "before", "after", "telling"),
     [
-        (PrivateTreeClassifier(1, classes=(0, 1), **LEAF), "count 1"),
-        (PrivateTreeRegressor(1, target_range=(0, 1), **LEAF), ""),
+        (PrivateTreeClassifier(1, classes=(0, 1), **LEAF), Y, np.append(Y, 1), "count 1"),
+        (PrivateTreeRegressor(1, target_range=(0, 1), **LEAF), ZEROS, np.append(ZEROS, 1), "value"),
     ],
     ids=["classes", "numbers"],
 )
 def test_a_whole_learner_with_half_the_noise_is_caught_within_2000_runs(
-    tree: Any, telling: str, monkeypatch: pytest.MonkeyPatch
+    tree: Any, before: Any, after: Any, telling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pair = (X, before), (ONE_MORE, after)
     options: dict[str, Any] = {
         "runs": Runs(2000),
         "claim": Claim(epsilon=1.0),
         "score": Distinguisher(models=(), train_share=0.3),
     }
-    assert not lower_bound(tree, D0, D1, **options).violated
+    assert not lower_bound(tree, *pair, **options).violated
     # Planted: the certificate does not know of it.
     monkeypatch.setattr(exponential_tree, "noisy_histogram", half_noise)
-    assert tree.fit(*D0).certificate_.epsilon == 1.0
-    planted = lower_bound(tree, D0, D1, **options)
+    assert tree.fit(*pair[0]).certificate_.epsilon == 1.0
+    planted = lower_bound(tree, *pair, **options)
     assert planted.violated, str(planted)
     assert telling in planted.event

@@ -13,7 +13,7 @@ from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.release import release_subject
 from glassine.auditing.samples import read_samples
-from glassine.auditing.several import SeveralModels, several_subject
+from glassine.auditing.several import SeveralModels, opened, several_subject
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.summary import summary_subject
 from glassine.auditing.trees import tree_subject
@@ -21,6 +21,7 @@ from glassine.data.sample import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
+from glassine.formats.contents import FileContents
 from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.learners.summaries.estimator import PrivateSummary
@@ -58,7 +59,7 @@ def audit(
         A tree, a rule list or an additive model, or anything that :func:`glassine.as_model` reads, explainable boosting
         machines of interpret included; a file read by :func:`glassine.load_file`, which is judged for everything in it;
         a release of explanations, or the fitted explainer that made it; a fitted private summary; or several models of
-        the same records, which are judged together.
+        the same records, or files of them, which are judged together.
     data : data frame, or ndarray of shape (n, d), optional
         The training records, n of them, with at least the tested attributes; an array has all attributes of the model
         in order. Of a release in the order in which the explainer had them; of an explainer they are known.
@@ -114,8 +115,7 @@ def audit(
     """
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
-    contents = model.contents if isinstance(model, ModelFile) else None
-    model = _published(model, settings)
+    model, contents = _published(model, settings)
     members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
@@ -148,12 +148,17 @@ def audit(
     return replace(public, holder=measured)
 
 
-def _published(model: object, settings: AuditSettings) -> object:
-    """Return what is audited of a file: the model, or its estimator where an attack needs how splits were selected."""
+def _published(model: object, settings: AuditSettings) -> tuple[object, FileContents | None]:
+    """Return what is audited, and what the file or files hold that it was read from.
+
+    Of a file that is the model, or its estimator where an attack needs how splits were selected.
+    """
+    if isinstance(model, SeveralModels | list | tuple):
+        return opened(model)
     if not isinstance(model, ModelFile):
-        return model
+        return model, None
     stated = model.estimator is not None and settings.sensitive is not None and not is_sklearn_forest(model.estimator)
-    return model.estimator if stated else model.model
+    return model.estimator if stated else model.model, model.contents
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:

@@ -19,10 +19,13 @@ from glassine.auditing.criterion import (
     remedy,
     unknown,
 )
-from glassine.auditing.evidence import Evidence
+from glassine.auditing.evidence import Evidence, Kind
 from glassine.formats.contents import FileContents
 
 __all__ = ["FITTED_VALUES", "OTHER_CONTENT"]
+
+FILES: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
+"""What files are read of."""
 
 CLEAN = remedy(
     "Write a copy that holds the model and nothing else, and audit that copy: {step}.",
@@ -35,10 +38,12 @@ CLEAN = remedy(
 
 def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruling:
     n = contents.n_other
+    several = evidence.kind == "several models"
+    file, model = ("files hold", "models") if several else ("file holds", "model")
     if not n:
-        return passed("The file holds the model and nothing else.", 0)
+        return passed(f"The {file} the {model} and nothing else.", 0)
     places = first_of([other.where for other in contents.others])
-    meaning = f"The file holds {n:,} bytes that the model does not need: {places}."
+    meaning = f"The {file} {n:,} bytes that the {model} {'do' if several else 'does'} not need: {places}."
     if n > limit:
         return failed(f"{meaning} They can be records, and nothing here says what they reveal.", n)
     return passed(meaning, n)
@@ -56,7 +61,7 @@ OTHER_CONTENT: Criterion[int, FileContents] = Criterion(
     reads=lambda evidence: evidence.contents,
     judge=_judge_other,
     of_file=True,
-    remedies=for_kinds(("tree", "rule list", "additive model"), CLEAN),
+    remedies=for_kinds(FILES, CLEAN),
 )
 
 
@@ -95,6 +100,6 @@ FITTED_VALUES: Criterion[int, FileContents] = Criterion(
     reads=lambda evidence: evidence.contents,
     judge=_judge_fitted,
     of_file=True,
-    remedies=for_kinds(("tree", "rule list", "additive model"), CLEAN),
-    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN),
+    remedies=for_kinds(FILES, CLEAN),
+    inputs=for_kinds(FILES, DOMAIN),
 )

@@ -31,8 +31,10 @@ from glassine.auditing.rows import Rows, compared, hide_rows
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError, parameter
+from glassine.formats import ModelFile
+from glassine.formats.contents import FileContents, all_contents
 
-__all__ = ["SeveralModels", "SeveralSubject", "several_subject"]
+__all__ = ["SeveralModels", "SeveralSubject", "opened", "several_subject"]
 
 LISTED = 5
 """Largest number of records of a group that is sought, where the policy sets no limit."""
@@ -46,7 +48,8 @@ class SeveralModels:
     Attributes
     ----------
     models : tuple
-        Trees, rule lists, forests or fitted estimators.
+        Trees, rule lists, forests or fitted estimators, or files read by :func:`glassine.load_file`, which are judged
+        for everything in them.
     names : tuple of str or None
         Their names; "model 1" and so on by default.
     counts, same_labels, smallest_group, time_limit
@@ -142,9 +145,19 @@ class SeveralSubject(Subject):
         return [*notes, ALONE]
 
 
+def opened(models: SeveralModels | Sequence[Any]) -> tuple[SeveralModels, FileContents | None]:
+    """Return several models, and what the files among them hold; None if none is a file."""
+    published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
+    names = published.names or [f"model {i + 1}" for i in range(len(published.models))]
+    pairs = zip(names, published.models, strict=False)
+    files = [(name, model.contents) for name, model in pairs if isinstance(model, ModelFile)]
+    plain = tuple(model.model if isinstance(model, ModelFile) else model for model in published.models)
+    return replace(published, models=plain), all_contents(files) if files else None
+
+
 def several_subject(models: SeveralModels | Sequence[Any], inputs: AuditInputs, policy: Policy) -> SeveralSubject:
     """Return several models of the same records with the inputs of their audit."""
-    published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
+    published, _ = opened(models)
     return SeveralSubject(inputs=inputs, policy=policy, published=published)
 
 

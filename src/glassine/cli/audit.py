@@ -1,4 +1,4 @@
-"""``glassine audit`` and ``glassine scrub``."""
+"""``glassine audit``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from glassine.cli.exchange import ExchangeOptions
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
     AudienceOption,
-    AuditOption,
     ConfidenceOption,
     DataOption,
     DomainOption,
     Group,
     HoldoutOption,
     JsonOption,
-    ModelArgument,
     ModelFileOptions,
     ModelsArgument,
     NoiseOption,
@@ -29,7 +27,6 @@ from glassine.cli.options import (
     PolicyOption,
     RecordsFileOptions,
     ReportOption,
-    RequiredDomainOption,
     SeedOption,
     SmallOption,
     TargetOption,
@@ -39,11 +36,11 @@ from glassine.cli.options import (
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
+    check_target,
     identifiers,
     is_release,
     is_summary_file,
     load_extras,
-    load_kind,
     load_published,
     load_release,
     load_whole,
@@ -51,7 +48,6 @@ from glassine.cli.reading import (
     read_domain,
     read_policy,
     read_records,
-    stated_domain,
     tell_repeats,
     with_inputs,
     written_values,
@@ -61,7 +57,6 @@ from glassine.cli.writing import (
     check_outputs,
     check_report,
     print_value,
-    say,
     text_of,
     write_report,
 )
@@ -76,7 +71,7 @@ if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateRelease
 
-__all__ = ["audit_command", "scrub_command"]
+__all__ = ["audit_command"]
 
 OPTIONS = {
     "n_shadows": "--shadows",
@@ -451,7 +446,7 @@ def _together(options: AuditOptions) -> Findings:
             remedy="Leave --holdout, --target and --person out.",
         )
     with in_options(OPTIONS), stages() as progress:
-        models = tuple(load_kind(file, known, options.reading.trust_pickle) for file in files)
+        models = tuple(load_whole(file, known, options.reading.trust_pickle) for file in files)
         data = None if records.data is None else read_records(records.data, options.written, known)
         findings = audit(
             SeveralModels(models=models, names=tuple(path.name for path in options.models)),
@@ -508,7 +503,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
         names = [*(known or ()), *(() if table is None else table.names)]
         sensitive = () if asked.sensitive is None else (asked.sensitive,)
         if settings is None or records.target != asked.sensitive:
-            _check_target(records.target, records.data, None if table is None else table.names)
+            check_target(records.target, records.data, None if table is None else table.names)
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
             _check_names("--sensitive", sensitive, names, advice)
         _check_names("--quasi", asked.quasi or (), names)
@@ -593,158 +588,12 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     labels = None
     check_person(person, {path: frame})
     if target is not None:
-        _check_target(target, path, frame.columns)
+        check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)
     absent = any(name not in frame.columns for name in release.domain)
     if numbered and absent and len(frame.columns) == len(release.domain):
         return Sample(frame.to_numpy(), labels)
     return Sample(frame, labels)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyOptions(Group):
-    """What is taken from the copy."""
-
-    heading: ClassVar[str] = "The copy"
-
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the scrubbed model, JSON.")]
-    counts: Annotated[
-        Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
-    ] = "coarsen"
-    base: Annotated[int, typer.Option("--base", metavar="N", help="Coarsened counts are multiples of this.")] = 10
-    smallest_leaf: Annotated[
-        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records, or people.")
-    ] = 0
-    largest_advantage: Annotated[
-        float | None,
-        typer.Option(
-            "--largest-advantage",
-            metavar="NUMBER",
-            help="Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
-            show_default="leaves stay",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyReportOptions(Group):
-    """Where what is found of the copy goes."""
-
-    heading: ClassVar[str] = "The audit of the copy"
-
-    data: DataOption = None
-    target: TargetOption = None
-    person: PersonColumnOption = None
-    policy: PolicyOption = None
-    report: AuditOption = None
-    audience: AudienceOption = "checker"
-    overwrite: OverwriteOption = False
-    as_json: JsonOption = False
-
-
-def scrub_command(
-    model: ModelArgument,
-    domain: RequiredDomainOption,
-    copy: CopyOptions,
-    audited: CopyReportOptions,
-    reading: ModelFileOptions,
-    written: RecordsFileOptions,
-) -> None:
-    """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
-
-    With --data and --target it shows what the copy costs in accuracy. A domain that declares the target is taken
-    without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not depend on --data;
-    with --audience public neither does the output.
-
-    Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
-    """
-    from glassine.attacks.audience import RecordNote
-    from glassine.auditing.api import audit
-    from glassine.auditing.describe import describe_guarantee, relied_on
-    from glassine.auditing.inputs import AuditSettings
-    from glassine.formats import write_model
-    from glassine.models import AdditiveModel, DecisionTree
-    from glassine.scrubbing.scrub import accuracy, scrub
-
-    data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
-    report = audited.report
-    read = [model, domain, data, audited.policy]
-    check_outputs([output, report], read, overwrite=audited.overwrite)
-    check_report(report)
-    model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
-    known = stated_domain(domain_file)
-    if target is not None and data is None:
-        raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
-    whole = load_whole(model_file, known, reading.trust_pickle, reading.tree)
-    before = whole.model
-    private = relied_on(describe_guarantee(before, limits))
-    merging = bool(smallest_leaf or copy.largest_advantage)
-    if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
-        raise InvalidParameterError(
-            "this private model publishes no counts to merge leaves by, and those of the data would void its "
-            "guarantee.",
-            remedy="Leave --smallest-leaf and --largest-advantage out.",
-        )
-    with stages() as progress:
-        progress("reading the records")
-        person = audited.person
-        table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
-        check_person(person, {data: table})
-        if person is None:
-            tell_repeats(table)
-        _check_target(target, data, None if table is None else table.names)
-        progress("scrubbing")
-        # A copy of a private model that is counted in its data would be no longer covered.
-        counted = None if private else table
-        result = scrub(
-            before,
-            known,
-            counts=copy.counts,
-            base=copy.base,
-            smallest_leaf=smallest_leaf,
-            largest_advantage=copy.largest_advantage,
-            data=counted,
-            persons=person if merging and counted is not None else None,
-        )
-        cost = None
-        if target is not None:
-            cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
-        beside: dict[str, Any] = {"domain": known, "persons": person, "policy": limits}
-        beside["settings"] = AuditSettings(progress=progress)
-        # The files are judged, as by an audit of them: the copy is what is handed out.
-        first = audit(whole, table, target, **beside)
-        write_model(result.model, output)
-        second = audit(load_whole(output, known, trust_pickle=False), table, target, **beside)
-    if private and cost is not None and second.holder is not None:
-        accurate = RecordNote(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
-        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, accurate)))
-        cost = None
-    files = {"domain": domain_file, "policy": policy_file}
-    first = with_inputs(first, {"model": model_file, **files}, {"data": data})
-    second = with_inputs(second, {"model": read_once(output), **files}, {"data": data})
-    if audited.audience == "public":
-        first, second, cost = first.public(), second.public(), None
-    if report is not None:
-        write_report(second, report, title=output.name)
-    changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
-    if audited.as_json:
-        print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
-    else:
-        parts = "bins" if isinstance(before, AdditiveModel) else "leaves"
-        lines = [
-            f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; {parts} merged: {result.n_merged}.",
-            f"Verdict before: {first.verdict}; after: {second.verdict}.",
-        ]
-        if cost is not None:
-            lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
-        say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
-    raise typer.Exit(second.exit_status)
-
-
-def _check_target(target: str | None, data: Path | None, names: Sequence[str] | None) -> None:
-    """Raise if the target is no column of the records."""
-    if target is not None and names is not None and target not in names:
-        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, names)}")
 
 
 def _check_names(option: str, given: Sequence[str], names: Sequence[str], advice: str = "") -> None:

@@ -41,7 +41,7 @@ Broken: TypeAlias = dict[str, dict[str, list[int]]]
 SHOWN = 10
 """Most rows that a line names."""
 
-OF_REMARKS = {"decimal_comma=True": "--decimal-comma"}
+OF_REMARKS = {"decimal_comma=True": "--decimal-comma", "missing": "--missing"}
 """Options by the parameters that remarks mark."""
 
 PERSONAL = ("identifier?", "dates", "free text")
@@ -118,8 +118,12 @@ def infer_command(
         found = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
+    alike: dict[str, list[str]] = {}
     for name, remark in found.items():
-        tell(f"glassine: {name}: {worded(remark, OF_REMARKS)}")
+        alike.setdefault(worded(remark, OF_REMARKS), []).append(name)
+    for text, names in alike.items():
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        tell(f"glassine: {', '.join(names[:SHOWN])}{more}: {text}")
     for repeat in repeats(table):
         tell(f"glassine: {repeat}")
     kept = set(include or [])

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from glassine import __version__
-from glassine.cli.audit import audit_command, scrub_command
+from glassine.cli.audit import audit_command
 from glassine.cli.certificate import registry_command, sign_certificate_command, tie_command, verify_certificate_command
 from glassine.cli.compare import compare_command
 from glassine.cli.domains import check_command, infer_command, new_command
@@ -37,6 +37,7 @@ from glassine.cli.options import GroupedCommand, JsonOption, OverwriteOption, co
 from glassine.cli.progress import stages
 from glassine.cli.rebuild import rebuild_command
 from glassine.cli.releases import answer_command, keys_command, serve_command, sign_command, verify_command
+from glassine.cli.scrub import scrub_command
 from glassine.cli.summarize import summarize_command
 from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import check_outputs, drop_output, print_value, refuse_dash, say, tell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_person",
+    "check_target",
     "identifiers",
     "input_files",
     "is_release",
@@ -308,6 +309,12 @@ def check_person(person: str | None, tables: Mapping[Path | None, Any]) -> None:
                 f"--person names {person!r}, which is not a column of {path}.",
                 remedy=f"Check its spelling.{listed(person, columns)}",
             )
+
+
+def check_target(target: str | None, data: Path | None, names: Sequence[str] | None) -> None:
+    """Raise if the target is no column of the records."""
+    if target is not None and names is not None and target not in names:
+        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, names)}")
 
 
 def tell_repeats(table: Table | None) -> None:

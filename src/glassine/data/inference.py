@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,9 @@ NEARLY_ALL = 0.95
 
 WORDS = 3
 """Blanks of a value, in the mean, from which it is a sentence."""
+
+SHARE_OF_WORDS = 20
+"""A column of numbers has words, such as NA, for at most a twentieth of its different values, or one."""
 
 COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*", flags=re.ASCII)
 """A number with a decimal comma."""
@@ -174,19 +177,18 @@ def _remark(column: npt.NDArray[Any]) -> str:
         return "one value only, which carries no information. Leave it out, or declare the values it can have."
     if column.dtype.kind != "O":
         return _remark_on_numbers(present)
-    if (
-        values
-        and all(COMMA.fullmatch(value) or _is_number(value) for value in values)
-        and any("," in v for v in values)
-    ):
+    words = sorted(value for value in values if not COMMA.fullmatch(value) and not _is_number(value))
+    if any("," in value for value in values - set(words)) and len(words) <= max(1, len(values) // SHARE_OF_WORDS):
+        but = f" but for {', '.join(map(repr, words[:3]))}" if words else ""
+        also = f", and state the words in {parameter('missing')}" if words else ""
         return Text(
-            "numbers with decimal commas, read as texts. "
-            f"Read the file with {parameter('decimal_comma', True)}, or declare a number by hand."
+            f"numbers with decimal commas{but}, read as texts. "
+            f"Read the file with {parameter('decimal_comma', True)}{also}, or declare a number by hand."
         )
     if values and all(LONG.fullmatch(value) for value in values):
         return "whole numbers beyond 64 bits, read as texts: an identifier? Leave it out, or declare a number by hand."
     odd = sorted(value for value in values if not _is_number(value))
-    if values and len(odd) <= max(1, len(values) // 20) and len(odd) < len(values):
+    if values and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
         shown = ", ".join(repr(value) for value in odd[:3])
         return f"numbers but for {shown}. Recode these as missing, or declare a number by hand."
     if values and all(DATE.fullmatch(value) for value in values):
@@ -378,6 +380,13 @@ def identifying(domain: Domain) -> tuple[str, ...]:
     )
 
 
+def _are_measured(texts: Iterable[str]) -> bool:
+    """Return whether nearly all texts are numbers with a fraction, or dates: they identify nobody by themselves."""
+    listed = list(texts)
+    n = sum(bool(COMMA.fullmatch(t) or DATE.fullmatch(t)) or ("." in t and _is_number(t)) for t in listed)
+    return len(listed) - n <= max(1, len(listed) // SHARE_OF_WORDS)
+
+
 def repeats(frame: Any) -> Iterator[Repeats]:
     """Yield the columns that look like identifiers, by name or by many different texts, and have repeated values.
 
@@ -397,6 +406,6 @@ def repeats(frame: Any) -> Iterator[Repeats]:
         counts = {value: count for value, count in Counter(listed).items() if not _is_gap(value)}
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
-        texts = many and all(isinstance(value, str) for value in counts)
+        texts = many and all(isinstance(value, str) for value in counts) and not _are_measured(counts)
         if most > 1 and len(counts) > 1 and (named or texts):
             yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most)

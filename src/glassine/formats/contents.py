@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "OtherContent",
     "Statistic",
     "Tracked",
+    "all_contents",
     "beside_json",
     "beside_lines",
     "long_texts",
@@ -121,6 +122,17 @@ class FileContents:
     def n_other(self) -> int:
         """Bytes of what the model does not need."""
         return sum(other.n_bytes for other in self.others)
+
+
+def all_contents(files: Sequence[tuple[str, FileContents]]) -> FileContents:
+    """Return the contents of several files as one, each place with the name of its file, the largest first."""
+    others = [replace(o, where=f"{name}, {o.where}") for name, file in files for o in file.others]
+    return FileContents(
+        form=", ".join(dict.fromkeys(file.form for _, file in files)),
+        n_bytes=sum(file.n_bytes for _, file in files),
+        others=tuple(sorted(others, key=lambda other: -other.n_bytes)),
+        fitted=tuple(replace(e, part=f"{name}, {e.part}") for name, file in files for e in file.fitted),
+    )
 
 
 def merged(others: Iterable[OtherContent]) -> tuple[OtherContent, ...]:

@@ -67,9 +67,9 @@ def agreement(disclosures: list[Disclosure], draws: int) -> tuple[float, float, 
 
 
 def test_chains_agree_with_enumeration_on_some_instances() -> None:
-    some = [multiway(seed, CRITERIA[seed % 4]) for seed in range(12)] + [cart(seed) for seed in range(4)]
+    some = [multiway(seed, CRITERIA[seed % 4]) for seed in range(6)] + [cart(seed) for seed in range(2)]
     mean_square, largest, n = agreement(some, 500)
-    assert n >= 5
+    assert n >= 4
     assert largest < 5
     assert mean_square < 1.8
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glassine.auditing.findings import Findings
+from glassine.auditing.findings import Findings, SeveralSummary
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Paragraph, Row, Table
 from glassine.report.section import Section
@@ -11,6 +11,8 @@ __all__ = ["file_sections", "holds_more", "listed_beside"]
 
 NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
 KEEP = "This is not the file that may leave: a clean copy is, which holds the model and nothing else. Audit the copy."
+EACH_NOTHING = "The files hold the models and nothing else. They may leave if the verdicts allow it."
+EACH_COPY = "A file that holds more than its model may not leave; a clean copy of it may. Audit the copy."
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
 PICKLES = (".pkl", ".pickle", ".joblib")
@@ -77,7 +79,8 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
             f"{wording.clean(entry.part)}: {entry.statistic} of {wording.clean(entry.attribute)} ({entry.n_values:,})"
             for entry in contents.fitted
         ]
-    closing = KEEP if holds_more(findings) else NOTHING
+    several = isinstance(findings.subject, SeveralSummary)
+    closing = (EACH_COPY if several else KEEP) if holds_more(findings) else (EACH_NOTHING if several else NOTHING)
     if name.lower().endswith(PICKLES):
         closing = f"{closing} {RUNS}"
     return (

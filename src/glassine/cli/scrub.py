@@ -1,0 +1,192 @@
+"""``glassine scrub``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import typer
+
+from glassine.cli.options import (
+    AudienceOption,
+    AuditOption,
+    DataOption,
+    Group,
+    JsonOption,
+    ModelArgument,
+    ModelFileOptions,
+    OverwriteOption,
+    PersonColumnOption,
+    PolicyOption,
+    RecordsFileOptions,
+    RequiredDomainOption,
+    TargetOption,
+)
+from glassine.cli.progress import stages
+from glassine.cli.reading import (
+    check_person,
+    check_target,
+    identifiers,
+    load_whole,
+    read_policy,
+    read_records,
+    stated_domain,
+    tell_repeats,
+    with_inputs,
+)
+from glassine.cli.writing import (
+    check_outputs,
+    check_report,
+    print_value,
+    say,
+    text_of,
+    write_report,
+)
+from glassine.errors import GlassineError, InvalidParameterError
+from glassine.files import read_once
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["scrub_command"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyOptions(Group):
+    """What is taken from the copy."""
+
+    heading: ClassVar[str] = "The copy"
+
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the scrubbed model, JSON.")]
+    counts: Annotated[
+        Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
+    ] = "coarsen"
+    base: Annotated[int, typer.Option("--base", metavar="N", help="Coarsened counts are multiples of this.")] = 10
+    smallest_leaf: Annotated[
+        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records, or people.")
+    ] = 0
+    largest_advantage: Annotated[
+        float | None,
+        typer.Option(
+            "--largest-advantage",
+            metavar="NUMBER",
+            help="Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
+            show_default="leaves stay",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyReportOptions(Group):
+    """Where what is found of the copy goes."""
+
+    heading: ClassVar[str] = "The audit of the copy"
+
+    data: DataOption = None
+    target: TargetOption = None
+    person: PersonColumnOption = None
+    policy: PolicyOption = None
+    report: AuditOption = None
+    audience: AudienceOption = "checker"
+    overwrite: OverwriteOption = False
+    as_json: JsonOption = False
+
+
+def scrub_command(
+    model: ModelArgument,
+    domain: RequiredDomainOption,
+    copy: CopyOptions,
+    audited: CopyReportOptions,
+    reading: ModelFileOptions,
+    written: RecordsFileOptions,
+) -> None:
+    """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
+
+    With --data and --target it shows what the copy costs in accuracy. A domain that declares the target is taken
+    without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not depend on --data;
+    with --audience public neither does the output.
+
+    Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
+    """
+    from glassine.attacks.audience import RecordNote
+    from glassine.auditing.api import audit
+    from glassine.auditing.describe import describe_guarantee, relied_on
+    from glassine.auditing.inputs import AuditSettings
+    from glassine.formats import write_model
+    from glassine.models import AdditiveModel, DecisionTree
+    from glassine.scrubbing.scrub import accuracy, scrub
+
+    data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
+    report = audited.report
+    read = [model, domain, data, audited.policy]
+    check_outputs([output, report], read, overwrite=audited.overwrite)
+    check_report(report)
+    model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
+    known = stated_domain(domain_file)
+    if target is not None and data is None:
+        raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
+    whole = load_whole(model_file, known, reading.trust_pickle, reading.tree)
+    before = whole.model
+    private = relied_on(describe_guarantee(before, limits))
+    merging = bool(smallest_leaf or copy.largest_advantage)
+    if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
+        raise InvalidParameterError(
+            "this private model publishes no counts to merge leaves by, and those of the data would void its "
+            "guarantee.",
+            remedy="Leave --smallest-leaf and --largest-advantage out.",
+        )
+    with stages() as progress:
+        progress("reading the records")
+        person = audited.person
+        table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
+        check_person(person, {data: table})
+        if person is None:
+            tell_repeats(table)
+        check_target(target, data, None if table is None else table.names)
+        progress("scrubbing")
+        # A copy of a private model that is counted in its data would be no longer covered.
+        counted = None if private else table
+        result = scrub(
+            before,
+            known,
+            counts=copy.counts,
+            base=copy.base,
+            smallest_leaf=smallest_leaf,
+            largest_advantage=copy.largest_advantage,
+            data=counted,
+            persons=person if merging and counted is not None else None,
+        )
+        cost = None
+        if target is not None:
+            cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
+        beside: dict[str, Any] = {"domain": known, "persons": person, "policy": limits}
+        beside["settings"] = AuditSettings(progress=progress)
+        # The files are judged, as by an audit of them: the copy is what is handed out.
+        first = audit(whole, table, target, **beside)
+        write_model(result.model, output)
+        second = audit(load_whole(output, known, trust_pickle=False), table, target, **beside)
+    if private and cost is not None and second.holder is not None:
+        accurate = RecordNote(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
+        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, accurate)))
+        cost = None
+    files = {"domain": domain_file, "policy": policy_file}
+    first = with_inputs(first, {"model": model_file, **files}, {"data": data})
+    second = with_inputs(second, {"model": read_once(output), **files}, {"data": data})
+    if audited.audience == "public":
+        first, second, cost = first.public(), second.public(), None
+    if report is not None:
+        write_report(second, report, title=output.name)
+    changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
+    if audited.as_json:
+        print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
+    else:
+        parts = "bins" if isinstance(before, AdditiveModel) else "leaves"
+        lines = [
+            f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; {parts} merged: {result.n_merged}.",
+            f"Verdict before: {first.verdict}; after: {second.verdict}.",
+        ]
+        if cost is not None:
+            lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
+        say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
+    raise typer.Exit(second.exit_status)
