@@ -158,8 +158,8 @@ def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
     numeric = [other for _, other in axes if isinstance(other, NumericBins)]
     whole = all(_is_of_whole_numbers(other) for other in numeric)
     tried = (math.floor(middle), math.ceil(middle)) if whole else (float(f"{middle:.3g}"),)
-    start = next((value for value in tried if bins.index(np.array([float(value)]))[0] == common), middle)
-    return {"values": None, "start": start, "whole": whole}
+    example = next((value for value in tried if bins.index(np.array([float(value)]))[0] == common), middle)
+    return {"values": None, "start": example, "whole": whole}
 
 
 def _is_of_whole_numbers(bins: NumericBins) -> bool:
