@@ -418,17 +418,20 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
             ident = f"{leak}-{measure}"
             charts.append(draw_frontier(marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
         for section in _drawn(name, title, caption, charts, legend):
-            yield replace(section, blocks=(*section.blocks, _points(rows, numbers, leak, axis, chosen)))
+            yield replace(section, blocks=(*section.blocks, _points(rows, numbers, leak, chosen)))
 
 
-def _points(rows: Sequence[Row], numbers: dict[int, int], leak: str, axis: str, chosen: Row | None) -> Table:
+def _points(rows: Sequence[Row], numbers: dict[int, int], leak: str, chosen: Row | None) -> Table:
     """Return the points of the drawings as a table, those that reveal least first."""
     drawn = [(leaked.value, row) for row in rows if (leaked := getattr(row, leak)) is not None]
     drawn.sort(key=lambda pair: pair[0])
     digits = 2 if leak == "bits" else 3
     return Table(
         caption="The points as a table, the least revealing first",
-        columns=(Column("Model"), *(Column(name, numeric=True) for name in (axis.capitalize(), *map(_title, DRAWN)))),
+        columns=(
+            Column("Model"),
+            *(Column(name, numeric=True) for name in (leak.capitalize(), *(TITLES[measure] for measure in DRAWN))),
+        ),
         rows=tuple(
             TableLine(
                 name=f"{numbers[id(row)]}. {name_of(row)}",
@@ -442,10 +445,6 @@ def _points(rows: Sequence[Row], numbers: dict[int, int], leak: str, axis: str, 
             for value, row in drawn
         ),
     )
-
-
-def _title(measure: Measure) -> str:
-    return TITLES[measure]
 
 
 def _short_name(row: Row) -> str:
