@@ -14,7 +14,7 @@ import typer
 
 from docs import notebook_pages
 from glassine.auditing.schema import schema
-from glassine.cli.entry import app
+from glassine.cli.entry import application
 from glassine.formats import formats
 from glassine.formats.registry import Format
 from glassine.report.terms import TERMS
@@ -57,7 +57,7 @@ def _commands(command: Any, words: str, parent: Any = None) -> Iterator[tuple[st
 
 
 def _help() -> str:
-    commands = _commands(typer.main.get_command(app), "glassine")
+    commands = _commands(typer.main.get_command(application()), "glassine")
     return "\n".join(f"## {words}\n\n```text\n{text.strip()}\n```\n" for words, text in commands)
 
 

@@ -3,24 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from functools import cache, update_wrapper
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numba
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-__all__ = ["AnyArray", "compiled"]
+__all__ = ["AnyArray", "Kernel", "compiled", "on_compilation"]
 
-AnyArray: TypeAlias = npt.NDArray[Any]
+AnyArray: TypeAlias = "npt.NDArray[Any]"
 """An array of a kernel, which is compiled anew for each type of its numbers; a comment says shape and kind."""
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Return a function compiled at its first call, without the interpreter's lock, and kept on disk where possible.
+CREATION = Lock()
+"""Two threads that call a kernel for the first time wait for one compilation, instead of compiling twice."""
 
-    Numba refuses to keep a function where neither the package's folder nor the user's cache can be written, as in
-    read-only containers; it is then compiled anew in each process.
+
+class Kernel:
+    """A function that is compiled when it is first called, or when a kernel that calls it is compiled.
+
+    Numba itself is imported no sooner: most commands call no kernel, and it takes longer to import than they run.
     """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._dispatcher: Any = None
+        update_wrapper(self, function)
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's function, which holds no interpreter's lock and is kept on disk where possible.
+
+        Numba refuses to keep a function where neither the package's folder nor the user's cache can be written, as in
+        read-only containers; it is then compiled anew in each process.
+        """
+        if self._dispatcher is None:
+            with CREATION:
+                if self._dispatcher is None:
+                    self._dispatcher = _dispatcher(self._function)
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        # What Numba asks a value for whose type it does not know: so one kernel may call another by its name.
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *values: Any) -> Any:
+        """Call the compiled function."""
+        return self.dispatcher(*values)
+
+
+HEARERS: list[Callable[[str | None], None]] = []
+"""What is called, once, when a kernel is compiled."""
+
+
+def on_compilation(hear: Callable[[str | None], None]) -> None:
+    """Call a function once, before the first kernel is compiled that is not on disk.
+
+    Parameters
+    ----------
+    hear : callable
+        Called with the folder in which the result is kept, None where none can be written.
+    """
+    HEARERS.append(hear)
+
+
+@cache
+def _listen() -> None:
+    """Ask Numba for its compilations; what it reads from disk is none."""
+    from numba.core import event
+
+    class Start(event.Listener):
+        def on_start(self, started: Any) -> None:
+            while HEARERS:
+                HEARERS.pop()(started.data["dispatcher"].stats.cache_path)
+
+        def on_end(self, ended: Any) -> None:
+            """Ignore the end."""
+
+    register: Any = event.register
+    register("numba:compile", Start())
+
+
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    import numba
+
+    _listen()
     try:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
         return numba.njit(nogil=True)(function)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Return a function as a kernel, which is compiled at its first call."""
+    return Kernel(function)

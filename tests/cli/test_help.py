@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from glassine.cli.compare import MODELS
-from glassine.cli.entry import app
+from glassine.cli.entry import application
 from tests.cli.running import Run
 
 
@@ -28,7 +28,7 @@ def walk(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from walk(one, f"{path} {name}".strip())
 
 
-COMMANDS = dict(walk(typer.main.get_command(app)))
+COMMANDS = dict(walk(typer.main.get_command(application())))
 OPTIONS = [
     (path, max(param.opts, key=len), param)
     for path, command in COMMANDS.items()
@@ -291,7 +291,7 @@ def test_the_help_of_an_audit_has_a_heading_for_each_attack(tmp_path: Path, run:
 
 
 def test_no_function_of_the_command_line_takes_more_than_eight_values() -> None:
-    folder = Path(inspect.getfile(typer.main.get_command(app).__class__)).parent
+    folder = Path(inspect.getfile(typer.main.get_command(application()).__class__)).parent
     assert folder.name == "cli"
     for path in sorted(folder.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

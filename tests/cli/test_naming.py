@@ -15,7 +15,7 @@ import typer
 from glassine.auditing.criterion import Check
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.judging import advise
-from glassine.cli.entry import app
+from glassine.cli.entry import application
 from glassine.cli.naming import as_command, in_options
 from glassine.errors import BudgetExceededError, InvalidParameterError, Text, parameter, worded
 from tests.auditing.test_criteria import EVERY, KINDS
@@ -132,7 +132,7 @@ def test_a_name_that_promises_another_form_is_refused(
 def test_every_step_that_an_audit_advises_is_a_command_with_such_options(
     kind: Kind, status: Literal["fail", "unknown"]
 ) -> None:
-    commands = typer.main.get_command(app)
+    commands = typer.main.get_command(application())
     checks = tuple(
         Check(rule=criterion.name, limit=1, measured=None, status=status, meaning="") for criterion in EVERY.criteria
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
+import numba
 import pytest
 from rich.console import Console
 
+from glassine import compiling
 from glassine.cli import progress as module
-from glassine.cli.progress import progress, stages
+from glassine.cli.progress import announce_compilation, progress, stages
 
 
 class Terminal(io.StringIO):
@@ -67,3 +70,26 @@ def test_only_a_terminal_shows_progress(monkeypatch: pytest.MonkeyPatch, termina
         show("counting regions")
         time.sleep(0.3)
     assert ("counting regions" in stream.getvalue()) == terminal
+
+
+def successor(number: int) -> int:
+    return number + 1
+
+
+def test_a_compilation_is_said_once_and_what_is_read_from_disk_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiling, "HEARERS", [])
+    said = []
+    for argument in (1, 1.5, 1):
+        announce_compilation()
+        kernel = compiling.compiled(successor)
+        assert [kernel(argument), kernel(argument)] == [argument + 1] * 2
+        said.append(capsys.readouterr().err)
+        compiling.HEARERS.clear()
+    compiled, other_type, kept = said
+    assert compiled.startswith("glassine: compiling for this machine")
+    assert str(tmp_path) in compiled
+    assert compiled.count("\n") == other_type.count("\n") == 1
+    assert kept == ""

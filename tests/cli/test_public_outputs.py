@@ -61,7 +61,7 @@ def takes_records(command: Any) -> bool:
 
 
 def test_every_command_that_takes_records_is_decided_on() -> None:
-    found = {name for name, command in commands(typer.main.get_command(entry.app)) if takes_records(command)}
+    found = {name for name, command in commands(typer.main.get_command(entry.application())) if takes_records(command)}
     assert found == PUBLIC | HOLDERS | NO_MODEL | TIES
 
 

@@ -1,4 +1,4 @@
-"""`import glassine` loads nothing heavy."""
+"""Nothing heavy is imported that is not needed: by the package, and by a command."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-HEAVY = ["matplotlib", "torch", "fastapi", "sklearn", "polars", "pandas", "jinja2", "typer"]
+from glassine import parse_rules, write_model
+
+HEAVY = ["matplotlib", "torch", "fastapi", "sklearn", "polars", "pandas", "numba", "jinja2", "typer"]
 
 
-def loaded_after(statement: str, folder: Path) -> list[str]:
+def loaded_after(statement: str, folder: Path, among: list[str] = HEAVY) -> list[str]:
     """Heavy packages that a fresh interpreter has loaded after the statement."""
-    code = f"{statement}\nimport sys\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
+    listing = f"print(*[name for name in {among!r} if name in sys.modules], file=sys.stderr)"
+    code = f"{statement}\nimport sys\n{listing}"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.split()
+    return done.stderr.split()
+
+
+def command(*words: str) -> str:
+    """Return code that runs a command and goes on, whatever its exit status."""
+    return (
+        f"import sys\nsys.argv = ['glassine', *{list(words)!r}]\n"
+        "from glassine.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert end.code in (0, 1, 3)"
+    )
 
 
 def test_import_loads_nothing_heavy(tmp_path: Path) -> None:
@@ -22,3 +33,14 @@ def test_import_loads_nothing_heavy(tmp_path: Path) -> None:
 
 def test_a_planted_import_is_found(tmp_path: Path) -> None:
     assert loaded_after("import jinja2", tmp_path) == ["jinja2"]
+
+
+def test_an_audit_of_a_model_alone_loads_no_library_that_only_fits_need(tmp_path: Path) -> None:
+    rules = parse_rules("if [age > 40] then [true] ([30 ; 50] examples)\nelse [false] ([70 ; 50] examples)")
+    write_model(rules, tmp_path / "model.json")
+    heavy = ["sklearn", "pandas", "polars", "numba", "scipy.special", "scipy.stats", "jinja2", "glassine.learners"]
+    assert loaded_after(command("audit", "model.json"), tmp_path, ["typer", *heavy]) == ["typer"]
+
+
+def test_the_list_of_commands_loads_none_of_them(tmp_path: Path) -> None:
+    assert loaded_after(command("--help"), tmp_path, ["numpy", "glassine.cli.audit", "glassine.cli.fit"]) == []

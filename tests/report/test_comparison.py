@@ -13,7 +13,7 @@ import pytest
 
 from glassine.auditing.findings import InputFile
 from glassine.comparison import Comparison, Figures, Result, Row
-from glassine.comparison.measuring import NO_PARTS
+from glassine.comparison.values import NO_PARTS
 from glassine.report import Page, comparison_page, render_html, render_text
 from glassine.report.blocks import Command, Definitions, Figure
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier

@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from glassine.attacks.audience import RecordNote
-from glassine.auditing.additive import additive_subject
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
-from glassine.auditing.forest import forest_subject
 from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
-from glassine.auditing.release import release_subject
-from glassine.auditing.samples import read_samples
-from glassine.auditing.several import SeveralModels, opened, several_subject
+from glassine.auditing.samples import is_release, is_several, read_samples
 from glassine.auditing.subject import Subject, examine
-from glassine.auditing.summary import summary_subject
 from glassine.auditing.trees import tree_subject
 from glassine.data.sample import Sample
 from glassine.domain import Domain
@@ -23,11 +18,7 @@ from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterE
 from glassine.formats import ModelFile, as_model
 from glassine.formats.contents import FileContents
 from glassine.formats.loading import carried_by
-from glassine.formats.sklearn.forest import is_sklearn_forest
-from glassine.learners.summaries.estimator import PrivateSummary
-from glassine.models import AdditiveModel
-from glassine.surrogates.measuring import MeasuredExplainer
-from glassine.surrogates.release import SurrogateRelease
+from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 __all__ = ["audit", "subject_of"]
 
@@ -131,8 +122,12 @@ def audit(
         carried=() if contents is not None else carried_by(model, domain),
     )
     limits = policy or Policy()
-    forest = only is not None and set(only) == {"membership"} and is_sklearn_forest(model)
-    alone = (forest_subject if forest else subject_of)(model, inputs.alone(), limits)
+    if only is not None and set(only) == {"membership"} and _is_forest(model):
+        from glassine.auditing.forest import forest_subject
+
+        alone: Subject = forest_subject(model, inputs.alone(), limits)
+    else:
+        alone = subject_of(model, inputs.alone(), limits)
     alone.check(inputs)
     if not relied_on(alone.guarantee):
         return examine(alone.beside(inputs), only)
@@ -148,17 +143,27 @@ def audit(
     return replace(public, holder=measured)
 
 
+def _is_forest(model: object) -> bool:
+    if isinstance(model, DecisionTree | RuleList | AdditiveModel):
+        return False
+    from glassine.formats.sklearn.forest import is_sklearn_forest
+
+    return is_sklearn_forest(model)
+
+
 def _published(model: object, settings: AuditSettings) -> tuple[object, FileContents | None]:
     """Return what is audited, and what the file or files hold that it was read from.
 
     Of a file that is the model, or its estimator where an attack needs how splits were selected.
     """
-    if isinstance(model, SeveralModels | list | tuple):
+    if isinstance(model, ModelFile):
+        stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
+        return model.estimator if stated else model.model, model.contents
+    if is_several(model):
+        from glassine.auditing.several import opened
+
         return opened(model)
-    if not isinstance(model, ModelFile):
-        return model, None
-    stated = model.estimator is not None and settings.sensitive is not None and not is_sklearn_forest(model.estimator)
-    return model.estimator if stated else model.model, model.contents
+    return model, None
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:
@@ -191,12 +196,25 @@ def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subjec
     UnsupportedModelError
         If it cannot be read.
     """
-    if isinstance(published, SeveralModels | list | tuple):
+    # Each kind takes up to a second to import, and a tree needs no other.
+    if isinstance(published, DecisionTree | RuleList):
+        return tree_subject(published, inputs, policy)
+    if is_several(published):
+        from glassine.auditing.several import several_subject
+
         return several_subject(published, inputs, policy)
-    if isinstance(published, PrivateSummary):
-        return summary_subject(published, inputs, policy)
-    if isinstance(published, SurrogateRelease | MeasuredExplainer):
+    if is_release(published):
+        from glassine.auditing.release import release_subject
+
         return release_subject(published, inputs, policy)
+    if not isinstance(published, AdditiveModel):
+        from glassine.auditing.summary import summary_subject
+        from glassine.learners.summaries.estimator import PrivateSummary
+
+        if isinstance(published, PrivateSummary):
+            return summary_subject(published, inputs, policy)
     if isinstance(as_model(published, inputs.domain), AdditiveModel):
+        from glassine.auditing.additive import additive_subject
+
         return additive_subject(published, inputs, policy)
     return tree_subject(published, inputs, policy)

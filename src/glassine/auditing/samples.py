@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeGuard
 
 import narwhals as nw
 import numpy as np
-import polars as pl
 
-from glassine.auditing.several import SeveralModels
 from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import listed, refuse_shared
 from glassine.data.sample import Sample, as_sample
@@ -16,14 +15,41 @@ from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
-from glassine.formats.sklearn.forest import is_sklearn_forest
-from glassine.surrogates.measuring import MeasuredExplainer
-from glassine.surrogates.release import SurrogateRelease
+from glassine.models import AdditiveModel, DecisionTree, RuleList
 
-__all__ = ["read_samples"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from glassine.auditing.several import SeveralModels
+    from glassine.surrogates.measuring import MeasuredExplainer
+    from glassine.surrogates.release import SurrogateRelease
+
+__all__ = ["is_release", "is_several", "read_samples"]
 
 COLUMN = "target"
 """What a column of classes is called that were given without a name."""
+
+
+# One model as a value needs none of the rooms that make and measure the other kinds, which take seconds to import.
+
+
+def is_release(published: object) -> TypeGuard[SurrogateRelease | MeasuredExplainer]:
+    """Return whether something published is a release of explanations, or the explainer that made one."""
+    if isinstance(published, DecisionTree | RuleList | AdditiveModel):
+        return False
+    from glassine.surrogates.measuring import MeasuredExplainer
+    from glassine.surrogates.release import SurrogateRelease
+
+    return isinstance(published, SurrogateRelease | MeasuredExplainer)
+
+
+def is_several(published: object) -> TypeGuard[SeveralModels | Sequence[object]]:
+    """Return whether something published is several models of the same records."""
+    if isinstance(published, DecisionTree | RuleList | AdditiveModel):
+        return False
+    from glassine.auditing.several import SeveralModels
+
+    return isinstance(published, SeveralModels | list | tuple)
 
 
 def read_samples(model: object, domain: Domain | None, data: Sample, holdout: object) -> tuple[Sample, Sample]:
@@ -40,7 +66,7 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
         If classes or identifiers are no column or not as many as the records, or people have records on both sides.
     """
     others = as_sample(holdout).completed(data)
-    if isinstance(model, SurrogateRelease | MeasuredExplainer):
+    if is_release(model):
         data, others = _by_person(data, others)
         if isinstance(data.target, str) and data.data is None and others.data is None:
             raise InvalidParameterError(
@@ -48,7 +74,7 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
                 remedy=f"Pass {parameter('data')}, or the classes themselves.",
             )
         return _without_target(data, "data"), _without_target(others, "holdout")
-    if isinstance(model, SeveralModels | list | tuple):
+    if is_several(model):
         if data.persons is not None or others.persons is not None:
             raise InvalidParameterError(
                 f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
@@ -69,6 +95,8 @@ def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
     records = sample.data
     if not isinstance(records, np.ndarray):
         return sample
+    from glassine.formats.sklearn.forest import is_sklearn_forest
+
     if is_sklearn_forest(model):
         numbered = [f"x{i}" for i in range(records.shape[-1])]
         names = tuple(getattr(model, "feature_names_in_", numbered))
@@ -80,6 +108,8 @@ def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
             f"{records.shape}.",
             remedy="Pass a data frame to name the columns.",
         )
+    import polars as pl
+
     columns = {name: column.tolist() for name, column in zip(names, records.T, strict=True)}
     return replace(sample, data=pl.DataFrame(columns, strict=False))
 

@@ -201,7 +201,7 @@ def compare_command(
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
         training = read_training(file, target, known, public.classes, counts=True)
-        display.stage("fitting and measuring (the first fits compile, once)")
+        display.stage("fitting and measuring")
         compared = compare(
             training.frame,
             target,
@@ -280,8 +280,8 @@ def _write(
     name: str,
 ) -> None:
     from glassine.files import write_json, write_text
-    from glassine.report import comparison_page, render_html, render_text
-    from glassine.report.sections.comparison import advice_of
+    from glassine.report import render_html, render_text
+    from glassine.report.sections.comparison import advice_of, comparison_page
 
     advice = advice_of(found, measure)
     chosen: dict[str, Any] | None = None

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
 from glassine.cli.naming import in_commands
+from glassine.cli.options import JsonOption, OverwriteOption
+from glassine.cli.progress import stages
+from glassine.cli.writing import check_outputs, print_value, refuse_dash
 from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
@@ -21,7 +25,7 @@ from glassine.models import Evidence, Rule, RuleList
 from glassine.report import render_html
 from glassine.scrubbing.scrub import ScrubResult, accuracy, scrub
 
-__all__ = ["DemoResult", "demo_domain", "greedy_rules", "run_demo"]
+__all__ = ["DemoResult", "demo_command", "demo_domain", "greedy_rules", "run_demo"]
 
 # Ten measurements of cell nuclei: the largest value that is possible at all, and the step in which it is recorded, of
 # their mean, standard error and worst value. Set by hand from what the measurements are, not from the records.
@@ -224,3 +228,22 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
         accuracy_before=accuracy(tree, labelled, TARGET),
         accuracy_after=accuracy(cleaned.model, labelled, TARGET),
     )
+
+
+def demo_command(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write models, domain and reports into it.")
+    ] = Path("glassine-demo"),
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write reports.
+
+    Exit status: 0 when all was written, 2 if not.
+    """
+    refuse_dash(output)
+    if output.is_dir():
+        check_outputs([output / name for name in FILES], [], overwrite=overwrite)
+    with stages() as progress:
+        result = run_demo(output, progress=progress)
+    print_value(result.to_dict() if as_json else result.to_text(), as_json)

@@ -69,14 +69,14 @@ class ExchangeOptions(Group):
 
     def write(self, audits: Mapping[Path, Findings | str]) -> None:
         """Write what was asked for of each file, or why it could not be audited; what a pipeline shows is public."""
-        from glassine.report.exchange import as_junit, write_acro
-
         for model, findings in audits.items():
             if self.to is None or isinstance(findings, str):
                 continue
             if self.to[0] == "acro":
                 # The checker decides about the release, and sees all.
                 command = shlex.join(["glassine", *sys.argv[1:]])
+                from glassine.report.exchange import write_acro
+
                 write_acro(findings, self.to[1], model.name, command, datetime.now(UTC).replace(tzinfo=None))
             else:
                 _write_to(*self.to, findings.public(), model.as_posix())
@@ -88,6 +88,8 @@ class ExchangeOptions(Group):
         if self.ci == "github":
             _show_on_github(public)
         else:
+            from glassine.report.exchange import as_junit
+
             write_text(as_junit(public), JUNIT)
 
 

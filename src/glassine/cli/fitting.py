@@ -297,7 +297,7 @@ def run(order: Order, display: Display) -> Outcome:
         options["max_depth"] = depth_of(rule, learner, known, options)
     with charge.admitted(shared.files.certified):
         display.stage(
-            "preparing (the first fit compiles, once)",
+            "preparing",
             *_stages(order, learner, known, options),
         )
         estimator = _estimator(order, learner, declared, options, display)
@@ -358,10 +358,10 @@ def _estimator(
     order: Order, learner: Any, declared: Mapping[str, Any], options: Mapping[str, Any], display: Display
 ) -> Any:
     """Return the estimator, or the search over its settings, which takes what is spent and shows no progress."""
-    from glassine.learners.search import PrivateSearchCV
-
     if order.grid is None:
         return learner(**declared, progress=display, **options)
+    from glassine.learners.search import PrivateSearchCV
+
     spending = {name: options[name] for name in OF_THE_SEARCH if name in options}
     own = {name: value for name, value in options.items() if name not in OF_THE_SEARCH or name == "delta"}
     return PrivateSearchCV(learner(**declared, **own), order.grid, **spending)
@@ -430,25 +430,31 @@ def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
 
 
 def _learner(order: Order, number: bool) -> Any:
-    from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-    from glassine.learners.additive.scorecards import PrivateScorecardClassifier, ScorecardClassifier
-    from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
-    from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
-    from glassine.learners.exhaustive.regression import OptimalTreeRegressor, PrivateTreeRegressor
-    from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-    from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
-
+    # Each family is imported alone: all of them take longer than a small fit.
     if order.model == SCORECARD:
-        return PrivateScorecardClassifier if order.private else ScorecardClassifier
+        from glassine.learners.additive import scorecards
+
+        return scorecards.PrivateScorecardClassifier if order.private else scorecards.ScorecardClassifier
     if order.model == ADDITIVE:
-        return PrivateEBMRegressor if number else PrivateEBMClassifier
+        from glassine.learners.additive import estimators
+
+        return estimators.PrivateEBMRegressor if number else estimators.PrivateEBMClassifier
     if order.model == GREEDY:
+        from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
+        from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+
         return PrivateGreedyRuleListClassifier if order.private else GreedyRuleListClassifier
     if order.model == TREE and number:
-        return PrivateTreeRegressor if order.private else OptimalTreeRegressor
-    if order.model == TREE:
-        return PrivateTreeClassifier if order.private else OptimalTreeClassifier
-    return PrivateRuleListClassifier if order.private else OptimalRuleListClassifier
+        from glassine.learners.exhaustive import regression
+
+        return regression.PrivateTreeRegressor if order.private else regression.OptimalTreeRegressor
+    if order.private:
+        from glassine.learners.exhaustive import private
+
+        return private.PrivateTreeClassifier if order.model == TREE else private.PrivateRuleListClassifier
+    from glassine.learners.exhaustive import optimal
+
+    return optimal.OptimalTreeClassifier if order.model == TREE else optimal.OptimalRuleListClassifier
 
 
 def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:

@@ -8,10 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from glassine.cli.writing import tell
+from glassine.compiling import on_compilation
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Display", "progress", "stages"]
+__all__ = ["Display", "announce_compilation", "progress", "stages"]
 
 DELAY = 0.5
 """Seconds after which progress is shown."""
@@ -51,6 +54,16 @@ class Display:
         """Show it from now on."""
         if self._bar is not None:
             self._bar.update(self._task, visible=True)
+
+
+def announce_compilation() -> None:
+    """Say on standard error, terminal or log, that this run compiles, once and when it begins."""
+
+    def say(folder: str | None) -> None:
+        kept = f"The result is kept in {folder}" if folder else "No folder can be written that would keep the result"
+        tell(f"glassine: compiling for this machine, which takes some seconds. {kept}.")
+
+    on_compilation(say)
 
 
 @contextlib.contextmanager

@@ -3,22 +3,8 @@
 Measuring reads the records many times without a ledger: its results are for the analyst, and no release.
 """
 
-from glassine.comparison.candidates import CANDIDATES, Candidate, Shape
-from glassine.comparison.recommending import Recommendation, recommend
-from glassine.comparison.running import Task, compare
-from glassine.comparison.values import Comparison, Figures, Mean, Result, Row
+from __future__ import annotations
 
-__all__ = [
-    "CANDIDATES",
-    "Candidate",
-    "Comparison",
-    "Figures",
-    "Mean",
-    "Recommendation",
-    "Result",
-    "Row",
-    "Shape",
-    "Task",
-    "compare",
-    "recommend",
-]
+from glassine.exports import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

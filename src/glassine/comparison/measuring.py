@@ -18,7 +18,7 @@ from glassine.attacks.outcome import Measured
 from glassine.attacks.overfitting import vulnerability
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
-from glassine.comparison.values import Figures, Result
+from glassine.comparison.values import NO_PARTS, Figures, Result
 from glassine.data.inference import columns
 from glassine.data.persons import Persons
 from glassine.data.sample import Sample
@@ -27,7 +27,7 @@ from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import as_model, tree_or_rules
 from glassine.models.transform import with_sizes
 
-__all__ = ["NO_PARTS", "Sides", "auroc", "full_probabilities", "log_loss", "measure", "seed_of"]
+__all__ = ["Sides", "auroc", "full_probabilities", "log_loss", "measure", "seed_of"]
 
 # How well probabilities foretell classes.
 
@@ -89,7 +89,6 @@ def log_loss(truth: Labels, probabilities: Floats) -> float | None:
 
 
 PERMUTATIONS = 99
-NO_PARTS = "bits are defined for trees and rule lists."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["MEASURES", "Comparison", "Figures", "Mean", "Measure", "Result", "Row", "Status"]
+__all__ = ["MEASURES", "NO_PARTS", "Comparison", "Figures", "Mean", "Measure", "Result", "Row", "Status"]
 
 Status: TypeAlias = Literal["measured", "not applicable", "failed"]
 Measure: TypeAlias = Literal["accuracy", "auroc", "log_loss"]
 MEASURES: tuple[Measure, ...] = ("accuracy", "auroc", "log_loss")
+NO_PARTS = "bits are defined for trees and rule lists."
+"""Why a model without leaves and rules has no bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

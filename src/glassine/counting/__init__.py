@@ -1,6 +1,7 @@
 """Exact counting of the possible records that satisfy something."""
 
-from glassine.counting.regions import MAX_STEPS, Region, RegionCounter
-from glassine.counting.space import Box, Measure, Space
+from __future__ import annotations
 
-__all__ = ["MAX_STEPS", "Box", "Measure", "Region", "RegionCounter", "Space"]
+from glassine.exports import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

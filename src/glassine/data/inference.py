@@ -381,7 +381,7 @@ def identifying(domain: Domain) -> tuple[str, ...]:
 
 
 def _are_measured(texts: Iterable[str]) -> bool:
-    """Return whether nearly all texts are numbers with a fraction, or dates: they identify nobody by themselves."""
+    """Return whether nearly all texts are numbers with a fraction, or dates, which identify no person by themselves."""
     listed = list(texts)
     n = sum(bool(COMMA.fullmatch(t) or DATE.fullmatch(t)) or ("." in t and _is_number(t)) for t in listed)
     return len(listed) - n <= max(1, len(listed) // SHARE_OF_WORDS)

@@ -8,8 +8,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
@@ -74,6 +72,9 @@ def column_of(y: Any) -> npt.NDArray[Any]:
     if isinstance(y, np.ma.MaskedArray):
         y = unmasked(y)
     if not isinstance(y, list | tuple):
+        # Here and below: scikit-learn takes a second to import, and audits of a model alone read no labels.
+        from sklearn.utils.validation import column_or_1d
+
         return np.asarray(column_or_1d(y, warn=True))
     out = np.empty(len(y), dtype=object)
     for i, value in enumerate(y):
@@ -150,6 +151,8 @@ def one_type(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
     """Return the classes that occur, in order."""
+    from sklearn.utils.multiclass import check_classification_targets
+
     try:
         check_classification_targets(labels)
         return tuple(np.unique(labels).tolist())

@@ -25,6 +25,12 @@ FILL_IN = "?"
 MOST_NAMED = 6
 """Thresholds that a comment names."""
 
+MOST_CODES = 100_000
+"""Most values of a list: more are a number, or a mistake."""
+
+SHORTEST_RUN = 4
+"""Fewest codes that are written as a run: three are as quickly read one by one."""
+
 WIDTH = 120
 
 Entry = dict[str, Any]
@@ -34,7 +40,9 @@ Entry = dict[str, Any]
 def read_toml(path: str | os.PathLike[str]) -> Domain:
     """Read a domain from a TOML file: a table for each attribute, an array of tables for the groups.
 
-    The keys are those of the JSON form. In the intervals of a group ``-inf`` and ``inf`` stand for no bound.
+    The keys are those of the JSON form. In place of ``values`` a category may have ``codes``, a text such as
+    ``"1..9 | 11..17 | 99"``, in which ``E10..E14`` stands for all five codes. In the intervals of a group ``-inf`` and
+    ``inf`` stand for no bound.
 
     Raises
     ------
@@ -64,8 +72,20 @@ def read_toml(path: str | os.PathLike[str]) -> Domain:
                     remedy=f'Replace "{FILL_IN}" by what is public of it.',
                 )
     groups = [_bounded(group) if isinstance(group, dict) else group for group in plain.get("groups", [])]
-    entries = [{"name": name, **table} for name, table in tables.items()]
+    try:
+        entries = [{"name": name, **_listed(name, table)} for name, table in tables.items()]
+    except ValueError as error:
+        raise InvalidDomainError(f"{os.fspath(path)}: {error}") from None
     return from_dict({**plain, "attributes": entries, "groups": groups})
+
+
+def _listed(name: str, table: Entry) -> Entry:
+    """Return an attribute with the list of its values, which TOML may have as codes."""
+    if not isinstance(codes := table.get("codes"), str) or table.get("type") != "category":
+        return table
+    if "values" in table:
+        raise ValueError(f"the attribute {name!r} has both values and codes. Delete one of them.")
+    return {key: value for key, value in table.items() if key != "codes"} | {"values": _codes(codes)}
 
 
 def _bounded(group: Entry) -> Entry:
@@ -115,7 +135,10 @@ def toml_of(
     for entry in entries:
         lines = [f"[attributes.{_key(entry['name'])}]"]
         lines += [f"# {line}" for text in (comments or {}).get(entry["name"], ()) for line in text.splitlines()]
-        lines += [f"{_key(key)} = {_value(value)}" for key, value in entry.items() if key != "name"]
+        stated = dict(entry)
+        if entry.get("type") == "category" and (codes := _compact(entry["values"])) is not None:
+            stated = {"codes" if key == "values" else key: codes if key == "values" else stated[key] for key in stated}
+        lines += [f"{_key(key)} = {_value(value)}" for key, value in stated.items() if key != "name"]
         parts.append("\n".join(lines))
     for group in groups:
         parts.append("\n".join(["[[groups]]", *(f"{_key(key)} = {_value(value)}" for key, value in group.items())]))
@@ -245,8 +268,9 @@ def read_codebook(path: str | os.PathLike[str]) -> Domain:
     """Read a domain from a code book: CSV with the columns name, type and values, and perhaps missing.
 
     Values are a range for numbers, such as ``0-120``, ``-5 to 5`` or ``0..1 step 0.01``, and a list for categories,
-    separated by ``|``, ``;`` or ``,``; of ``1=yes|2=no`` the codes are the values. Whole numbers that are written
-    without leading zeros are numbers, other codes texts. Where the type is empty, the values decide.
+    separated by ``|``, ``;`` or ``,``. Of ``1=yes|2=no`` the codes are the values. ``E10..E14`` stands for five codes.
+    Whole numbers that are written without leading zeros are numbers, other codes texts. Where the type is empty, the
+    values decide.
 
     Raises
     ------
@@ -308,8 +332,77 @@ def _fraction(text: str | None) -> bool:
 
 
 def _codes(text: str) -> list[Any]:
-    """Return listed codes, without their labels."""
+    """Return listed codes, without their labels; ``E10..E14`` stands for all five."""
     separator = next((mark for mark in "|;," if mark in text), "|")
-    codes = [code.partition("=")[0].strip() for code in text.split(separator) if code.strip()]
+    codes: list[str] = []
+    for part in text.split(separator):
+        if part.strip():
+            codes += _run(part.partition("=")[0].strip())
+            if len(codes) > MOST_CODES:
+                raise ValueError(f"a list of values has more than {MOST_CODES:,}. Declare a number, or fewer values.")
     whole = all(re.fullmatch(r"0|-?[1-9]\d{0,17}", code) for code in codes)
     return [int(code) for code in codes] if whole else codes
+
+
+RUN = re.compile(r"(?P<start>.*?)(?P<first>[0-9]+)[.]{2}(?P<again>.*?)(?P<last>[0-9]+)")
+"""Two codes that end in digits."""
+
+
+def _run(text: str) -> list[str]:
+    """Return the codes that a part of a list stands for: itself, or all of a run such as ``E10..E14``.
+
+    Raises
+    ------
+    ValueError
+        If the ends of a run do not differ by their last digits alone, or it would be too long.
+    """
+    ends = RUN.fullmatch("..".join(part.strip() for part in text.split("..")))
+    if ends is None:
+        return [text]
+    first, last, width = int(ends["first"]), int(ends["last"]), len(ends["first"])
+    padded = width > len(str(first)) or len(ends["last"]) > len(str(last))
+    if ends["start"] != ends["again"] or first > last or (padded and width != len(ends["last"])):
+        raise ValueError(
+            f"the run {text!r} must lead up from one code to another that differs in its last digits alone, such as "
+            "E10..E14, 1..9 or 001..120."
+        )
+    if last - first >= MOST_CODES:
+        raise ValueError(f"the run {text!r} has more than {MOST_CODES:,} values. Declare a number, or fewer values.")
+    return [f"{ends['start']}{number:0{width if padded else 1}}" for number in range(first, last + 1)]
+
+
+def _compact(values: Sequence[Any]) -> str | None:
+    """Return values as a text of codes and runs, which reads back as the same values; None where it is not shorter.
+
+    Examples
+    --------
+    >>> _compact(["E10", "E11", "E12", "E13", "E14", "other"]), _compact([1, 2, 3, 4, 5, 9]), _compact(["a", "b"])
+    ('E10..E14 | other', '1..5 | 9', None)
+    """
+    texts = [str(value) for value in values]
+    parts, at = [], 0
+    while at < len(texts):
+        end = at
+        while end + 1 < len(texts) and _follows(texts[end], texts[end + 1]):
+            end += 1
+        parts += texts[at : end + 1] if end - at < SHORTEST_RUN - 1 else [f"{texts[at]}..{texts[end]}"]
+        at = end + 1
+    if len(parts) == len(texts):
+        return None
+    text = " | ".join(parts)
+    try:
+        again = _codes(text)
+    except ValueError:
+        return None
+    same = again == list(values) and list(map(type, again)) == list(map(type, values))
+    return text if same else None
+
+
+def _follows(code: str, after: str) -> bool:
+    """Return whether one code stands behind another in a run."""
+    stem = code.rstrip("0123456789")
+    digits = code[len(stem) :]
+    if not digits or not digits.isascii():
+        return False
+    padded = len(digits) > len(str(int(digits)))
+    return after == f"{stem}{int(digits) + 1:0{len(digits) if padded else 1}}"

@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import pickletools
+import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -42,9 +43,6 @@ from glassine.formats.registry import (
     recognized,
     writer,
 )
-from glassine.formats.sklearn.contents import beside_object
-from glassine.formats.skops import read_skops
-from glassine.formats.stored import beside_archive, beside_pickle, expanded
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
@@ -69,6 +67,10 @@ MAX_LINES = 250_000
 """Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
 ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+
+
+OWN_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"glassine\.model/')
+"""Start of a model as Glassine writes it. No other format is asked: their import takes longer than an audit."""
 
 
 @overload
@@ -312,6 +314,9 @@ def _clean(model: PublishedModel, path: Path, to: str, domain: Domain | None, *,
 def _beside_container(data: bytes, kind: Content, content: object) -> Iterable[OtherContent]:
     """Return what the wrapping of a content holds: an archive, a pickle, or the text of JSON."""
     if kind == "object":
+        # Here and below: what only stored objects need is imported for them alone.
+        from glassine.formats.stored import beside_archive, beside_pickle
+
         return beside_archive(data, content) if data.startswith(b"PK") else beside_pickle(data, content)
     if kind == "values" and not is_ubjson(data):
         return beside_json(data.decode("utf-8-sig"), content)
@@ -331,6 +336,8 @@ def _beside(
         _one(noted, kind, domain, tree)
         return unread(noted, form.bookkeeping)
     if kind == "object":
+        from glassine.formats.sklearn.contents import beside_object
+
         return beside_object(content, lambda obj: _one(obj, kind, domain, tree))
     n = len(content) if isinstance(content, str | bytes) else 1
     return [OtherContent(where="the file, of a format that is not accounted for", kind="bytes", n_bytes=n)]
@@ -537,12 +544,14 @@ def _content(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content,
         raise UnreadableFileError(f"{name} is empty.", remedy=f"Give {_listed()}.", path=path)
     if data.startswith(b"PK"):
         return "object", _estimator(data, path, trust_pickle)
-    if recognized(data, "bytes") is not None:
-        return "bytes", data
-    if is_ubjson(data):
-        return "values", parse_ubjson(data, path=name)
-    if is_pickle(data):
-        return "object", _estimator(data, path, trust_pickle)
+    own = OWN_JSON.match(data) is not None
+    if not own:
+        if recognized(data, "bytes") is not None:
+            return "bytes", data
+        if is_ubjson(data):
+            return "values", parse_ubjson(data, path=name)
+        if is_pickle(data):
+            return "object", _estimator(data, path, trust_pickle)
     try:
         text = decoded(data, path=path)
     except UnicodeDecodeError:
@@ -552,7 +561,7 @@ def _content(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content,
             f"{name} is binary, and no such file that is read.", remedy=f"Give {_listed()}.", path=path
         )
     start = text.lstrip()
-    if start.startswith(("{", "[")) and not any(one.sniff(start) for one in _before_json()):
+    if start.startswith(("{", "[")) and (own or not any(one.sniff(start) for one in _before_json())):
         return "values", parse_json(start, path=path)
     if start.count("\n") + start.count("\r") > MAX_LINES:
         raise UnreadableFileError(
@@ -580,6 +589,8 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
             raise UnreadableFileError(
                 f"{name} is a zip archive without the schema of a skops file.", remedy=f"Give {_listed()}.", path=path
             )
+        from glassine.formats.skops import read_skops
+
         return read_skops(data, path)
     if not trust_pickle:
         raise UnreadableFileError(
@@ -588,6 +599,8 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
             f"allow it with {parameter('trust_pickle')}.",
             path=path,
         )
+    from glassine.formats.stored import expanded
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import special
+import scipy
 
 from glassine.errors import InvalidMechanismError, parameter
 
@@ -158,8 +158,8 @@ def delta_from_mu(mu: float, epsilon: float) -> float:
     if math.isinf(mu):
         return 1.0
     # In logarithms: exp(epsilon) alone may overflow, and the two parts may be nearly equal.
-    first = float(special.log_ndtr(mu / 2 - epsilon / mu))
-    second = float(special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
+    first = float(scipy.special.log_ndtr(mu / 2 - epsilon / mu))
+    second = float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
     return math.exp(first) * -math.expm1(min(0.0, second - first))
 
 
@@ -203,8 +203,8 @@ def mu_from_pure(epsilon: float) -> float:
     _check(epsilon, "epsilon")
     # Two forms of -2 quantile(1 / (1 + exp(epsilon))): each is accurate on its side.
     if epsilon < 1:
-        return 2 * math.sqrt(2) * float(special.erfinv(math.tanh(epsilon / 2)))
-    return -2 * float(special.ndtri_exp(-float(np.logaddexp(0.0, epsilon))))
+        return 2 * math.sqrt(2) * float(scipy.special.erfinv(math.tanh(epsilon / 2)))
+    return -2 * float(scipy.special.ndtri_exp(-float(np.logaddexp(0.0, epsilon))))
 
 
 def gaussian_sigma(epsilon: float, delta: float, l2_sensitivity: float) -> float:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from glassine.errors import InvalidMechanismError
 
@@ -273,7 +273,9 @@ def _losses(pair: Pair, lost: float) -> Losses:
     if kind == "discrete gaussian":
         return _discrete_gaussian(size, lost)
     if kind == "pure" or size > LARGEST_PURE:
-        return Losses(first=-size, step=2 * size, masses=np.array([special.expit(-size), special.expit(size)]))
+        return Losses(
+            first=-size, step=2 * size, masses=np.array([scipy.special.expit(-size), scipy.special.expit(size)])
+        )
     # Densities proportional to exp(loss / 2) on [-size, size]; of Laplace noise that is a part, between two points.
     step = 2 * size / PARTS
     left = -size + step * np.arange(PARTS)
@@ -297,7 +299,7 @@ def _gaussian(mu: float, lost: float) -> Losses:
     # Differences of the distribution function on the side where it is small.
     inner, outer = np.abs(ends[:-1]), np.abs(ends[1:])
     near, far = np.minimum(inner, outer), np.maximum(inner, outer)
-    masses = special.ndtr(-near) - special.ndtr(-far)
+    masses = scipy.special.ndtr(-near) - scipy.special.ndtr(-far)
     # Of a cell [a, a + h] the share at its upper end, for the same probability under the other distribution.
     shifted = _normal_between(ends + mu)
     losses = mu * ends[:-1] + mu * mu / 2
@@ -313,8 +315,8 @@ def _gaussian(mu: float, lost: float) -> Losses:
 
 def _normal_between(ends: Array) -> Array:
     """Return the normal probabilities of the cells between some ends."""
-    near = np.where(ends[:-1] >= 0, special.ndtr(-ends[:-1]) - special.ndtr(-ends[1:]), 0.0)
-    return np.asarray(np.where(ends[:-1] >= 0, near, special.ndtr(ends[1:]) - special.ndtr(ends[:-1])))
+    near = np.where(ends[:-1] >= 0, scipy.special.ndtr(-ends[:-1]) - scipy.special.ndtr(-ends[1:]), 0.0)
+    return np.asarray(np.where(ends[:-1] >= 0, near, scipy.special.ndtr(ends[1:]) - scipy.special.ndtr(ends[:-1])))
 
 
 def _discrete_gaussian(sigma: float, lost: float) -> Losses:

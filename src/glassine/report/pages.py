@@ -7,7 +7,7 @@ what it needs.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.auditing.findings import (
     SCHEMA,
@@ -17,12 +17,10 @@ from glassine.auditing.findings import (
     ReleaseSummary,
     SeveralSummary,
 )
-from glassine.comparison import Comparison
 from glassine.report import wording
 from glassine.report.measured import MODEL, sections_of
 from glassine.report.section import Page, Section
 from glassine.report.sections.additive import additive_figures, additive_section
-from glassine.report.sections.comparison import comparison_page
 from glassine.report.sections.disclosure import disclosure_page
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
 from glassine.report.sections.membership import attack_page
@@ -33,18 +31,20 @@ from glassine.report.sections.records import record_sections
 from glassine.report.sections.releases import release_page
 from glassine.report.sections.several import several_page
 
+if TYPE_CHECKING:
+    from glassine.comparison import Comparison
+
 __all__ = [
     "Reportable",
     "attack_page",
     "audit_page",
-    "comparison_page",
     "disclosure_page",
     "page_of",
     "release_page",
     "several_page",
 ]
 
-Reportable: TypeAlias = Findings | MembershipFinding | DisclosureFinding | Comparison
+Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Comparison"
 """What there is a report on."""
 
 
@@ -152,4 +152,7 @@ def page_of(result: Reportable, *, title: str | None = None) -> Page:
         return attack_page(result, title=title)
     if isinstance(result, DisclosureFinding):
         return disclosure_page(result, title=title)
+    # Its candidates take longer to import than the other pages.
+    from glassine.report.sections.comparison import comparison_page
+
     return comparison_page(result, title=title)

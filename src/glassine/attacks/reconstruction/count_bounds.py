@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from glassine.attacks.reconstruction.intervals import Interval
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
@@ -179,7 +178,13 @@ def _reach(noise: CountNoise, probability: float) -> float:
     if noise.kind == "geometric":
         return float(least_threshold(probability, [(noise.scale, 1)]) - 1)
     # Noise of fractions was rounded to a whole number, which moves a count by less than one.
-    tail = -math.log(2 * probability) if noise.kind == "laplace" else -float(ndtri(probability))
+    if noise.kind == "laplace":
+        tail = -math.log(2 * probability)
+    else:
+        # SciPy takes longer to import than an audit of a model without noise takes.
+        from scipy.special import ndtri
+
+        tail = -float(ndtri(probability))
     return math.ceil(noise.scale * tail * ROUNDING) + 1.0
 
 

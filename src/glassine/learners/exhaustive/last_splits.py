@@ -106,7 +106,9 @@ def possible_signs(
     before, i = 1, 0
     while i < len(chosen):
         block = blocks[chosen[i]]
-        regions[0, :] = full[block]
+        # Word by word: Numba takes seconds to compile an assignment of one array to another, with all it may raise.
+        for w in range(width):
+            regions[0, w] = full[block, w]
         own = 1
         while i < len(chosen) and blocks[chosen[i]] == block:
             for q in range(own):

@@ -256,7 +256,9 @@ def admissible(
     i = 0
     while i < m:
         block = blocks[chosen[i]]
-        mask[:] = full[block]
+        # Word by word: Numba takes seconds to compile an assignment of one array to another, with all it may raise.
+        for w in range(width):
+            mask[w] = full[block, w]
         while i < m and blocks[chosen[i]] == block:
             for w in range(width):
                 mask[w] &= masks[chosen[i], w] if signs >> i & 1 else ~masks[chosen[i], w]

@@ -203,7 +203,9 @@ class TreeSums:
         p, m = len(logic.literals), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
         prices = Costs.of(self.weighting, self.trees.loss)
-        here = self.node_counts(chosen, signs)
+        kind = self.counts.table.dtype
+        # Of the type of the tables, for which the sums of the levels above compiled the same kernels.
+        here = self.node_counts(chosen, signs).astype(kind)
         if m == self.trees.levels:
             costs[p], weights[p] = tree_sums.leaf(here, prices)
             return costs, weights
@@ -214,7 +216,6 @@ class TreeSums:
         allowed[list(chosen)] = False
         counts = Counts.of(self.counts, p, self.trees.depth)
         if m == self.trees.levels - 1:
-            kind = self.counts.table.dtype
             inside = np.empty((2**m, len(here)), dtype=kind)
             beside = np.empty((2**m, len(here), p), dtype=kind)
             n_values = self.trees.loss.n_values

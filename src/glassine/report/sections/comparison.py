@@ -10,9 +10,8 @@ from markupsafe import Markup
 from glassine.auditing.findings import InputFile
 from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
 from glassine.comparison.candidates import CONSTANT
-from glassine.comparison.measuring import NO_PARTS
 from glassine.comparison.recommending import LOPSIDED, Criterion
-from glassine.comparison.values import Measure
+from glassine.comparison.values import NO_PARTS, Measure
 from glassine.report import wording
 from glassine.report.blocks import (
     Block,
