@@ -1,7 +1,10 @@
-"""Private summaries on Adult: ``python benchmarks/summaries.py [--epsilons 1 4] [--splits 3]``.
+"""Private summaries on Adult: ``python benchmarks/summaries.py [--epsilons 1 4] [--splits 3] [--near-optimal]``.
 
 Prints, as CSV, AUC and accuracy on a fifth of the records that is kept aside, of models from one summary and of direct
 fits at the same budget, and processor seconds. Noise comes from the operating system. ``GLASSINE_DATA`` names the data.
+
+With ``--near-optimal`` it prints instead how the near-optimal trees of a summary compare with those of its training
+records: all trees of depth 3 on the summary's literals, within one point of the lowest errors.
 """
 
 from __future__ import annotations
@@ -22,8 +25,13 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.additive_data import adult  # noqa: E402 - after the path is set
 from glassine import PrivateEBMClassifier, PrivateSummary  # noqa: E402
 from glassine.data.conform import Outside, conform  # noqa: E402
+from glassine.learners.additive.grids import read_cells  # noqa: E402
 from glassine.learners.publishing import probabilities  # noqa: E402
+from glassine.learners.summaries.tree_sets import RegionCounts, Regions, Splits, TreeSet  # noqa: E402
 from glassine.models import AdditiveModel  # noqa: E402
+
+TOLERANCE = 1e-9
+"""Difference of two reliances, as shares of the records, that is rounding."""
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -33,14 +41,88 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.process_time() - used
 
 
+def exact_counts(holds: np.ndarray, labels: np.ndarray, splits: Splits, regions: Regions) -> RegionCounts:
+    """Return the counts of records, given by the literals that they satisfy (n, literals) and their classes."""
+    both = np.stack([holds, ~holds], axis=2).reshape(len(holds), -1).astype(np.float32)
+    both = np.concatenate([both, np.ones((len(holds), 1), dtype=np.float32)], axis=1)
+    whole, inside = np.empty((len(regions.pairs), 2)), np.empty((len(regions.pairs), splits.number, 2))
+    for label in (0, 1):
+        own = both[labels == label]
+        true = np.ascontiguousarray(own[:, :-1:2])
+        for first in np.unique(regions.pairs[:, 0]):
+            rows = np.flatnonzero(regions.pairs[:, 0] == first)
+            inner = own[own[:, first] > 0][:, regions.pairs[rows, 1]]
+            whole[rows, label] = inner.sum(axis=0, dtype=np.float64)
+            inside[rows, :, label] = inner.T @ true[own[:, first] > 0]
+    return RegionCounts(whole=whole, inside=inside, margins=())
+
+
+def compare_near_optimal(summary: PrivateSummary, columns: Any, labels: np.ndarray, depth: int = 3) -> dict[str, float]:
+    """Return how the near-optimal trees of a summary compare with those of the records that it was made from.
+
+    Trees and their errors are exact on the records; so are the intervals of reliance.
+    """
+    near, spent = timed(lambda: summary.near_optimal(depth))
+    splits = Splits.of(summary._growth("errors"))
+    coarse = summary.released_.coarse
+    cells = read_cells(columns, [axis.grid for axis in coarse])
+    codes = np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)])
+    regions = Regions.of(splits.number, depth)
+    counts = exact_counts(splits.holds(codes), labels, splits, regions)
+    margins = tuple(
+        np.bincount(own, minlength=size) / len(labels) for own, size in zip(codes, splits.sizes, strict=True)
+    )
+    counts = RegionCounts(whole=counts.whole, inside=counts.inside, margins=margins)
+    least = summary._growth("errors").least
+    truth = TreeSet(splits, counts, depth=depth, slack=near.slack, least=least)
+    names = {value: place for place, value in enumerate(summary.classes_.tolist())}
+    excess = []
+    for tree in near.sample(300, random_state=0):
+        predicted = np.array([names[value] for value in tree.predict(columns).tolist()])
+        excess.append((float((predicted != labels).sum()) - truth.lowest) / len(labels))
+    ranges = [truth.reliance(k) for k in range(len(splits.sizes))]
+    low, high = (np.array([one[i] / len(labels) for one in ranges]) for i in (0, 1))
+    own_low, own_high = (np.array([getattr(one, end) for one in near.reliances]) for end in ("low", "high"))
+    own = np.array([near._trees.reliance(k) for k in range(len(splits.sizes))]) / near._trees.n_records
+    without = {
+        one.attribute
+        for k, one in enumerate(near.reliances)
+        if (truth.lowest_without(k) - truth.lowest) / len(labels) > near.slack
+    }
+    # Attributes in one bin can be tested by no tree, here or there.
+    used = np.isin(np.arange(len(splits.sizes)), splits.attributes)
+    holds = (own_low <= low + TOLERANCE) & (own_high >= high - TOLERANCE)
+    alone = (own[:, 0] <= low + TOLERANCE) & (own[:, 1] >= high - TOLERANCE)
+    return {
+        "lowest errors, summary": near.lowest_errors,
+        "lowest errors, records": truth.lowest / len(labels),
+        "share of trees within 1 point": float((np.array(excess) <= 0.01).mean()),
+        "share of trees within 2 points": float((np.array(excess) <= 0.02).mean()),
+        "attributes": float(used.sum()),
+        "intervals that hold both ends": float(holds[used].mean()),
+        "the same without replicates": float(alone[used].mean()),
+        "width against the true one": float((own_high - own_low)[used].sum() / (high - low)[used].sum()),
+        "indispensable, summary": float(len(near.indispensable)),
+        "indispensable, records": float(len(without)),
+        "indispensable, both": float(len(without & set(near.indispensable))),
+        "indispensable, most replicates": float(sum(one.agreement > 0.5 for one in near.reliances)),
+        "of these, records": float(len(without & {one.attribute for one in near.reliances if one.agreement > 0.5})),
+        "ends that are held": float(
+            ((own_low <= low + TOLERANCE).sum() + (own_high >= high - TOLERANCE).sum()) / (2 * len(low))
+        ),
+        "seconds": spent,
+    }
+
+
 def main() -> None:
     """Print one line for each budget, split and model."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 0.5, 1.0, 4.0])
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--near-optimal", action="store_true")
     given = parser.parse_args()
     data = adult()
-    sys.stdout.write("epsilon,split,model,auc,accuracy,seconds\n")
+    sys.stdout.write("epsilon,split," + ("figure,value\n" if given.near_optimal else "model,auc,accuracy,seconds\n"))
     for split in range(given.splits):
         train, test = data.split(split)
         records = conform(data.frame[test], data.domain, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
@@ -52,11 +134,20 @@ def main() -> None:
                     data.frame[train], data.target[train]
                 )
             )
+            if given.near_optimal:
+                columns = conform(data.frame[train], data.domain, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
+                labels = (np.asarray(data.target[train]) == (data.classes or ())[1]).astype(np.int64)
+                for name, value in compare_near_optimal(summary, columns, labels).items():
+                    sys.stdout.write(f"{epsilon:g},{split},{name},{value:.4g}\n")
+                sys.stdout.flush()
+                continue
             sys.stdout.write(f"{epsilon:g},{split},summary,,,{spent:.2f}\n")
             public["dataset"] += " direct"
             makes: dict[str, Callable[[], Any]] = {
                 "additive": summary.additive,
                 "tree of depth 4": lambda summary=summary: summary.tree(4),
+                "tree of depth 4, errors": lambda summary=summary: summary.tree(4, "errors"),
+                "scorecard": summary.scorecard,
                 "list of 5 rules": lambda summary=summary: summary.rule_list(5),
                 "additive, direct": lambda epsilon=epsilon, public=public, train=train: (
                     PrivateEBMClassifier(epsilon, 1e-6, **public).fit(data.frame[train], data.target[train]).model_

@@ -208,7 +208,7 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     assert statuses(accepted)["smallest_leaf"] == "pass"
     assert accepted.notes == ()
     assert accepted.holder is not None
-    assert "The smallest leaf that captures any record of the data captures <10." in accepted.holder.notes
+    assert "The smallest leaf that captures any record of the data captures fewer than 10." in accepted.holder.notes
     assert any("covers what is published, not these" in note for note in findings.notes)
 
 

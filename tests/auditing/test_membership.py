@@ -151,7 +151,7 @@ def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: 
     assert attack_page(finding).figures[0].value == figure
     page = render_html(attack_page(finding, title="Attacks"))
     assert re.findall(r"Advantage of the strongest attack</dt><dd><b><bdi>([-0-9.]+)<", page) == [figure]
-    said = re.findall(r"accuses ([-0-9.]+) \(", render_text(finding))
+    said = re.findall(r"flags ([-0-9.]+) \(", render_text(finding))
     assert [float(points) for points in said] == [round(100 * float(figure), 1)] * len(said)
 
 

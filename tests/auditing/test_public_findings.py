@@ -76,7 +76,7 @@ def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain 
 
 def test_the_checker_gets_what_the_data_add_and_it_is_marked() -> None:
     few, many = (audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING) for data in (FEW, MANY))
-    for findings, smallest in ((few, "<10"), (many, "40")):
+    for findings, smallest in ((few, "fewer than 10"), (many, "40")):
         text, page = render_text(findings), render_html(findings)
         assert text.startswith(NOTICES["checker"])
         assert NOTICES["checker"].partition("\u201c")[0] in page

@@ -66,7 +66,7 @@ def test_details_are_told_only_when_asked_for(folder: Path, run: Run) -> None:
     members, others = frames(n=6)
     members.write_csv(folder / "members.csv")
     others.write_csv(folder / "others.csv")
-    for arguments, few in ((("--json",), '"below": 10'), ((), "<10")):
+    for arguments, few in ((("--json",), '"below": 10'), ((), "fewer than 10")):
         told = run(*COMMAND, *arguments, cwd=folder).out
         assert few in told
         assert "6 non-members" not in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +12,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import DecisionTree, Integer, PrivateTreeClassifier, as_model, write_model
+from glassine import (
+    DecisionTree,
+    Integer,
+    PrivateTreeClassifier,
+    as_model,
+    write_model,
+)
 from glassine.comparison.twin import TwinComparison, claimed_by_estimator, compare_twin
 from glassine.domain import Domain
+from glassine.errors import InvalidParameterError
 from glassine.models import Guarantee
 from glassine.privacy.release import fresh_count
 from tests.cli.running import Run
@@ -133,3 +142,50 @@ def test_attacks_on_people_contradict_no_guarantee_for_records(sides: tuple[pl.D
     found = compare_twin(model, members, others, "y", domain=DOMAIN, persons="person")
     assert (found.standing, found.ceiling) == ("unknown", None)
     assert any("attacks are on people" in doubt for doubt in found.doubts)
+
+
+class PrivateLogistic(LogisticRegression):  # type: ignore[misc]  # scikit-learn ships no types
+    """A private estimator as diffprivlib makes them: a class of scikit-learn with an epsilon."""
+
+    def __init__(self, epsilon: float = 1.0, C: float = 1.0, random_state: int | None = None) -> None:
+        super().__init__(C=C, random_state=random_state)
+        self.epsilon = epsilon
+
+
+def test_the_twin_of_an_estimator_of_another_library_is_the_class_that_it_extends(
+    sides: tuple[pl.DataFrame, pl.DataFrame],
+) -> None:
+    members, others = sides
+    private = PrivateLogistic(5.0, C=0.01).fit(members[["a", "b"]].to_numpy(), members["y"])
+    found = compare_twin(private, members, others, "y", domain=DOMAIN)
+    assert found.twin.title == "scikit-learn's LogisticRegression of the same parameters, trained on the same records"
+    assert found.private.title == "the private PrivateLogistic"
+    assert found.standing == "not contradicted"
+    assert found.ceiling == pytest.approx(np.tanh(2.5))
+
+
+def test_what_extends_no_estimator_needs_a_twin(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    with pytest.raises(InvalidParameterError, match=r"no twin of such a model is trained here. Train one"):
+        compare_twin(SimpleNamespace(epsilon=1.0), *sides, "y", domain=DOMAIN)
+
+
+@pytest.mark.slow
+def test_interprets_private_machines_have_a_twin_of_interpret(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    privacy = pytest.importorskip("interpret.privacy")
+    members, others = sides
+    common: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "feature_names": ["a", "b"]}
+    frame = members[["a", "b"]].to_numpy().astype(float)
+    bounded = privacy.DPExplainableBoostingClassifier(**common, privacy_bounds={"a": (0, 99), "b": (0, 99)})
+    unbounded = privacy.DPExplainableBoostingClassifier(**common)
+    standings = []
+    for machine in (bounded, unbounded):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            machine.fit(frame, members["y"].to_numpy())
+        found = compare_twin(machine, members, others, "y", domain=DOMAIN)
+        assert found.twin.title == "interpret's additive model, trained on the same records"
+        assert found.twin.accuracy.value > 0.6
+        assert (found.claimed_by, found.claim and found.claim.epsilon) == ("its parameters", 1.0)
+        standings.append(found.standing)
+    # Bounds that are taken from the data void the claim, whatever attacks find.
+    assert standings == ["not contradicted", "does not hold"]

@@ -276,3 +276,74 @@ def test_the_certificate_of_another_model_or_file_is_refused(private: tuple[dict
     unclaimed = audit(parse_rules(RULES)).to_dict()
     with pytest.raises(InvalidParameterError, match="different models or files"):
         evidence("nist", findings=unclaimed, certificate=certificate)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "risky"),
+    [
+        ({}, True),
+        ({"max_depth": 7}, True),
+        ({"max_depth": 3}, False),
+        ({"min_samples_leaf": 8}, True),
+        ({"min_samples_leaf": 16}, False),
+        ({"min_samples_leaf": 0.05}, False),
+        ({"min_samples_leaf": 8, "max_features": 1}, False),
+        ({"min_samples_split": 20, "splitter": "random", "max_features": 1}, False),
+        ({"min_samples_split": 20, "splitter": "random"}, True),
+        ({"max_depth": 7, "splitter": "random"}, False),
+    ],
+)
+def test_parameters_of_a_tree_are_judged_as_sacro_ml_does(parameters: dict[str, Any], risky: bool) -> None:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    tree = DecisionTreeClassifier(random_state=0, **parameters).fit(X.iloc[:, :3], y)
+    stated = line_of("tre", "T8", findings=audit(tree).to_dict()).answers[0]
+    assert isinstance(stated, Figure)
+    assert stated.text.startswith(f"parameters {'lie in' if risky else 'do not lie in'} the riskiest fifth: max_depth=")
+    assert stated.method.startswith("stated by the file, not proved")
+
+
+def test_a_model_alone_states_no_parameters() -> None:
+    stated = line_of("tre", "T8", findings=audit(parse_rules(RULES)).to_dict()).answers[0]
+    assert stated == Missing("the file states no parameters of its learner")
+
+
+def test_losses_are_compared_by_the_test_that_checkers_use() -> None:
+    import polars as pl
+    from scipy.stats import ks_2samp
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.integers(0, 50, 400), "b": rng.integers(0, 50, 400), "y": rng.integers(0, 2, 400)})
+    inside, outside = frame[:200], frame[200:]
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(inside[["a", "b"]].to_pandas(), inside["y"])
+    findings = audit(tree, inside, "y", holdout=outside, settings=AuditSettings(only={"membership"}))
+    losses = []
+    for side in (inside, outside):
+        shares = tree.predict_proba(side[["a", "b"]].to_pandas())
+        losses.append(-np.log(np.clip(shares[np.arange(200), side["y"].to_numpy()], 1e-6, 1 - 1e-6)))
+    wanted = ks_2samp(*losses)
+    found = findings.value("membership")
+    assert found is not None
+    assert found.loss_gap == round(wanted.statistic, 3)
+    assert found.loss_gap_p_value == float(f"{wanted.pvalue:.2g}")
+    gap = line_of("tre", "T6", findings=findings.to_dict()).answers[0]
+    assert isinstance(gap, Figure)
+    assert gap.text.startswith(f"statistic {wanted.statistic:.3f}, p = ")
+    assert gap.text.endswith(f": {'a' if wanted.pvalue < 0.05 else 'no'} risk by SACRO-ML, whose level is 0.05")
+    assert wanted.pvalue < 0.05
+
+
+@pytest.mark.parametrize(("trees", "depth", "risky"), [(40, None, True), (10, None, False), (40, 3, False)])
+def test_parameters_of_a_forest_are_judged_as_sacro_ml_does(trees: int, depth: int | None, risky: bool) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    rng = np.random.default_rng(0)
+    forest = RandomForestClassifier(trees, max_depth=depth, random_state=0)
+    forest.fit(rng.random((60, 2)), rng.integers(0, 2, 60))
+    findings = audit(forest, settings=AuditSettings(only={"membership"}))
+    stated = line_of("tre", "T8", findings=findings.to_dict()).answers[0]
+    assert isinstance(stated, Figure)
+    assert stated.text.startswith(f"parameters {'lie in' if risky else 'do not lie in'} the riskiest fifth: ")

@@ -273,7 +273,7 @@ def test_an_entry_for_output_checkers_has_what_the_viewer_needs(models: Path, ru
     # Rows and columns are counted from 0 after the header and the first column.
     assert head[1:][marked["smallest_leaf"][0][1]] == "records"
     small = [rows[row][1:][column] for row, column in marked["smallest_leaf"]]
-    assert small == ["below 10"]
+    assert small == ["fewer than 10"]
     pure = {rows[row][1:][column] for row, column in marked["purest_leaf"]}
     assert pure == {"1"}
     assert marked.keys() == {"smallest_leaf", "purest_leaf"}
@@ -323,7 +323,7 @@ def test_acro_reads_the_entry_back(models: Path, run: Run, tmp_path_factory: pyt
     names, status, table, cells = json.loads(read.stdout.splitlines()[-1].replace("NaN", "null"))
     assert (names, status) == (["rules__1"], "fail")
     assert table["part"] == [1, 2, 3]
-    assert table["records"] == ["45", "30", "below 10"] or "below 10" in map(str, table["records"])
+    assert table["records"] == ["45", "30", "fewer than 10"] or "fewer than 10" in map(str, table["records"])
     assert cells["smallest_leaf"] == [[2, 1]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -24,12 +25,14 @@ def summarized(folder: Path, run: Run) -> Path:
 
 
 def test_models_of_a_summary_are_written_with_certificates_and_cost_nothing(summarized: Path, run: Run) -> None:
-    for model, more in (("tree", ("--max-depth", "2")), ("rule-list", ("--max-rules", "2")), ("additive", ())):
+    sizes = {"tree": ("--max-depth", "2"), "rule-list": ("--max-rules", "2"), "additive": ()}
+    for model, more in (*sizes.items(), ("scorecard", ("--max-items", "3", "--max-points", "2"))):
         done = run("fit", model, "--summary", "s.json", "-o", f"{model}.json", *more, cwd=summarized)
         assert done.status == 0, done.err
         certificate = Certificate.from_json((summarized / f"{model}.certificate.json").read_text())
         assert certificate.model == fingerprint(load_model(summarized / f"{model}.json"))
         assert (certificate.epsilon, certificate.holds) == (2.0, True)
+    assert "scorecard" in run("export", "scorecard.json", "--to", "card", cwd=summarized).out.lower()
     (entry,) = Ledger(summarized / "b.sqlite").entries("more")
     assert float(entry.epsilon) == 2.0
     verified = run("certificate", "verify", "tree.json", "tree.certificate.json", cwd=summarized)
@@ -61,6 +64,62 @@ def test_what_a_summary_has_no_use_for_is_refused(
     assert done.status == 2
     assert said in done.err
     assert not (summarized / "t.json").exists()
+
+
+def test_models_of_a_summary_are_compared_without_records(summarized: Path, run: Run) -> None:
+    strong = [{"2": "20", "s.json": "strong.json"}.get(word, word) for word in SUMMARIZE]
+    assert run(*strong, cwd=summarized).status == 0
+    before = (summarized / "b.sqlite").read_bytes()
+    (summarized / "people.csv").unlink()
+    asked = ("compare", "--summary", "strong.json", "--max-depth", "2", "--max-rules", "1")
+    done = run(*asked, "--json", "-o", "c.txt", cwd=summarized)
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["epsilon"] == 20.0
+    kinds = [row["model"] for row in found["models"]]
+    assert sorted(kinds) == ["additive", "rule-list", "scorecard", "scorecard", "tree", "tree"]
+    aucs = [row["expected_auc"] for row in found["models"]]
+    assert aucs == sorted(aucs, reverse=True)
+    assert "accuracy" not in {key for row in found["models"] for key in row}
+    text = (summarized / "c.txt").read_text()
+    assert "They flatter the models" in text
+    # The command that it recommends works.
+    words = shlex.split(text.split("Next: glassine ")[1])
+    assert run(*words, cwd=summarized).status == 0
+    assert (summarized / "model.json").is_file()
+    assert (summarized / "b.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("people.csv", "--target", "ill"), "RECORDS and --target cannot be combined with --summary"),
+        (("--splits", "3"), "What is for records and splits cannot"),
+        (("--epsilon", "1"), "A budget cannot be combined"),
+        (("--models", "tree,boosting"), "--models must be some of tree, rule-list, additive, scorecard"),
+        (("--max-depth", "0"), "--max-depth must be a whole number in [1, 12]"),
+        (("-o", "page.html"), "written as JSON or text"),
+    ],
+)
+def test_what_a_comparison_of_a_summary_has_no_use_for_is_refused(
+    summarized: Path, run: Run, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run("compare", "--summary", "s.json", *arguments, cwd=summarized)
+    assert done.status == 2
+    assert said in " ".join(done.err.split())
+
+
+def test_a_summary_that_is_mostly_noise_compares_nothing(summarized: Path, run: Run) -> None:
+    done = run("compare", "--summary", "s.json", cwd=summarized)
+    assert done.status == 2
+    assert "the noise is too strong for an estimate" in done.err
+
+
+def test_a_comparison_needs_records_or_a_summary(folder: Path, run: Run) -> None:
+    assert "compare needs RECORDS, or --summary" in run("compare", cwd=folder).err
+    done = run("compare", "people.csv", cwd=folder)
+    assert "compare needs --target" in done.err
+    assert done.status == 2
 
 
 def test_a_changed_summary_is_refused(summarized: Path, run: Run) -> None:

@@ -66,7 +66,7 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
     without = run(*arguments, cwd=folder)
     assert without.status == 3
     assert "Left out: bare.json does not publish" in without.out
-    assert "who knows their numbers of records, too: --count-from-data." in without.out
+    assert "who also knows their numbers of records: --count-from-data." in without.out
     assert "Only first.json is left, so there is nothing to put together." in without.out
     assert "  together:" not in without.out
     assert "What bare.json adds was not measured." in without.out

@@ -110,7 +110,7 @@ def test_names_are_escaped_and_exact_cuts_are_rounded() -> None:
 def test_small_counts_stay_out_of_the_page() -> None:
     findings = audit(model_of(weights=[7, 20, 30, 34, 0]))
     terms = rows_of(audit_page(findings).section("model"))
-    assert any("smallest <10, 1 too small" in str(row.cells[-1]) for row in terms.values())
+    assert any("smallest fewer than 10, 1 too small" in str(row.cells[-1]) for row in terms.values())
     assert "smallest 7" not in render_html(findings)
 
 

@@ -48,7 +48,7 @@ def test_the_verdict_says_why() -> None:
 
 def test_checks_are_worded() -> None:
     rows = {check.rule: worded(check, Policy(), "decision tree") for check in findings().checks}
-    assert rows["smallest_leaf"].measured == "<10 records"
+    assert rows["smallest_leaf"].measured == "fewer than 10 records"
     assert rows["smallest_leaf"].limit == "at least 10 records"
     assert rows["purest_leaf"].measured == "85%"
     assert rows["largest_bits_per_record"].measured == "10.004 bits"
@@ -128,7 +128,7 @@ def test_rows_are_in_order_of_number() -> None:
 def test_sizes_are_shown_as_given() -> None:
     assert [row.size for row in parts_of(audit_page(findings()))] == [
         "40 records",
-        "<10 records",
+        "fewer than 10 records",
         "size hidden",
         "300 records",
     ]
@@ -307,7 +307,7 @@ def test_sizes_that_were_counted_in_the_data_say_so() -> None:
     assert "counted in the data" in one_of(audit_page(made).section("model"), Paragraph).text
     assert [row.size for row in rows_as_drawn(made)] == [
         "40 records, counted in the data",
-        "<10 records, counted in the data",
+        "fewer than 10 records, counted in the data",
         "size hidden",
         "60 records",
     ]

@@ -45,22 +45,22 @@ def test_the_recommendation_and_the_figures_that_it_follows_from() -> None:
     view, shown = advice_of(found), comparison_page(found, command="glassine fit x.csv")
     assert shown.headline == view.headline
     assert view.headline == "Fit the private tree at epsilon 0.1"
-    for figure in ("0.7960 ± 0.0000", "0.8000 ± 0.0058", "2 private models have 0.7942 or more", "prediction, 0.6000"):
+    for figure in ("0.796 ± 0.000", "0.800 ± 0.006", "2 private models have 0.794 or more", "prediction, 0.600"):
         assert figure in view.why
     assert "the private additive model at epsilon 1" in view.why
     assert "smallest epsilon" in view.why
     assert commands(shown) == ["glassine fit x.csv"]
     assert [name for name, row in rows_of(shown.section("table")).items() if row.picked] == ["1. private tree"]
-    assert [fact.value for fact in shown.figures] == ["0.7960 ± 0.0000", "0.8500 ± 0.0000", "0.6000 ± 0.0000"]
+    assert [fact.value for fact in shown.figures] == ["0.796 ± 0.000", "0.850 ± 0.000", "0.600 ± 0.000"]
 
 
 def test_a_cheaper_model_is_named_beside_the_recommended_one() -> None:
     found = comparison(row("tree", 0.1, (0.7, 0.7, 0.7)), BEST, CONSTANT)
     view = advice_of(found)
     assert view.headline == "Fit the private additive model at epsilon 1"
-    assert ("Best at epsilon 0.1", "0.7000 ± 0.0000", "private tree") in map(astuple, comparison_page(found).figures)
+    assert ("Best at epsilon 0.1", "0.700 ± 0.000", "private tree") in map(astuple, comparison_page(found).figures)
     assert "the highest of the private models" in view.why
-    assert "One private model has 0.7942 or more" in view.why
+    assert "One private model has 0.794 or more" in view.why
 
 
 def test_what_decides_a_tie_is_said() -> None:
@@ -113,15 +113,15 @@ def test_a_ranking_by_log_loss_puts_the_lowest_first() -> None:
     view = advice_of(found)
     assert view.headline == "Fit the private additive model at epsilon 0.1"
     assert view.ranked_by.endswith("AUROC is not defined on every split.")
-    assert "Its mean log-loss on held-out records is 0.2000 ± 0.0000, the lowest of the private models." in view.why
-    assert "One private model has 0.2000 or less, the best plus its standard error" in view.why
-    assert [fact.value for fact in comparison_page(found).figures] == ["0.2000 ± 0.0000", "0.4000 ± 0.0000"]
+    assert "Its mean log-loss on held-out records is 0.200 ± 0.000, the lowest of the private models." in view.why
+    assert "One private model has 0.200 or less, the best plus its standard error" in view.why
+    assert [fact.value for fact in comparison_page(found).figures] == ["0.200 ± 0.000", "0.400 ± 0.000"]
 
 
 @pytest.mark.parametrize(
     ("rows", "headline", "why"),
     [
-        ((row("tree", 1.0, (0.5, 0.6, 0.7)), CONSTANT), "No private model is worth fitting", "of 0.6000"),
+        ((row("tree", 1.0, (0.5, 0.6, 0.7)), CONSTANT), "No private model is worth fitting", "of 0.600"),
         ((refused("tree", 1.0), CONSTANT), "No private model was measured", "reasons stand below"),
         ((CART, CONSTANT), "No private model was measured", "reasons stand below"),
         ((CHEAP,), "Fit the private tree at epsilon 0.1", "whether they beat it is not known"),

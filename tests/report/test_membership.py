@@ -21,7 +21,7 @@ from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership
 def test_the_sentence_names_the_strongest_attack() -> None:
     page = attack_page(MEMBERSHIP)
     assert page.sentence == (
-        "The largest of 1 advantage measured is that of the gap attack: it accuses 8.8 (3.1 to 15.2) percentage points "
+        "The largest of 1 advantage measured is that of the gap attack: it flags 8.8 (3.1 to 15.2) percentage points "
         "more of the members than of other records. That is beyond chance (p = 0.001 after correction for 1 attack). "
         "No attack on leaf and class alone exceeds 6.0 points here (V = 0.530). Thresholds name 60 records of the "
         "training data, none wrongly."
@@ -44,7 +44,7 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
     assert view.figures[0].value == "0.010"
     assert view.figures[0].meaning == "midpoint attack; 0 is guessing"
     assert view.sentence == (
-        "The largest of 2 advantages measured is that of the midpoint attack: it accuses 1.0 (0.0 to 2.0) percentage "
+        "The largest of 2 advantages measured is that of the midpoint attack: it flags 1.0 (0.0 to 2.0) percentage "
         "points more of the members than of other records. That is beyond chance (p = 0.002 after correction for 2 "
         "attacks). What is beyond chance is what the gap attack finds. No attack on leaf and class alone exceeds 6.0 "
         "points here (V = 0.530)."
@@ -64,7 +64,7 @@ def test_a_shifted_holdout_takes_the_finding_back() -> None:
 def test_an_attack_that_finds_nothing_is_not_called_safe() -> None:
     quiet = replace(GAP, detected=False, advantage=0.01, advantage_low=-0.02, advantage_high=0.04)
     view = attack_page(replace(MEMBERSHIP, attacks=(quiet,)))
-    assert "it accuses 1.0 (-2.0 to 4.0) percentage points more" in view.sentence
+    assert "it flags 1.0 (-2.0 to 4.0) percentage points more" in view.sentence
     assert "That is not beyond chance" in view.sentence
     assert list(states(view.section("members")).values()) == ["found none beyond chance"]
     assert "safe" not in view.sentence
@@ -99,8 +99,8 @@ def test_wrongly_accused_are_told_beside_the_accused() -> None:
         section = attack_page(replace(MEMBERSHIP, **given)).section("holdout")
         return [fact.value for fact in facts(section).values()]
 
-    assert values()[1] == "60 records accused, none wrongly"
-    assert values(accused_wrongly=Below(10))[1] == "60 records accused, <10 wrongly"
+    assert values()[1] == "60 records flagged, none wrongly"
+    assert values(accused_wrongly=Below(10))[1] == "60 records flagged, fewer than 10 wrongly"
     assert values(accused=None, vulnerability=None, shifted=None) == ["not tested", "not known", "not known"]
 
 
@@ -119,7 +119,7 @@ def test_the_report_shows_the_attacks() -> None:
     assert 'id="members-h"' in page
     assert "0.088 (0.031 to 0.152)" in page
     assert "Members found against others accused" in page
-    assert "accuses 8.8 (3.1 to 15.2) percentage points" in " ".join(render_text(made).split())
+    assert "flags 8.8 (3.1 to 15.2) percentage points" in " ".join(render_text(made).split())
 
 
 def test_hostile_names_are_escaped_on_the_page_of_attacks() -> None:

@@ -179,7 +179,7 @@ def test_units_stand_beside_limits_and_figures() -> None:
         row = worded(check, Policy(), "decision tree")
         return row.limit, row.measured
 
-    assert shown(small) == ("at least 10 records", "<10 records")
+    assert shown(small) == ("at least 10 records", "fewer than 10 records")
     assert shown(replace(small, rule="declared_k", measured=1234.0))[1] == "1,234 records"
     assert shown(pure) == ("at most 90%", "85%")
     assert shown(CHECKS[2])[0] == "at most 10 bits"

@@ -25,7 +25,7 @@ def test_the_answer_names_the_file_by_its_whole_digest() -> None:
 def test_what_failed_stands_with_number_limit_and_consequence_before_what_to_do() -> None:
     text = render_text(findings(inputs=FILES))
     failed = text.index(
-        "  [fail] Smallest leaf: <10 records (limit: at least 10 records)\n    1 of 4 leaves is too small."
+        "  [fail] Smallest leaf: fewer than 10 records (limit: at least 10 records)\n    1 of 4 leaves is too small."
     )
     assert (
         text.index("The policy does not allow") < failed < text.index("\nWhat to do\n  1. Merge") < text.index(DIGEST)

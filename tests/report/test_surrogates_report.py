@@ -112,7 +112,7 @@ def test_both_forms_stand_side_by_side(found: Findings) -> None:
     assert "2,007 (9%), no others | no record" in re.sub(r"\s+", " ", render_text(both))
     wrong = with_forms(found, form("paper", accused_wrongly=Below(10)), form("restricted", accused=None))
     rows = {name: row.cells for name, row in rows_of(release_page(wrong).section("forms")).items()}
-    assert rows["Members named by thresholds"] == ("2,007 (9%), <10 others", "not known")
+    assert rows["Members named by thresholds"] == ("2,007 (9%), fewer than 10 others", "not known")
 
 
 def test_the_text_is_narrow(found: Findings) -> None:

@@ -48,8 +48,8 @@ def test_the_files_are_named_with_their_digest() -> None:
 
 
 def test_no_heading_stands_over_nothing() -> None:
-    assert "What a reader learns" in render_text(findings())
-    assert "What a reader learns" not in render_text(unknown_findings())
+    assert "What an attacker learns" in render_text(findings())
+    assert "What an attacker learns" not in render_text(unknown_findings())
 
 
 def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:

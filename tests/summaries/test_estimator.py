@@ -17,6 +17,7 @@ from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError
 from glassine.formats import fingerprint
 from glassine.learners.publishing import probabilities
+from glassine.models.scorecard import card_items
 from tests.summaries.people import DOMAIN, people, summary
 
 
@@ -29,14 +30,15 @@ def accuracy(model: Any, frame: Any, y: Any) -> float:
 
 
 def models(fitted: Any) -> list[Any]:
-    return [fitted.tree(2), fitted.rule_list(3), fitted.additive()]
+    cards = [] if len(fitted.classes_) > 2 else [fitted.scorecard(max_items=4, max_points=3)]
+    return [fitted.tree(2), fitted.rule_list(3), fitted.additive(), *cards]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_trees_lists_and_additive_models_learn_from_one_summary(classes: int) -> None:
     frame, y = people(classes=classes, seed=1)
     fitted = summary(classes=classes)
-    tree, rules, additive = models(fitted)
+    tree, rules, additive = models(fitted)[:3]
     assert accuracy(tree, frame, y) > 0.85
     assert accuracy(rules, frame, y) > 0.8
     assert accuracy(additive, frame, y) > 0.85
@@ -65,8 +67,8 @@ def test_ten_models_cost_one_entry_of_the_ledger(tmp_path: Path) -> None:
     for depth in range(4):
         fitted.tree(depth)
         fitted.rule_list(depth)
-    fitted.additive()
     fitted.additive(shrinkage=10.0)
+    fitted.scorecard()
     (entry,) = book.entries("people")
     assert float(entry.epsilon) == 1.0
 
@@ -83,6 +85,23 @@ def test_scores_are_ordered_where_that_is_asked_for() -> None:
     assert (np.diff(model.term("age").scores[:-1, 0]) <= 0).all()
     strong = summary().additive(shrinkage=100.0)
     assert np.abs(strong.term("job").scores).max() < np.abs(model.term("job").scores).max()
+
+
+def test_a_scorecard_has_few_items_worth_whole_points_and_predicts_as_the_records_do() -> None:
+    frame, y = people(seed=1)
+    card = summary().scorecard(max_items=4, max_points=3)
+    assert card.scorecard is not None
+    assert 1 <= len(card_items(card)) <= 4
+    assert max(abs(item.points) for item in card_items(card)) <= 3
+    assert accuracy(card, frame, y) > 0.85
+    rising = summary().scorecard(monotone={"age": "increasing"}).term("age")
+    assert (np.diff(rising.scores[:-1, 0]) >= 0).all()
+    risks = [row.risk for row in card.scorecard.risks]
+    assert risks == sorted(risks)
+    with pytest.raises(InvalidModelError, match="a scorecard is of two classes"):
+        summary(classes=3).scorecard()
+    with pytest.raises(InvalidParameterError, match=r"max_items must be a whole number in \[1, 100\]"):
+        summary().scorecard(max_items=0)
 
 
 def test_a_deeper_tree_and_another_measure_cost_nothing_and_differ() -> None:
@@ -158,6 +177,8 @@ def test_a_file_gives_the_same_models(tmp_path: Path) -> None:
     assert back.certificate_ == summary().certificate_
     assert models(back) == models(summary())
     assert back.pairs_ == summary().pairs_
+    tree = back.tree(2)
+    assert back.reported(tree, bootstrap=2) == summary().reported(tree, bootstrap=2)
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:

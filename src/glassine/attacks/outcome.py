@@ -25,7 +25,7 @@ class Below:
     below: int
 
     def __str__(self) -> str:
-        return f"<{self.below}"
+        return f"fewer than {self.below}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterE
 from glassine.formats import ModelFile, as_model
 from glassine.formats.contents import FileContents
 from glassine.formats.loading import carried_by
+from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 __all__ = ["audit", "subject_of"]
@@ -106,6 +107,7 @@ def audit(
     """
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
+    parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
     model, contents = _published(model, settings)
     members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
     if isinstance(persons, str) and domain is not None and persons in domain:
@@ -120,6 +122,7 @@ def audit(
         needs_domain=not attack,
         contents=contents,
         carried=() if contents is not None else carried_by(model, domain),
+        parameters=parameters,
     )
     limits = policy or Policy()
     if only is not None and set(only) == {"membership"} and _is_forest(model):

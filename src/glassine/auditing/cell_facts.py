@@ -100,8 +100,10 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
     """Return counts within what the publisher states of them: the step of rounding, or the smallest leaf; else None."""
     n_outcomes, cells = len(model.classes or ()) or 1, model.cells
     if statements.smallest_leaf is not None:
-        least = np.full((len(cells), 1), float(statements.smallest_leaf))
-        return OutcomeCounts(lower=least, upper=np.full_like(least, MANY), n_outcomes=n_outcomes)
+        known = [None if noisy or model.approximate else cell.evidence.size for cell in cells]
+        least = [float(statements.smallest_leaf) if size is None else float(size) for size in known]
+        most = [MANY if size is None else float(size) for size in known]
+        return OutcomeCounts(lower=np.array(least)[:, None], upper=np.array(most)[:, None], n_outcomes=n_outcomes)
     published = [cell.evidence.counts for cell in cells]
     counts: Any = published if None not in published else [cell.evidence.size for cell in cells]
     if noisy or statements.rounded_to is None or None in counts:

@@ -88,7 +88,8 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
     if fewest < limit:
         return unknown(f"Whether every {evidence.part} holds {limit:,} {evidence.counted} is not known.")
     one = sizes.parts[0].one if sizes.parts else evidence.part
-    return passed(f"Every non-empty {one} holds at least {limit:,} {evidence.counted}.", fewest)
+    meaning = f"Every non-empty {one} holds at least {limit:,} {evidence.counted}"
+    return passed(f"{meaning}, as {sizes.stated_by} states." if sizes.stated_by else f"{meaning}.", fewest)
 
 
 FEWEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)

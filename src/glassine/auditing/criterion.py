@@ -25,6 +25,7 @@ __all__ = [
     "NUMBER",
     "OCCURRENCES",
     "RECORDS",
+    "ROUNDED_SHARE",
     "SHARE",
     "VALUES",
     "WHOLE",
@@ -110,6 +111,8 @@ RECORDS = Unit("records", lambda suppression, value: suppression.count(int(value
 OCCURRENCES = Unit("occurrences", _rounded)
 """Records or people of whom something is true."""
 SHARE = Unit("share", lambda suppression, value: suppression.share(value))
+ROUNDED_SHARE = Unit("share", lambda suppression, value: value)
+"""A share that is rounded already, so that no small count follows."""
 BITS = Unit("bits", lambda suppression, value: round(value, 3))
 VALUES = Unit("values", lambda suppression, value: value)
 """Values of the model itself, such as thresholds: everyone who has it can count them."""

@@ -80,11 +80,14 @@ class Sizes:
     fewest : int or None
         At least so many records are in each part, where that is known otherwise than by the sizes of all parts: by
         proof, by the step to which counts are rounded, or by what the publisher states.
+    stated_by : str
+        Who states ``fewest``, in words; empty where it is no statement.
     """
 
     parts: tuple[Parts, ...]
     unsettled: str = ""
     fewest: int | None = None
+    stated_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +104,15 @@ class Cells:
         Conditions of the subject: its splits, each on one attribute.
     unsettled : str
         Why the counts may not be those of the training records; empty if nothing says so.
+    stated_by : str
+        Who states the fewest records of a part, in words; empty where no bound is a statement.
     """
 
     counts: OutcomeCounts
     certain: Bounds | None
     n_splits: int
     unsettled: str = ""
+    stated_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

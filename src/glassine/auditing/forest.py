@@ -69,6 +69,7 @@ class ForestSubject(Subject):
             classes=None if classes is None else tuple(map(str, classes)),
             attributes=self.attributes,
             approximate=False,
+            parameters=None if self.inputs.parameters is None else self.inputs.parameters.values,
         )
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:

@@ -23,6 +23,7 @@ from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.formats.contents import FileContents, OtherContent
+from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ class Statements:
         At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
     rounded_to : int or None
         The step to whose multiples published counts are rounded: each true count is within half a step.
+    by : str
+        Who states the smallest leaf, in words.
 
     Raises
     ------
@@ -133,6 +136,7 @@ class Statements:
     one_record_per_person: bool = False
     smallest_leaf: int | None = None
     rounded_to: int | None = None
+    by: str = "the publisher"
 
     def __post_init__(self) -> None:
         for name in ("smallest_leaf", "rounded_to"):
@@ -258,6 +262,8 @@ class AuditInputs:
         Everything in the file that holds the subject; None where none was read.
     carried : tuple of OtherContent
         What a fitted estimator holds beside its model, where it is given in memory.
+    parameters : StatedParameters or None
+        The hyperparameters that a fitted estimator states; None of a model alone.
     """
 
     domain: Domain | None = None
@@ -267,6 +273,15 @@ class AuditInputs:
     needs_domain: bool = True
     contents: FileContents | None = None
     carried: tuple[OtherContent, ...] = ()
+    parameters: StatedParameters | None = None
+
+    @property
+    def statements(self) -> Statements:
+        """What the publisher states, by word first, then by the parameters of a fitted estimator."""
+        stated, parameters = self.settings.statements, self.parameters
+        if parameters is None or parameters.smallest_leaf is None or stated.smallest_leaf is not None:
+            return stated
+        return replace(stated, smallest_leaf=parameters.smallest_leaf, by=f"the file ({parameters.stated_leaf})")
 
     @property
     def data(self) -> Any:

@@ -9,6 +9,7 @@ from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.criterion import (
     COUNTED,
     NUMBER,
+    ROUNDED_SHARE,
     Criterion,
     Limit,
     Ruling,
@@ -77,8 +78,12 @@ def _judge_implied(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
         reach = f"up to about {_figure(high)}" if high < 1 else "not bounded"
         return unknown(f"By the counts that are known, the membership advantage is {reach} (limit {limit:g}).")
     most = "about" if advantage.exact else "at most about"
+    counted = f"about {per}"
+    if cells.stated_by:
+        least = int(counts.lower.sum(axis=1).min())
+        counted = f"at least {least:,} {evidence.counted} per {evidence.part}, as {cells.stated_by} states"
     return passed(
-        f"With about {per}, the membership advantage is {most} {_figure(high)} (limit {limit:g}).{alone}",
+        f"With {counted}, the membership advantage is {most} {_figure(high)} (limit {limit:g}).{alone}",
         min(_up(high), limit),
     )
 
@@ -143,7 +148,7 @@ def _rounded(share: float, n: float) -> float:
 
 CERTAIN_BY_MEMBERSHIP: Criterion[float, Cells] = Criterion(
     name="certain_by_membership",
-    limit=Limit(unit=NUMBER, default=0.02, most=1.0, range="a share greater than 0 and at most 1"),
+    limit=Limit(unit=ROUNDED_SHARE, default=0.02, most=1.0, range="a share greater than 0 and at most 1"),
     words=Words(
         label="Outcomes certain only for members",
         measures="Largest share of the records, or people, whose outcome a pure leaf or rule makes certain only "

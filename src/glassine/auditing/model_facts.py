@@ -58,17 +58,21 @@ def sizes_of_cells(
 ) -> Fact[Sizes]:
     """Return the records of leaves or rules; ``sizes`` has None where they are not known."""
     one, more = ("leaf", "leaves") if isinstance(model, DecisionTree) else ("rule", "rules")
-    parts, unsettled, fewest = tuple(size for size in sizes if size), mismatch, None
+    parts, unsettled, fewest, stated_by = tuple(size for size in sizes if size), mismatch, None, ""
     if None in sizes:
         stated = counts_by_statement(model, statements, noisy=model.guarantee is not None)
         if stated is None:
             unsettled = f"The model does not publish exactly how many records each {one} holds. Pass the training data."
         else:
             lower, upper = stated.sizes
-            sure = zip(lower.tolist(), upper.tolist(), strict=True)
-            parts = tuple(int(high) for low, high in sure if low > 0 and statements.smallest_leaf is None)
             fewest = math.floor(lower.min())
-    return Measured(Sizes(parts=(Parts(one, more, parts),), unsettled=unsettled, fewest=fewest))
+            if statements.smallest_leaf is None:
+                sure = zip(lower.tolist(), upper.tolist(), strict=True)
+                parts = tuple(int(high) for low, high in sure if low > 0)
+            else:
+                # Sizes that are published are counts, whatever is stated of the others.
+                stated_by = statements.by
+    return Measured(Sizes(parts=(Parts(one, more, parts),), unsettled=unsettled, fewest=fewest, stated_by=stated_by))
 
 
 def shares_of_cells(
@@ -313,7 +317,15 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
         bits = NotApplicable(f"no model publishes exact counts. {doubt}")
     elif joint.models and joint.bits_most_exposed is not None:
         between = joint.bits_most_exposed
-        bits = Measured(Bits(lower=between.lower, upper=between.upper, unsettled=doubt, tolerance=ROUNDING))
+        bits = Measured(
+            Bits(
+                lower=between.lower,
+                upper=between.upper,
+                unsettled=doubt,
+                tolerance=ROUNDING,
+                inferred=joint.inferred,
+            )
+        )
     return Evidence(
         kind="several models",
         guarantee=_composed(joint, policy),

@@ -182,6 +182,7 @@ def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFi
         counted=joint.filled,
         n_records=suppression.count(joint.n_records),
         domain_bits=joint.domain_bits,
+        by_shares=joint.by_shares,
         bits_alone=joint.bits_alone,
         bits=bits,
         bits_most_exposed=None

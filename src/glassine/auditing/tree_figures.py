@@ -191,7 +191,7 @@ class TreeFigures(Subject):
         covered = guarantee is not None and guarantee.standing == "accepted"
         counts = outcome_counts(
             self.model,
-            self.inputs.settings.statements,
+            self.inputs.statements,
             occupants=None if covered else self.occupants,
             counted=None if covered else self.class_counts,
             sizes=self.records_of(guarantee),
@@ -201,7 +201,9 @@ class TreeFigures(Subject):
             reason = f"the model does not publish how many records its {self.nouns[1]} hold."
             return NotApplicable(self.noise_of(guarantee) or reason)
         certain, n_splits = certain_of_cells(self.model, counts), splits_of_model(self.model)
-        return Measured(Cells(counts=counts, certain=certain, n_splits=n_splits, unsettled=unsettled))
+        stated = self.inputs.statements
+        by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
+        return Measured(Cells(counts=counts, certain=certain, n_splits=n_splits, unsettled=unsettled, stated_by=by))
 
     @cached_property
     def class_counts(self) -> npt.NDArray[np.int64] | None:

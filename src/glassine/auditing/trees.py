@@ -99,7 +99,8 @@ class TreeSubject(TreeFigures):
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
-        return describe_model(self.model)
+        stated = self.inputs.parameters
+        return replace(describe_model(self.model), parameters=None if stated is None else stated.values)
 
     def domain_summary(self) -> DomainSummary | None:
         """Return the domain in brief."""
@@ -122,9 +123,7 @@ class TreeSubject(TreeFigures):
         return Evidence(
             kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
             guarantee=guarantee,
-            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.settings.statements)
-            if "parts" in raw
-            else None,
+            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.statements) if "parts" in raw else None,
             cells=self.cells_of(guarantee, mismatch) if "parts" in raw else None,
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
@@ -149,6 +148,13 @@ class TreeSubject(TreeFigures):
         """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
         notes: list[str] = [*self.remarks, *people_hint(self.inputs)]
         covered = guarantee is not None and guarantee.standing == "accepted"
+        stated = self.inputs.parameters
+        least = None if stated is None else stated.smallest_leaf
+        if stated is not None and least is not None and any(n and n < least for n in self.published_sizes):
+            notes.append(
+                f"The file states {stated.stated_leaf}, but a leaf publishes fewer records: the parameter or the tree "
+                "was changed after training, so that neither proves anything."
+            )
         if not covered and self.has_data and None in self.published_sizes:
             notes.append(
                 RecordNote(

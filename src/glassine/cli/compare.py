@@ -18,15 +18,15 @@ from glassine.cli.options import (
     OverwriteOption,
     PersonColumnOption,
     PublicOptions,
-    RecordsArgument,
     RecordsFileOptions,
     RecordsPerPersonOption,
     ReportOption,
-    RequiredTargetOption,
     SeedOption,
+    TargetOption,
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
+from glassine.cli.summarize import compare_from_summary
 from glassine.cli.training import TrainingFile, check_public, read_training
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value
@@ -106,6 +106,10 @@ class ModelOptions(Group):
         float,
         typer.Option("--time-limit", metavar="SECONDS", help="Trees and lists: most seconds of a fit."),
     ] = 60.0
+    summary: Annotated[
+        Path | None,
+        typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,19 +155,22 @@ class OutputOptions(Group):
 
 
 def compare_command(
-    data: RecordsArgument,
-    target: RequiredTargetOption,
     public: PublicOptions,
     models: ModelOptions,
     comparison: MeasureOptions,
     written: RecordsFileOptions,
     report: OutputOptions,
     twin: TwinOptions,
+    data: Annotated[Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")] = None,
+    target: TargetOption = None,
 ) -> None:
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
 
     With --twin, one private model is compared with its twin without privacy on its training records and a holdout. No
     ledger is charged and what is printed is not private: it is for the checker, and for people who may see the records.
+
+    With --summary, models of a private summary are compared by the summary's own estimates. No record is read, no
+    ledger is charged, and the guarantee of the summary covers what is printed.
 
     Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
     3 if there is none that holds, or members and holdout differ without the model.
@@ -171,6 +178,27 @@ def compare_command(
     from glassine.comparison import CANDIDATES, Task, compare, recommend
 
     output, as_json = report.output, report.as_json
+    if models.summary is not None:
+        _refuse_beside_summary(
+            (data is not None or target is not None, "RECORDS and --target"),
+            (public != PublicOptions(), "What is public"),
+            (written != RecordsFileOptions() or comparison != MeasureOptions(), "What is for records and splits"),
+            (twin != TwinOptions(), "--twin"),
+            (replace(models, summary=None, models=None, max_depth=None, max_rules=3) != ModelOptions(), "A budget"),
+        )
+        compare_from_summary(
+            models.summary,
+            None if models.models is None else [name.strip() for name in models.models.split(",")],
+            max_depth=3 if models.max_depth is None else models.max_depth,
+            max_rules=models.max_rules,
+            output=output,
+            overwrite=report.overwrite,
+            as_json=as_json,
+        )
+        return
+    if data is None or target is None:
+        needed = "--target" if target is None and data is not None else "RECORDS, or --summary"
+        raise InvalidParameterError(f"compare needs {needed}.", remedy="See glassine compare --help.")
     if twin.twin is not None:
         check_outputs([output], [data, public.domain, *twin.files], overwrite=report.overwrite)
         check_ending(output, (".json", ".txt"), "comparisons with a twin are written as JSON or text")
@@ -219,6 +247,12 @@ def compare_command(
     command = "" if chosen is None else fit_command_line(chosen, task, file=file, target=target, public=public)
     inputs = input_files(data=data, domain=domain_file)
     _write(compared, ranked, command, inputs, output, as_json, data.name)
+
+
+def _refuse_beside_summary(*asked: tuple[bool, str]) -> None:
+    for present, what in asked:
+        if present:
+            raise InvalidParameterError(f"{what} cannot be combined with --summary.", remedy="Leave it out.")
 
 
 def fit_command_line(row: Row, task: Task, *, file: TrainingFile, target: str, public: PublicOptions) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.fitting import ADDITIVE, RULE_LIST, TREE, Order, report_on, write_fitted
+from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, report_on, write_fitted
 from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
@@ -29,17 +29,31 @@ from glassine.cli.options import (
 from glassine.cli.progress import progress
 from glassine.cli.reading import opened, read_domain, read_policy
 from glassine.cli.training import TrainingFile, check_public, read_training
-from glassine.cli.writing import check_outputs, check_room, print_value
+from glassine.cli.writing import check_ending, check_outputs, check_room, print_value
 from glassine.errors import InvalidParameterError
+from glassine.files import write_json, write_text
 
 if TYPE_CHECKING:
+    from glassine.comparison.from_summary import SummaryRow
     from glassine.domain import Domain
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
-__all__ = ["fit_from_summary", "summarize_command"]
+__all__ = ["compare_from_summary", "fit_from_summary", "summarize_command"]
 
-OF_A_SUMMARY = {TREE: ("max_depth",), RULE_LIST: ("max_rules",), ADDITIVE: ("monotone",)}
+SCHEMA = "glassine.summary-comparison/1"
+
+FLATTERS = (
+    "These are the summary's own estimates, of the distribution that models are fitted to. They flatter the models. "
+    "Choose by them, and do not publish them as accuracy."
+)
+
+OF_A_SUMMARY = {
+    TREE: ("max_depth",),
+    RULE_LIST: ("max_rules",),
+    ADDITIVE: ("monotone",),
+    SCORECARD: ("max_items", "max_points", "monotone"),
+}
 """Options of each model that a summary takes."""
 
 
@@ -68,7 +82,7 @@ def summarize_command(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Release one differentially private summary, from which trees, rule lists and additive models follow.
+    """Release one differentially private summary, from which trees, lists, additive models and cards follow.
 
     Models are trained by glassine fit with --summary, as many as you like: they spend nothing.
 
@@ -146,12 +160,18 @@ def fit_from_summary(order: Order, path: Path) -> None:
             )
     if order.model not in OF_A_SUMMARY or order.grid is not None:
         raise InvalidParameterError(
-            "a summary gives trees, rule lists and additive models.", remedy="Use fit tree, rule-list or additive."
+            "a summary gives trees, rule lists, additive models and scorecards.",
+            remedy="Use fit tree, rule-list, additive or scorecard.",
         )
     policy, policy_file = read_policy(files.policy)
     files.check([path, files.policy])
     summary = PrivateSummary.read(path)
-    makes: dict[str, Any] = {TREE: summary.tree, RULE_LIST: summary.rule_list, ADDITIVE: summary.additive}
+    makes: dict[str, Any] = {
+        TREE: summary.tree,
+        RULE_LIST: summary.rule_list,
+        ADDITIVE: summary.additive,
+        SCORECARD: summary.scorecard,
+    }
     model = makes[order.model](**given)
     fitted = _Fitted(model_=model, certificate_=summary.certify(model), domain_=summary.domain_)
     write_fitted(fitted, files)
@@ -165,3 +185,52 @@ def fit_from_summary(order: Order, path: Path) -> None:
     print_value(
         plain if files.as_json else f"{text}\nModel: {files.output}\nCertificate: {files.certified}", files.as_json
     )
+
+
+def compare_from_summary(
+    path: Path,
+    models: list[str] | None,
+    *,
+    max_depth: int,
+    max_rules: int,
+    output: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Print models of a summary by its own estimates; nothing is read but the summary, and nothing is spent."""
+    from glassine.comparison.from_summary import OF_A_SUMMARY, compare_models
+    from glassine.learners.summaries.estimator import PrivateSummary
+
+    check_outputs([output], [path], overwrite=overwrite)
+    check_ending(output, (".json", ".txt"), "comparisons of a summary's models are written as JSON or text")
+    summary = PrivateSummary.read(path)
+    with in_options({"models": "--models", "max_depth": "--max-depth", "max_rules": "--max-rules"}):
+        rows = compare_models(summary, models or OF_A_SUMMARY, max_depth=max_depth, max_rules=max_rules)
+    certificate = summary.certificate_
+    plain = {
+        "schema": SCHEMA,
+        "epsilon": certificate.epsilon,
+        "delta": certificate.delta,
+        "summary": certificate.model,
+        "records": rows[0].estimate.n_records,
+        "note": FLATTERS,
+        "models": [row.to_dict() for row in rows],
+    }
+    lines = [f"Models of a summary at epsilon {certificate.epsilon:g}; nothing more is spent.", FLATTERS, ""]
+    for row in rows:
+        one, options = row.estimate, _options(row)
+        auc = "" if one.auc != one.auc else f"AUC {one.auc:.3f} (spread {one.auc_spread:.3f}), "
+        correct = f"expected correct {one.accuracy:.1%} (spread {one.accuracy_spread:.1%})"
+        lines.append(f"{f'{row.model} {options}':<28}{auc}{correct}")
+    best = rows[0]
+    lines += ["", f"Next: glassine fit {best.model} --summary {path} {_options(best)}".rstrip() + " -o model.json"]
+    text = "\n".join(lines)
+    if output is not None and output.suffix == ".json":
+        write_json(plain, output)
+    elif output is not None:
+        write_text(text + "\n", output)
+    print_value(plain if as_json else text, as_json)
+
+
+def _options(row: SummaryRow) -> str:
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in row.parameters.items())

@@ -57,7 +57,8 @@ def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:
             f"some of them. {_sentence(joint.contradiction)}"
         )
         return "\n".join(["Bits about a record, of each model alone:", *alone, *said])
-    said += [f"{joint.n_records:,} records. Bits learned about each, of {joint.domain_bits:.2f}:", *alone]
+    whole = "by the domain's public shares" if joint.by_shares else f"of {joint.domain_bits:.2f}"
+    said += [f"{joint.n_records:,} records. Bits learned about each, {whole}:", *alone]
     several = len(joint.models) > 1
     if several:
         said.append(f"  together: {joint.bits_per_record} (proved bounds, rounded)")
@@ -84,11 +85,11 @@ def _provisos(joint: JointReconstruction, have_data: bool) -> list[str]:
     said = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
     if any(entry.can_be_counted for entry in joint.left_out):
         given = "" if have_data else "--data and "
-        said.append(f"What a reader learns who knows their numbers of records, too: {given}--count-from-data.")
+        said.append(f"What an attacker learns who also knows their numbers of records: {given}--count-from-data.")
     if joint.filled:
         said.append(
-            f"Counted in the data, without classes: {', '.join(joint.filled)}. The figures are those of a reader who "
-            "knows these numbers, too, and so learns more than from the models alone."
+            f"Counted in the data, without classes: {', '.join(joint.filled)}. The figures are those of an attacker "
+            "who also knows these numbers, and so learns more than from the models alone."
         )
     return said
 

@@ -117,10 +117,10 @@ def _lines(side: TwinSide) -> list[str]:
     ]
     if side.advantage is None:
         return [*out, "  No attack on membership could be made."]
-    low, high = side.advantage.low, side.advantage.high
+    value, low, high = (round(one, 3) + 0.0 for one in (side.advantage.value, side.advantage.low, side.advantage.high))
     return [
         *out,
-        f"  Best of {side.n_attacks} attacks on membership, {side.attack}: advantage {side.advantage.value:.3f} "
+        f"  Best of {side.n_attacks} attacks on membership, {side.attack}: advantage {value:.3f} "
         f"({low:.3f} to {high:.3f}).",
         f"  By the attacks, a guarantee without delta has an epsilon of at least {side.epsilon_at_least:.3g}."
         if side.epsilon_at_least

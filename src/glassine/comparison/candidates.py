@@ -8,7 +8,7 @@ from typing import Any
 
 from glassine.domain import Category, Domain
 
-__all__ = ["CANDIDATES", "CONSTANT", "Candidate", "Shape"]
+__all__ = ["CANDIDATES", "CONSTANT", "Candidate", "Shape", "encoded"]
 
 CONSTANT = "constant"
 
@@ -157,36 +157,40 @@ def _constant(shape: Shape, epsilon: float, seed: int) -> Any:
 def _cart(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
-    return _encoded(shape.domain, DecisionTreeClassifier(max_depth=shape.max_depth, random_state=seed))
+    return encoded(shape.domain, DecisionTreeClassifier(max_depth=shape.max_depth, random_state=seed))
 
 
 def _deep_cart(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
-    return _encoded(shape.domain, DecisionTreeClassifier(random_state=seed))
+    return encoded(shape.domain, DecisionTreeClassifier(random_state=seed))
 
 
 def _logistic(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return _encoded(shape.domain, LogisticRegression(max_iter=2000), scaled=True)
+    return encoded(shape.domain, LogisticRegression(max_iter=2000), scaled=True)
 
 
 def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return _encoded(shape.domain, HistGradientBoostingClassifier(random_state=seed))
+    return encoded(shape.domain, HistGradientBoostingClassifier(random_state=seed))
 
 
-def _encoded(domain: Domain, learner: Any, *, scaled: bool = False) -> Any:
-    """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category."""
+def encoded(domain: Domain, learner: Any, *, scaled: bool = False, by_place: bool = False) -> Any:
+    """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category.
+
+    Its columns are named, or are the places of the domain's attributes in a matrix.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    text = [name for name in domain if isinstance(domain[name], Category)]
-    numbers = [name for name in domain if name not in text]
+    places: dict[str, Any] = {name: place if by_place else name for place, name in enumerate(domain)}
+    text = [places[name] for name in domain if isinstance(domain[name], Category)]
+    numbers = [places[name] for name in domain if places[name] not in text]
     filled: Any = SimpleImputer(strategy="median", keep_empty_features=True)
     if scaled:
         filled = make_pipeline(filled, StandardScaler())

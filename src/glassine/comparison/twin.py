@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from inspect import isabstract
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +20,18 @@ from glassine.attacks.membership.intervals import Estimate, clopper_pearson, new
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Measured
-from glassine.comparison.candidates import CANDIDATES, Shape
+from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.running import Labelled, read_labelled
+from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
 from glassine.data.sample import Sample
-from glassine.domain import Domain
+from glassine.domain import Category, Domain
 from glassine.errors import InvalidParameterError, parameter
+from glassine.formats.sklearn.interpret import TAKEN_OVER, additive_from_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Standing", "TwinComparison", "TwinSide", "claimed_by_estimator", "compare_twin"]
 
@@ -64,6 +72,10 @@ class TwinSide:
 
 
 OF_RECORDS = "The guarantee is for one record, and the attacks are on people."
+OF_EXTREMES = (
+    "The model's bounds are the extremes of its training records. If they were taken from the records, the claim is "
+    "void."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +137,34 @@ class _Scored:
         return np.asarray(self.model.predict_proba(data), dtype=float)
 
 
+@dataclass(frozen=True, slots=True)
+class _OfMatrix:
+    """A pipeline fitted on a matrix and asked about frames: scikit-learn 1.8 finds no column of a polars frame."""
+
+    fitted: Any
+    names: tuple[str, ...]
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        return np.asarray(self.fitted.classes_)
+
+    def predict(self, data: Any) -> npt.NDArray[Any]:
+        return np.asarray(self.fitted.predict(_matrix(data, self.names)))
+
+    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+        return np.asarray(self.fitted.predict_proba(_matrix(data, self.names)), dtype=float)
+
+
+def _matrix(data: Any, names: Sequence[str]) -> npt.NDArray[np.object_]:
+    """Return columns side by side, shape (n, names)."""
+    columns = read_columns(data)
+    return np.column_stack([columns[name].astype(object) for name in names])
+
+
 def claimed_by_estimator(model: object) -> Guarantee | None:
     """Return the guarantee that a fitted private estimator of another library states by its parameters.
+
+    Of interpret's machines what contradicts the claim in the model counts as well, such as ranges taken from the data.
 
     Examples
     --------
@@ -137,6 +175,10 @@ def claimed_by_estimator(model: object) -> Guarantee | None:
     epsilon, delta = getattr(model, "epsilon", None), getattr(model, "delta", 0.0)
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
         return None
+    if is_interpret_ebm(model):
+        claim = additive_from_interpret(model).guarantee
+        # That nobody tested the claim is why it is compared.
+        return claim and replace(claim, caveats=tuple(c for c in claim.caveats if c != TAKEN_OVER))
     seeded = getattr(model, "random_state", None) is not None
     return Guarantee(
         epsilon=float(epsilon),
@@ -168,7 +210,8 @@ def compare_twin(
         Column of the classes.
     twin : DecisionTree, RuleList, AdditiveModel or fitted classifier, optional
         The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
-        of as many rules, or CART of the depth of another library's tree.
+        of as many rules; of another library's estimator the class of scikit-learn that it extends, with the same
+        parameters, and interpret's additive model of interpret's private one.
     domain : Domain, optional
         Public domain of the attributes.
     persons : str, optional
@@ -192,19 +235,24 @@ def compare_twin(
     if twin is None:
         title, twin = _trained(model, whole, len(inside))
     claim = getattr(model, "guarantee", None) or claimed_by_estimator(model)
+    certified, called = getattr(model, "guarantee", None) is not None, _title(model)
+    model, twin = (
+        additive_from_interpret(one, whole.domain) if is_interpret_ebm(one) else one for one in (model, twin)
+    )
     sides, attacks = [], []
-    for side, one, coded in ((_title(model), model, False), (title, twin, by_code)):
+    for side, one, coded in ((called, model, False), (title, twin, by_code)):
         found = _attacked(one, whole, len(inside), coded, random_state)
         sides.append(_side(side, one, whole, len(inside), coded, found))
         attacks.append(found)
     # Of a person with k records a guarantee for records allows k epsilon, so that attacks on people say nothing of it.
     comparable = claim is None or persons is None or claim.records_per_person is not None
     ceiling = claim.membership_advantage if claim is not None and claim.holds and comparable else None
+    bounded = (OF_EXTREMES,) if _bounded_by(model, whole.frame[: len(inside)]) else ()
     doubts = (*_doubts(attacks[0]), *(() if comparable else (OF_RECORDS,)))
     right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
     return TwinComparison(
         claim=claim,
-        claimed_by="the model's certificate" if getattr(model, "guarantee", None) is not None else "its parameters",
+        claimed_by="the model's certificate" if certified else "its parameters",
         ceiling=ceiling,
         standing=_standing(claim, ceiling, attacks[0], doubts),
         private=sides[0],
@@ -212,7 +260,8 @@ def compare_twin(
         accuracy_lost=_paired(right[1], right[0]),
         n_members=attacks[0].n_members,
         n_others=attacks[0].n_nonmembers,
-        doubts=doubts,
+        # Whether bounds are public is for a person to say: it settles nothing.
+        doubts=(*doubts, *bounded),
     )
 
 
@@ -223,20 +272,65 @@ def _title(model: Any) -> str:
 
 def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     """Return the twin of a model, trained on the members; classes are codes."""
+    if not isinstance(model, DecisionTree | RuleList | AdditiveModel):
+        return _of_another_library(model, whole.domain, whole.frame[:n], whole.labels[:n])
     depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
     rules = len(model.rules) if isinstance(model, RuleList) else 1
     name = "optimal-tree" if isinstance(model, DecisionTree) else "optimal-rule-list"
     if not isinstance(model, DecisionTree | RuleList):
-        stated = getattr(model, "max_depth", None)
-        if not isinstance(stated, int):
-            raise InvalidParameterError(
-                "no twin of such a model is trained here.",
-                remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
-            )
-        name, depth = "cart", stated
+        raise InvalidParameterError(
+            "no twin of such a model is trained here.",
+            remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
+        )
     shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=max(depth, 1), max_rules=max(rules, 1))
     twin = CANDIDATES[name].make(shape, math.nan, 0).fit(whole.frame[:n], whole.labels[:n])
     return f"{CANDIDATES[name].title}, trained on the same records", twin
+
+
+def _of_another_library(
+    model: Any, domain: Domain, frame: pl.DataFrame, labels: npt.NDArray[np.int64]
+) -> tuple[str, Any]:
+    """Return what interpret or scikit-learn trains without privacy where a private estimator extends their class."""
+    names = tuple(domain)
+    if is_interpret_ebm(model):
+        pairs = sum(len(term.attributes) == 2 for term in additive_from_interpret(model).terms)
+        ordinary = import_module("interpret.glassbox").ExplainableBoostingClassifier
+        kinds = ["nominal" if isinstance(domain[name], Category) else "continuous" for name in names]
+        machine = ordinary(list(names), kinds, interactions=pairs, random_state=0, n_jobs=1)
+        fitted = additive_from_interpret(machine.fit(_matrix(frame, names), labels), domain)
+        return "interpret's additive model, trained on the same records", fitted
+    base = _base_class(model)
+    known = base().get_params()
+    # What the private class does not use is None there.
+    shared = {k: v for k, v in model.get_params().items() if k in known and (v is not None or known[k] is None)}
+    if "random_state" in known:
+        shared["random_state"] = 0
+    learner = encoded(domain, base(**shared), scaled=hasattr(base, "decision_function"), by_place=True)
+    title = f"scikit-learn's {base.__name__} of the same parameters, trained on the same records"
+    return title, _OfMatrix(learner.fit(_matrix(frame, names), labels), names)
+
+
+def _base_class(model: Any) -> Any:
+    """Return the class of scikit-learn that a private estimator of another library extends."""
+    for kind in type(model).__mro__:
+        of_sklearn = kind.__module__.startswith("sklearn.") and not kind.__module__.startswith("sklearn.base")
+        if of_sklearn and hasattr(kind, "predict") and not isabstract(kind):
+            return kind
+    raise InvalidParameterError(
+        "no twin of such a model is trained here.",
+        remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
+    )
+
+
+def _bounded_by(model: Any, frame: pl.DataFrame) -> bool:
+    """Return whether the bounds that an estimator states are the least and the greatest value of every column."""
+    bounds = getattr(model, "bounds", None)
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
+        return False
+    low, high = (np.ravel(side) for side in bounds)
+    numbers = [frame[name].to_numpy() for name in frame.columns if frame[name].dtype.is_numeric()]
+    extremes = sorted((float(column.min()), float(column.max())) for column in numbers)
+    return len(low) == len(high) == len(frame.columns) and sorted(zip(low, high, strict=True)) == extremes
 
 
 def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:

@@ -95,6 +95,8 @@ noisy counts | Noisy counts | Counts with random numbers of known scale added. N
 outcome | Outcome | What the model predicts: a class or a number.
 output checking | Output checking | The review of results from confidential records before they leave a protected \
 environment.
+parts compared | Parts compared | The leaves or rules, the default rule included, by which V compares records; for \
+other models, their predictions.
 policy | Policy | A set of checks, each with a limit.
 possible datasets | Possible datasets | The datasets that agree with the domain and with everything that the model \
 says.
@@ -113,14 +115,12 @@ sensitive attribute | Sensitive attribute | The attribute that an attacker wants
 shadow model | Shadow model | A model that an attacker trains in the same way on records of known membership.
 shape function | Shape function | The scores of all bins of a term.
 shift | Distribution shift | A difference between members and holdout that exists without the model.
-suppressed | Suppressed | "<10" is a small number that is not shown. "Hidden" is a larger one that would reveal a \
-small one by subtraction. Shares are rounded down.
+suppressed | Suppressed | "Fewer than 10" is a small number that is not shown. "Hidden" is a larger one that would \
+reveal a small one by subtraction. Shares are rounded down.
 surrogate | Surrogate | An interpretable model trained to answer as a black box does.
 t-closeness | t-closeness | In no group is the sensitive attribute distributed further than t from everyone.
 term | Term, bin | A term adds a score for the value of one attribute, or of two together. Its bins are intervals of \
 a number, or groups of categories, with one score; its shape function is the scores of all bins.
-told apart | Parts compared | The leaves or rules, the default rule included, by which V compares records; for other \
-models, their predictions.
 verdict | Verdict | Within policy, outside policy, or inconclusive.
 void | Void guarantee | A claim that does not hold, for a stated reason such as a fixed random seed.
 vulnerability | Vulnerability, V | How often the leaf that a record falls into reveals whether it trained the model; \

@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
 from glassine.attacks.membership.outputs import Answers, Records, attempt
-from glassine.attacks.membership.result import MembershipResult, Shift
+from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.sample import Sample
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 
-__all__ = ["black_box_attack", "loss_attack"]
+__all__ = ["black_box_attack", "compare_losses", "loss_attack"]
 
 # The loss attack: whoever has a small loss is called a member.
 
@@ -78,6 +78,48 @@ def loss_attack(
             setting,
             gap=gap_figure(*sides, setting.confidence),
         )
+
+    return attempt(work)
+
+
+MOST_EXACT = 1000
+"""Records of a side up to which the test's p-value is exact; beyond, its limit differs in the third digit at most."""
+
+
+def compare_losses(model: Any, members: Sample | Records, nonmembers: Sample | Records) -> Outcome[LossComparison]:
+    """Compare the losses of members and of non-members: the generalization gap as output checkers test it.
+
+    Persons have the mean over their records. With many records the test finds gaps that no attack can use: the
+    advantage says how much an attacker gains.
+
+    Parameters
+    ----------
+    model, members, nonmembers
+        As for :func:`loss_attack`.
+
+    Returns
+    -------
+    Measured of LossComparison, NotApplicable or Failed
+        Not applicable where the model gives no probabilities.
+
+    References
+    ----------
+    Kolmogorov, 1933; Smirnov, 1948. SACRO-ML rejects below p = 0.05.
+    """
+    inside, outside = read_sides(members, nonmembers)
+
+    def work() -> LossComparison:
+        from scipy.stats import ks_2samp
+
+        sides = answered(model, inside, outside)
+        for side in sides:
+            if side.probabilities is None:
+                raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
+        # The logarithm of the odds falls as the loss rises, and the test sees the order alone.
+        told, others = (side.mean(side.confidence) for side in sides)
+        exact = max(len(told), len(others)) <= MOST_EXACT
+        found = ks_2samp(told, others, method="exact" if exact else "asymp")
+        return LossComparison(statistic=float(found.statistic), p_value=float(found.pvalue))
 
     return attempt(work)
 

@@ -17,6 +17,7 @@ __all__ = [
     "SHIFT_LEVEL",
     "BestThreshold",
     "Control",
+    "LossComparison",
     "LowRate",
     "MembershipResult",
     "Roc",
@@ -242,6 +243,23 @@ class Shift:
         Where a record stands on both sides, and the classifier learns from it on one, it mistakes it on the other.
         """
         return self.p_value < ALIKE_LEVEL and self.auc < 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossComparison:
+    """The losses of members and of non-members, as the two-sample test of Kolmogorov and Smirnov compares them.
+
+    Attributes
+    ----------
+    statistic : float
+        Largest difference of the two distribution functions, in [0, 1]: the advantage of the best threshold, of either
+        sign, on these records themselves.
+    p_value : float
+        Chance of one as large where both come from one distribution; with ties, an upper bound.
+    """
+
+    statistic: float
+    p_value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from glassine.attacks.membership.attack_model import black_box_attack, loss_attack
+from glassine.attacks.membership.attack_model import black_box_attack, compare_losses, loss_attack
 from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides
 from glassine.attacks.membership.intervals import check_confidence
 from glassine.attacks.membership.lira import Shadows, lira
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import Records, generator
 from glassine.attacks.membership.overlap import Overlap, overlap_of
-from glassine.attacks.membership.result import MembershipResult, Shift, plain
+from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift, plain
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
 from glassine.data.sample import Sample
@@ -49,6 +49,8 @@ class MembershipAttacks:
         Records that a tree's thresholds give away.
     vulnerability : Outcome of Vulnerability
         Distributional overfitting over leaves, rules or predictions.
+    losses : Outcome of LossComparison
+        Whether the losses of members and of non-members come from one distribution.
     """
 
     n_members: int
@@ -63,6 +65,7 @@ class MembershipAttacks:
     lira_offline: Outcome[MembershipResult]
     midpoint: Outcome[MidpointResult]
     vulnerability: Outcome[Vulnerability]
+    losses: Outcome[LossComparison]
 
     @property
     def results(self) -> tuple[MembershipResult, ...]:
@@ -200,6 +203,7 @@ def attack_membership(
         lira_offline=offline,
         midpoint=steps.of(found),
         vulnerability=steps.of(vulnerability(model, *data, confidence=confidence, random_state=rng)),
+        losses=compare_losses(model, *data),
     )
 
 

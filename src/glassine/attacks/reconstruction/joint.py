@@ -38,6 +38,7 @@ from glassine.attacks.reconstruction.search import Search, check_domain
 from glassine.counting import Space
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
+from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError
 
 __all__ = ["reconstruct_jointly"]
@@ -56,6 +57,8 @@ class _Known:
     domain_bits: float
     bits_alone: tuple[float, ...]
     learned: tuple[tuple[float, ...], ...]
+    by_shares: bool
+    inferred: tuple[str, ...]
 
 
 def reconstruct_jointly(
@@ -82,8 +85,9 @@ def reconstruct_jointly(
         Models of the same records; a forest without bootstrap counts as its trees. Models without exact counts are left
         out, and said so; what the guarantees of some of them come to together is in ``composition``.
     domain : Domain
-        What is publicly known about the attributes; every attribute that a model tests must be in it. Its groups count:
-        for attributes that are independent, as published, give ``Domain(dict(domain))``, which has none.
+        What is publicly known about the attributes; every attribute that a model tests must be in it. Its groups and
+        its shares count: for attributes that are independent and uniform, as published, give
+        ``Domain({name: domain[name] for name in domain})``, which has none.
     data : data frame, optional
         The training records, with every tested attribute. With them, the result has the bits of an attacker who knows
         which record is which, also about the most exposed record, and the smallest intersection of the models.
@@ -154,8 +158,6 @@ def reconstruct_jointly(
     [('model 1: age > 40; model 2: age <= 41', '1 record', 'ill')]
     """
     check_domain(domain)
-    # Intersections are measured by numbers of records: their bounds are of data sets, each equally likely.
-    domain = Domain({name: domain[name] for name in domain}, groups=domain.groups)
     if not is_whole(smallest_group) or not smallest_group > 0:
         raise InvalidParameterError(f"smallest_group must be a positive whole number, got {smallest_group!r}. Use 5.")
     search = Search(time_limit=SECONDS) if search is None else search
@@ -177,6 +179,8 @@ def reconstruct_jointly(
             domain_bits=bits,
             bits_alone=tuple(mean for mean, _ in alone),
             learned=tuple(parts for _, parts in alone),
+            by_shares=bool(domain.shares),
+            inferred=_inferred(published, domain),
         )
         # The systems are small: several threads would wait for each other longer than they work.
         with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
@@ -241,7 +245,7 @@ def _measure(
     able = [settle(system_of(published, wide, width), names) for width in widths]
     search.progress("bounding the number of data sets")
     if cells.closed is None:
-        settled, estimates = able, [log_sum(one, cells.measures, names, seconds=search.time_limit) for one in able]
+        settled, estimates = able, [log_sum(one, cells.weights, names, seconds=search.time_limit) for one in able]
     else:
         settled, estimates = _without_points(published, cells, widths, search.time_limit)
     known_rows = None if data is None else aligned(published, cells, data)
@@ -273,6 +277,18 @@ def _measure(
         certain_labels=certain_labels(shared),
         exposures=exposures(published, cells, settled[0].system, estimates[0], known.domain_bits, known.learned),
         smallest_group=smallest_group,
+        by_shares=known.by_shares,
+        inferred=known.inferred,
+    )
+
+
+def _inferred(published: Sequence[Published], domain: Domain) -> tuple[str, ...]:
+    """Return the tested attributes whose domain or shares were taken from data."""
+    tested = attributes_of(literal for t in published for literal in t.model.literals)
+    return tuple(
+        name
+        for name in tested
+        if domain[name].inferred or (name in domain.shares and domain.shares[name].from_training_data)
     )
 
 
@@ -283,7 +299,7 @@ def _without_points(
     names = [t.name for t in published]
     try:
         settled = [settle(system_of(published, cells, width), names) for width in widths]
-        return settled, [log_sum(one, cells.measures, names, seconds=seconds) for one in settled]
+        return settled, [log_sum(one, cells.weights, names, seconds=seconds) for one in settled]
     except ClashError as error:
         raise UndefinedMeasureError(
             f"single points of a continuum have no volume, but counts may need them: {error} Declare a resolution."

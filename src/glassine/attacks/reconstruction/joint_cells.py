@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class Cells:
     Attributes
     ----------
     packing : Packing
-        The space, with every literal of the models.
+        The space, with every literal of the models, weighed by the domain's public shares.
     boxes : ndarray of uint64, shape (cells, words)
         The packed box of each cell; what rule lists leave out of it is in ``outside``.
     leaves : ndarray of int32, shape (cells, models)
@@ -35,6 +36,11 @@ class Cells:
         For each cell the boxes that do not belong to it.
     measures : tuple of int or Fraction
         Exact number of possible records of each cell, or its volume; none is zero.
+    weights : tuple of int or Fraction
+        What each cell weighs before the models are read: its chance by the domain's public shares, times the measure
+        of the whole domain. Without shares these are the measures.
+    total : int or Fraction
+        Measure of the whole domain, which is also its weight.
     closed : Cells or None
         These cells and those without a volume, such as single points of a continuum, which can hold records all the
         same; their measures are zero. None where there are none.
@@ -45,15 +51,12 @@ class Cells:
     leaves: npt.NDArray[np.int32]
     outside: tuple[tuple[Box, ...], ...]
     measures: tuple[Measure, ...]
+    weights: tuple[Measure, ...]
+    total: Measure
     closed: Cells | None = None
 
     def __len__(self) -> int:
         return len(self.measures)
-
-    @property
-    def total(self) -> Measure:
-        """Measure of the whole domain."""
-        return self.packing.space.total
 
     def region(self, cell: int) -> Region:
         """Return a cell as a region of the space."""
@@ -74,8 +77,44 @@ def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int,
     CountingLimitError
         If there are more than ``max_parts``, or the cells of rule lists take more than ``max_steps`` steps to count.
     """
+    packing, result, outside, weights = _measured(published, domain, max_parts, max_steps, by_shares=True)
+    total = packing.space.total
+    measures = weights
+    if domain.shares:
+        # Shares cut the space into more atoms, and into no more cells: their order is that of the leaves.
+        plain, _, _, measures = _measured(published, domain, max_parts, max_steps, by_shares=False)
+        scale = Fraction(plain.space.total) / Fraction(total)
+        total, weights = plain.space.total, [weight * scale for weight in weights]
+    everything = Cells(
+        packing=packing,
+        boxes=result.rows,
+        leaves=result.leaves,
+        outside=tuple(outside),
+        measures=tuple(measures),
+        weights=tuple(weights),
+        total=total,
+    )
+    kept = [i for i, measure in enumerate(measures) if measure]
+    # In a finite domain a part without measure is empty.
+    points = len(kept) < len(measures) and domain.size() is None
+    return Cells(
+        packing=packing,
+        boxes=result.rows[kept],
+        leaves=result.leaves[kept],
+        outside=tuple(outside[i] for i in kept),
+        measures=tuple(measures[i] for i in kept),
+        weights=tuple(weights[i] for i in kept),
+        total=total,
+        closed=everything if points else None,
+    )
+
+
+def _measured(
+    published: Sequence[Published], domain: Domain, max_parts: int, max_steps: int, *, by_shares: bool
+) -> tuple[Packing, Boxes, list[tuple[Box, ...]], list[Measure]]:
+    """Return the space, the boxes of the cells, what does not belong to them, and how much each cell measures."""
     literals = dict.fromkeys(literal for t in published for literal in t.model.literals)
-    space = Space(domain, literals, domain_aware=True)
+    space = Space(domain, literals, domain_aware=True, by_shares=by_shares)
     packing = Packing(space)
     inside = [
         [{f: packing.words(f, mask) for f, mask in space.box(cell.inside).items()} for cell in t.model.cells]
@@ -93,21 +132,7 @@ def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int,
         ) from None
     outside = _outside(published, space, result)
     boxes = _box_measures(packing, result.rows)
-    measures = _measures(packing, result.rows, boxes, outside, max_steps)
-    everything = Cells(
-        packing=packing, boxes=result.rows, leaves=result.leaves, outside=tuple(outside), measures=tuple(measures)
-    )
-    kept = [i for i, measure in enumerate(measures) if measure]
-    # In a finite domain a part without measure is empty.
-    points = len(kept) < len(measures) and domain.size() is None
-    return Cells(
-        packing=packing,
-        boxes=result.rows[kept],
-        leaves=result.leaves[kept],
-        outside=tuple(outside[i] for i in kept),
-        measures=tuple(measures[i] for i in kept),
-        closed=everything if points else None,
-    )
+    return packing, result, outside, _measures(packing, result.rows, boxes, outside, max_steps)
 
 
 def _outside(published: Sequence[Published], space: Space, found: Boxes) -> list[tuple[Box, ...]]:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ class Aligned:
 
 
 def aligned(published: Sequence[Published], cells: Cells, data: Any) -> Aligned:
-    """Return the bits, log2 of domain over cell, of the training records.
+    """Return the bits, log2 of the domain's weight over that of the cell, of the training records.
 
     Raises
     ------
@@ -211,7 +212,7 @@ def aligned(published: Sequence[Published], cells: Cells, data: Any) -> Aligned:
             raise InvalidDataError(
                 "a record of the data lies where the domain allows none.", remedy="Widen the domain."
             )
-        bits.append((whole - log_of(cells.measures[place])) / math.log(2))
+        bits.append((whole - log_of(cells.weights[place])) / math.log(2))
     mean = math.fsum(b * count for b, count in zip(bits, number.tolist(), strict=True)) / len(leaves)
     return Aligned(mean=mean, largest=max(bits), fewest=int(number.min()))
 
@@ -225,21 +226,23 @@ def most_exposed(
 ) -> Interval:
     """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it.
 
-    From below, some record certainly lies in each leaf, cell or group that certainly holds one; ``learned`` holds the
-    bits of the leaves that do. From above, no record is known better than by its cell: the worst of those that hold the
-    data, where they are given (``known``), else the worst of those that can hold a record.
+    Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each
+    leaf, cell or group that certainly holds one; ``learned`` holds the bits of the leaves that do. From above, no
+    record is known better than by its cell: the worst of those that hold the data, where they are given (``known``),
+    else the worst of those that can hold a record.
     """
-    measures = (cells if cells.closed is None else cells.closed).measures
+    weights = (cells if cells.closed is None else cells.closed).weights
     whole = log_of(cells.total)
     least, most = max(learned), 0.0
-    for measure, low, high in zip(measures, ranges.low.tolist(), ranges.high.tolist(), strict=True):
+    for weight, low, high in zip(weights, ranges.low.tolist(), ranges.high.tolist(), strict=True):
         if high >= 1:
-            bits = (whole - log_of(measure)) / math.log(2) if measure else math.inf
+            bits = (whole - log_of(weight)) / math.log(2) if weight else math.inf
             most = max(most, bits)
-            least = max(least, bits) if low >= 1 and measure else least
+            least = max(least, bits) if low >= 1 and weight else least
     for group in groups:
         if group.worlds:
-            least = max(least, (whole - log_of(group.worlds)) / math.log(2))
+            weight = sum((weights[cell] for cell in group.cells), start=Fraction(0))
+            least = max(least, (whole - log_of(weight)) / math.log(2))
     if known is not None:
         most = known.largest
     return Interval(lower=least, upper=max(least, most))
@@ -261,7 +264,7 @@ def exposures(
     learned: Sequence[Sequence[float]],
 ) -> tuple[PartExposure, ...]:
     """Return for each part the bits learned about one of its records, alone (given) and, estimated, jointly."""
-    logs = np.array([log_of(measure) for measure in cells.measures])
+    logs = np.array([log_of(weight) for weight in cells.weights])
     whole = domain_bits * math.log(2)
     out = []
     for i, t in enumerate(published):

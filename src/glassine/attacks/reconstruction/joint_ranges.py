@@ -212,6 +212,7 @@ class Shared:
             label=self.label(members),
             worlds=self.worlds(members),
             alone=self.hidden(members),
+            cells=tuple(members.tolist()),
         )
 
 
@@ -339,5 +340,6 @@ def _differences(shared: Shared, at_most: int) -> Iterator[Found]:
                     label=shared.label(members),
                     worlds=shared.worlds(members),
                     alone=shared.hidden(members),
+                    cells=tuple(members.tolist()),
                 ),
             )

@@ -125,7 +125,8 @@ class Reading:
     with_labels : bool
         Whether the rows' labels are known, so that class counts count; otherwise sizes count alone.
     log2_data_sets : Interval
-        log2 of the number of data sets of rows in a fixed order that meet all counts.
+        log2 of the number of data sets of rows in a fixed order that meet all counts. Under the domain's shares it is
+        that of their chance, times the number of all data sets.
     arrangement_bits : tuple of float
         For each model log2 of the number of ways in which its parts can take the rows, over the number of records: with
         labels the rows of each class, in a model that has classes.
@@ -191,6 +192,8 @@ class SharedGroup:
         Number of possible records of the region; None over a continuum.
     alone : int
         Number of records among which the best single model hides them.
+    cells : tuple of int
+        The cells of its region, as places in ``CellRanges``.
     """
 
     kind: str
@@ -200,6 +203,7 @@ class SharedGroup:
     label: Scalar | None
     worlds: int | None
     alone: int
+    cells: tuple[int, ...]
 
     @property
     def size(self) -> str:
@@ -267,7 +271,7 @@ class JointReconstruction:
     domain_bits : float
         log2 of the number of possible records, or of the volume of the domain.
     bits_alone : tuple of float
-        Bits that each model alone reveals about a record, on average: the paper's measure.
+        Bits that each model alone reveals about a record, on average: the paper's measure, or by the domain's shares.
     contradiction : str or None
         Why no data set in the domain meets all counts: the models were not trained on the same records, or the domain
         excludes some of them. None where no such reason was found.
@@ -287,10 +291,10 @@ class JointReconstruction:
     exposures : tuple of PartExposure
         What is learned about a record of each leaf or rule that holds one.
     bits_most_exposed : Interval or None
-        Bits about the most exposed record, log2 of the domain over the possible records that still fit it, between two
-        proved bounds. The lower one is what is certain of some record. The upper one is infinite where a single point
-        of a continuum can hold one. With the data, it is what a reader learns who also knows which record of one model
-        is which of another.
+        Bits about the most exposed record, log2 of the domain over the possible records that still fit it, or of one
+        over their share of the public, between two proved bounds. The lower one is what is certain of some record. The
+        upper one is infinite where a single point of a continuum can hold one. With the data, it is what a reader
+        learns who also knows which record of one model is which of another.
     fewest_in_common : int or None
         Records of the smallest common part of all models that holds one; None where neither the data nor the counts
         tell. No reader of the models can be certain of a group of fewer records.
@@ -298,6 +302,10 @@ class JointReconstruction:
         Largest number of records of a small group.
     silence : str or None
         Why nothing was measured: no model has exact counts.
+    by_shares : bool
+        Whether bits are those of an attacker who knows the domain's public shares.
+    inferred : tuple of str
+        Tested attributes whose domain or shares were taken from data, so that bits about them are understated.
     """
 
     models: tuple[str, ...]
@@ -319,6 +327,8 @@ class JointReconstruction:
     bits_most_exposed: Interval | None = None
     fewest_in_common: int | None = None
     silence: str | None = None
+    by_shares: bool = False
+    inferred: tuple[str, ...] = ()
 
     @property
     def composition(self) -> Composition | None:
@@ -358,7 +368,10 @@ class JointReconstruction:
         low = max(start - sets.upper / self.n_records for start, sets in known)
         high = max(start - sets.lower / self.n_records for start, sets in known)
         slack = 1e-14 * (1 + abs(self.domain_bits) + max(reading.best_order for reading in self.readings))
-        if not self._is_continuum:
+        if self.by_shares:
+            # No record is known better on average than the most exposed one; a rare one can exceed the domain's bits.
+            high = high if self.bits_most_exposed is None else min(high, self.bits_most_exposed.upper)
+        elif not self._is_continuum:
             # Over a continuum bits have no end: a cell's volume can be as small as may be.
             high = min(high, self.domain_bits)
         low, high = max(low - slack, least), high + slack
@@ -368,7 +381,8 @@ class JointReconstruction:
     def log2_data_sets(self) -> Interval:
         """log2 of the number of data sets that meet all counts.
 
-        Their rows have a fixed order, and labels where these are known.
+        Their rows have a fixed order, and labels where these are known. Under the domain's shares each data set counts
+        by its chance, and all of them together as many as there are.
 
         Raises
         ------
@@ -401,9 +415,14 @@ class JointReconstruction:
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another, no model has exact ones, or the domain is a continuum or allows one
-            record only.
+            If the counts contradict one another, no model has exact ones, the domain is a continuum, allows one record
+            only or declares shares: the paper takes all records for equally likely.
         """
+        if self.by_shares:
+            raise UndefinedMeasureError(
+                "Dist_G takes all records for equally likely, and the domain declares shares.",
+                remedy="Leave the shares out of the domain for it.",
+            )
         if not self.domain_bits > 0 or self._is_continuum:
             raise UndefinedMeasureError("a share needs a domain of a finite number of records, more than one.")
         bits = self.bits_per_record
@@ -438,6 +457,7 @@ class JointReconstruction:
             "records": self.n_records,
             "cells": None if self.cells is None else len(self.cells),
             "domain_bits": self.domain_bits,
+            "by_shares": self.by_shares,
             "bits_alone": list(self.bits_alone),
             "bits": None if bits is None else [bits.lower, bits.upper],
             "bits_if_independent": self.bits_if_independent if published else None,

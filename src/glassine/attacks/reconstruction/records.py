@@ -261,7 +261,7 @@ class _OfForest(CountSystem):
         return problem_of(self.forest, self.domain, max_boxes=search.max_parts, deadline=deadline)
 
     def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> Drawn:
-        """Draw a record uniformly from each box."""
+        """Draw a record from each box, uniformly or by the domain's shares."""
         packing, space = problem.packing, problem.packing.space
         boxes = [{f: packing.mask(problem.rows[option], f) for f in range(len(space.factors))} for option in chosen]
         return Drawn(
@@ -324,7 +324,7 @@ class _Several(CountSystem):
         return super().contradiction(error)
 
     def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> Drawn:
-        """Draw a record uniformly from each cell."""
+        """Draw a record from each cell, uniformly or by the domain's shares."""
         if self.cells is None:
             raise RuntimeError("the problem comes first.")
         where = self.system.cells[chosen]
@@ -367,7 +367,7 @@ def _problem(cells: Cells, system: System, n_records: int) -> Problem:
         for part in np.flatnonzero(left).tolist():
             members = free[order[edges[part] : edges[part + 1]]]
             totals.append(Total(options=members, low=int(left[part]), high=int(left[part])))
-    bits = np.array([log_of(measure) for measure in cells.measures]) / np.log(2)
+    bits = np.array([log_of(weight) for weight in cells.weights]) / np.log(2)
     return Problem(
         packing=cells.packing,
         rows=cells.boxes[system.cells],
@@ -381,7 +381,7 @@ def _problem(cells: Cells, system: System, n_records: int) -> Problem:
 
 
 def _draw(cells: Cells, domain: Domain, where: Codes, rng: np.random.Generator) -> Records:
-    """Draw one record uniformly from the cell of each row."""
+    """Draw one record from the cell of each row, by the weights of the space."""
     space = cells.packing.space
     counter = RegionCounter(space)
     atoms = np.empty((len(where), len(space.factors)), dtype=np.intp)

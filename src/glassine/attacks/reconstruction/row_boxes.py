@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import Records
 from glassine.attacks.worlds import Worlds
-from glassine.counting import Region, Space
+from glassine.counting import Measure, Region, Space
+from glassine.counting.space import Factor
 from glassine.domain import Domain
 from glassine.models import DecisionTree
 
@@ -56,7 +57,7 @@ def known_in_box(space: Space, domain: Domain, masks: Masks) -> list[bool]:
                 ones = {share for atom, share in enumerate(part.holds_one(name)) if mask >> atom & 1}
                 fixed = ones in ({0}, {1})
             else:
-                fixed = domain[name].size is not None and space.weight(factor, mask) == 1
+                fixed = domain[name].size is not None and _size(part, mask) == 1
             if fixed:
                 single.add(name)
     return [name in single for name in domain]
@@ -68,12 +69,17 @@ def worlds_in_box(space: Space, domain: Domain, masks: Masks) -> int | None:
         return None
     out = 1
     for factor, mask in masks.items():
-        out *= int(space.weight(factor, mask))
+        out *= int(_size(space.factors[factor], mask))
     return out
 
 
+def _size(part: Factor, mask: int) -> Measure:
+    """Return the number of values, or the length, of a set of atoms: shares weigh them, and do not count them."""
+    return sum((size for atom, size in enumerate(part.sizes) if mask >> atom & 1), start=0)
+
+
 def draw_rows(space: Space, domain: Domain, boxes: Sequence[Masks], rng: np.random.Generator) -> Records:
-    """Draw one record from each box."""
+    """Draw one record from each box, by the weights of the space."""
     rows: Records = {}
     for factor, part in enumerate(space.factors):
         atoms = np.array([_atom(part.weights, masks[factor], rng) for masks in boxes], dtype=np.intp)

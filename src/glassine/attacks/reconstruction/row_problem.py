@@ -114,7 +114,7 @@ def problem_of(forest: Forest, domain: Domain, *, max_boxes: int, deadline: floa
     TooManyBoxesError, TimeOutError
         If a limit is reached.
     """
-    packing = Packing(Space(domain, forest.literals, domain_aware=True))
+    packing = Packing(Space(domain, forest.literals, domain_aware=True, by_shares=True))
     build = _Builder(forest, packing, max_boxes, deadline)
     if not forest.bootstrap:
         return build.counted()

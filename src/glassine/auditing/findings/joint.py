@@ -58,6 +58,8 @@ class JointFinding:
         Training records.
     domain_bits : float
         log2 of the number of possible records, or of the volume of the domain.
+    by_shares : bool
+        Whether bits are those of an attacker who knows the domain's public shares.
     bits_alone : tuple of float
         Bits that each model alone reveals about a record, on average.
     bits : tuple of (float, float) or None
@@ -79,6 +81,7 @@ class JointFinding:
     counted: tuple[str, ...]
     n_records: ShownCount
     domain_bits: float
+    by_shares: bool
     bits_alone: tuple[float, ...]
     bits: tuple[float, float] | None
     bits_most_exposed: tuple[float, float | None] | None

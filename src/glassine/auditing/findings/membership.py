@@ -106,6 +106,10 @@ class MembershipFinding:
         shares, with its interval and its mean where membership is permuted.
     unmeasured_vulnerability : str
         Why there is no vulnerability; empty if there is.
+    loss_gap, loss_gap_p_value : float or None
+        Statistic of Kolmogorov and Smirnov of the losses of members and of the holdout, and its p-value.
+    unmeasured_loss_gap : str
+        Why they were not compared; empty if they were.
     accused : ShownCount or None
         Members that thresholds give away as midpoints of two values; None where the attack does not apply.
     accused_wrongly : ShownCount or None
@@ -135,6 +139,9 @@ class MembershipFinding:
     accused_wrongly: ShownCount | None
     midpoints: str
     roc_attack: str | None = None
+    loss_gap: float | None = None
+    loss_gap_p_value: float | None = None
+    unmeasured_loss_gap: str = ""
     details: Mapping[str, object] | None = None
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -67,6 +68,8 @@ class ModelSummary:
         Whether its counts were rounded before publication.
     count_scale : float or None
         Scale of the noise that its counts carry, in records, if it says so.
+    parameters : mapping or None
+        Hyperparameters that a fitted estimator states: nothing proves that it was trained with them.
     """
 
     kind: str
@@ -78,6 +81,7 @@ class ModelSummary:
     attributes: tuple[str, ...]
     approximate: bool
     count_scale: float | None = None
+    parameters: Mapping[str, object] | None = None
 
     def __str__(self) -> str:
         return f"{'an' if self.kind[:1] in 'aeiou' else 'a'} {self.kind} of {self.n_parts} parts"

@@ -20,7 +20,7 @@ from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.release import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
-__all__ = ["Dependence", "Estimate", "count_region", "estimate"]
+__all__ = ["Dependence", "Estimate", "bin_shares", "check_strength", "count_region", "estimate", "replicates"]
 
 LEAST_STRENGTH = 500.0
 """Least released number of records times mu for an estimate: below it, noise decides what a summary thinks of a model.
@@ -78,20 +78,32 @@ class Estimate:
 
 def count_region(released: Released, domain: Domain, literals: Sequence[Literal]) -> Array:
     """Return the expected number of records of each class that satisfy all literals, shape (classes,)."""
-    tree = junction_tree(released)
     weights: list[Array | None] = [None] * len(released.axes)
-    names = list(domain.names)
+    for place, shares in bin_shares(released, domain, literals).items():
+        weights[place] = shares[None, None]
+    return np.asarray(junction_tree(released).masses(weights)[0])
+
+
+def bin_shares(released: Released, domain: Domain, literals: Sequence[Literal]) -> dict[int, Array]:
+    """Return the share of each merged bin that satisfies all literals on its attribute, shape (bins,), by place.
+
+    Raises
+    ------
+    InvalidModelError
+        If a literal names an attribute that the domain lacks.
+    """
+    names, out = list(domain.names), {}
     for name in dict.fromkeys(literal.attribute for literal in literals):
         if name not in names:
             raise InvalidModelError(f"the domain of the summary has no attribute {name!r}.", remedy="Check its name.")
         place = names.index(name)
         own = [literal for literal in literals if literal.attribute == name]
-        weights[place] = _shares(released, domain, place, own)[:, None]
-    return np.asarray(tree.masses(weights)[0])
+        out[place] = _shares(released, domain, place, own)
+    return out
 
 
 def _shares(released: Released, domain: Domain, place: int, literals: Sequence[Literal]) -> Array:
-    """Return the share of each merged bin that satisfies all literals on its attribute, shape (1, bins)."""
+    """Return the share of each merged bin that satisfies all literals on its attribute, shape (bins,)."""
     axis, groups = released.axes[place], released.groups[place]
     cells = _cells(axis, domain)
     holds = np.all([cells.holds(literal) for literal in literals], axis=0).astype(np.float64)
@@ -100,7 +112,7 @@ def _shares(released: Released, domain: Domain, place: int, literals: Sequence[L
     # Within a merged bin records are spread as the fine bins are; noise may have made some of these negative.
     fine = np.maximum(axis.counts, 0.0) + 1e-6
     of_groups = np.bincount(groups, weights=fine)
-    return np.asarray(np.bincount(groups, weights=fine * inside) / of_groups)[None]
+    return np.asarray(np.bincount(groups, weights=fine * inside) / of_groups)
 
 
 def _cells(axis: Axis, domain: Domain) -> Columns:
@@ -122,7 +134,7 @@ def estimate(
     model: DecisionTree | RuleList | AdditiveModel,
     *,
     mu: float,
-    replicates: int,
+    n_replicates: int,
 ) -> Estimate:
     """Return a summary's estimate of a model, with the spread over replicates.
 
@@ -132,17 +144,11 @@ def estimate(
         If the released number of records times mu is too small.
     """
     tree = junction_tree(released)
-    n_records = float(tree.totals.sum())
-    if not n_records * mu >= LEAST_STRENGTH:
-        raise InvalidParameterError(
-            f"the noise is too strong for an estimate: about {n_records:.0f} records at a mu of {mu:.3g} make less "
-            f"than {LEAST_STRENGTH:g}.",
-            remedy="Measure the model on records of your own.",
-        )
+    check_strength(tree, mu)
     own = _measured(tree, released, domain, model)
     rng = np.random.default_rng(0)
     again = np.array(
-        [_measured(junction_tree(new), new, domain, model) for new in _replicates(released, rng, replicates)]
+        [_measured(junction_tree(new), new, domain, model) for new in replicates(released, rng, n_replicates)]
     )
     spread = again.std(axis=0, ddof=1)
     weights = representatives(tree).classes.sum(axis=1)
@@ -152,11 +158,22 @@ def estimate(
         accuracy_spread=float(spread[0]),
         auc_spread=float(spread[1]),
         effective_sample=float(weights.sum() ** 2 / (weights**2).sum()),
-        n_records=n_records,
+        n_records=float(tree.totals.sum()),
     )
 
 
-def _replicates(released: Released, rng: np.random.Generator, number: int) -> list[Released]:
+def check_strength(tree: JunctionTree, mu: float) -> None:
+    """Raise InvalidParameterError if the released number of records times mu is too small for an estimate."""
+    n_records = float(tree.totals.sum())
+    if not n_records * mu >= LEAST_STRENGTH:
+        raise InvalidParameterError(
+            f"the noise is too strong for an estimate: about {n_records:.0f} records at a mu of {mu:.3g} make less "
+            f"than {LEAST_STRENGTH:g}.",
+            remedy="Measure the model on records of your own.",
+        )
+
+
+def replicates(released: Released, rng: np.random.Generator, number: int) -> list[Released]:
     """Return summaries released from a summary's distribution, along the same tree."""
     tree = junction_tree(released)
     totals = np.maximum(np.rint(tree.totals), 1.0)
@@ -169,7 +186,8 @@ def _replicates(released: Released, rng: np.random.Generator, number: int) -> li
             within = fine / np.stack([np.bincount(groups, weights=column)[groups] for column in fine.T], axis=1)
             tables.append(_noisy((rows.T[groups] * within).T, totals, released.deviations[0], rng).T)
         edges = {}
-        for a, b in released.edges:
+        # In one order, whichever that of the pairs is: a file gives the same replicates.
+        for a, b in sorted(released.edges):
             clique = _clique(tree, a, b)
             flat = _noisy(clique.reshape(len(totals), -1), totals, released.deviations[2], rng)
             edges[a, b] = np.moveaxis(flat.reshape(clique.shape), 0, 2)

@@ -22,6 +22,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target, Training, read_classes
+from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.exhaustive.lists import DrawnList, list_model
@@ -29,10 +30,12 @@ from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.persons import Persons
 from glassine.learners.summaries.additive import additive_model
 from glassine.learners.summaries.denoising import junction_tree
-from glassine.learners.summaries.estimates import Dependence, Estimate, count_region, estimate
+from glassine.learners.summaries.estimates import Dependence, Estimate, check_strength, count_region, estimate
 from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
+from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
 from glassine.learners.summaries.release import Released, by_chance, most_released, release_summary
 from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_of
+from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
@@ -51,8 +54,8 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
     """One differentially private summary of records with classes, from which models follow without spending again.
 
     The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, and the
-    counts by class of the pairs along a spanning tree of that ranking. Trees, rule lists and additive models are fitted
-    to the distribution of this tree: any number of them, with any settings.
+    counts by class of the pairs along a spanning tree of that ranking. Trees, rule lists, additive models and
+    scorecards are fitted to the distribution of this tree: any number of them, with any settings.
 
     Parameters
     ----------
@@ -230,17 +233,50 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         tree = junction_tree(self.released_)
         return additive_model(tree, coarse, frame, deviation=deviation, shrinkage=factor, monotone=directions)
 
-    def tree(self, max_depth: int = 4, measure: Measure = "gini") -> DecisionTree:
-        """Return a decision tree, grown by exact counts of the summary's distribution (CART); nothing is spent.
+    def scorecard(
+        self,
+        max_items: int = 10,
+        max_points: int = 5,
+        *,
+        shrinkage: float = 1.0,
+        monotone: Mapping[str, str] | None = None,
+    ) -> AdditiveModel:
+        """Return a scorecard: an additive model rounded to few items worth whole points; nothing is spent.
 
-        Its leaves publish a class and probabilities, no counts.
+        The risks at each total follow from the scores, and their intervals from the noise of these.
+
+        Parameters
+        ----------
+        max_items : int, default=10
+            Most items, in [1, 100].
+        max_points : int, default=5
+            Most points of an item, added or taken away, in [1, 100].
+        shrinkage, monotone
+            As for :meth:`additive`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidModelError
+            If the summary has more than two classes.
+        """
+        model = self.additive(shrinkage=shrinkage, monotone=monotone)
+        return model.to_scorecard(max_items=max_items, max_points=max_points)
+
+    def tree(self, max_depth: int = 4, measure: Measure = "gini") -> DecisionTree:
+        """Return a decision tree, from exact counts of the summary's distribution; nothing is spent.
+
+        Its leaves publish a class and probabilities, no counts. Trees are grown greedily (CART), but for errors: their
+        first three levels have the lowest errors of all trees, since a split that pays only with the next lowers none.
 
         Parameters
         ----------
         max_depth : int, default=4
             Most splits on a path, in [0, 12].
         measure : {"errors", "gini", "log_loss"}, default="gini"
-            What each split lowers most.
+            What each split lowers most, or, with errors, the tree. Errors give the better classes, the other
+            measures the better probabilities.
 
         Raises
         ------
@@ -248,7 +284,11 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
             If a parameter is out of its range.
         """
         growth = self._growth(measure)
-        root = growth.grow(_whole(max_depth, "max_depth", 0, MOST_DEPTH))
+        depth = check_whole(max_depth, "max_depth", 0, MOST_DEPTH)
+        by_errors = measure == "errors" and depth > 0
+        return self._published(tree_of_lowest_errors(growth, depth) if by_errors else growth.grow(depth))
+
+    def _published(self, root: Node) -> DecisionTree:
         literals: list[Literal] = []
         cells: list[Evidence] = []
 
@@ -285,7 +325,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         InvalidParameterError
             If a parameter is out of its range.
         """
-        rules, rest = self._growth(measure).rules(_whole(max_rules, "max_rules", 0, MOST_RULES))
+        rules, rest = self._growth(measure).rules(check_whole(max_rules, "max_rules", 0, MOST_RULES))
         labels = [int(np.argmax(counts)) for _, counts in rules]
         return list_model(
             DrawnList(tuple(enumerate(labels)), int(np.argmax(rest))),
@@ -352,10 +392,50 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         """
         if tuple(model.classes or ()) != self._classes:
             raise InvalidModelError("the model has other classes than the summary.", remedy="Pass a model of it.")
-        replicates = _whole(bootstrap, "bootstrap", 2, 200)
-        unit = self.certificate_.unit
-        budget = GaussianBudget.of(self.certificate_.epsilon, self.certificate_.delta, unit)
-        return estimate(self.released_, self.domain_, model, mu=budget.mu, replicates=replicates)
+        n_replicates = check_whole(bootstrap, "bootstrap", 2, 200)
+        return estimate(self.released_, self.domain_, model, mu=self._mu, n_replicates=n_replicates)
+
+    def near_optimal(self, max_depth: int = 3, slack: float = 0.01, *, bootstrap: int = 20) -> NearOptimalTrees:
+        """Return all trees whose expected errors are near the lowest; no budget is used.
+
+        It says how far such trees rely on each attribute, draws them at random, and finds records and regions
+        that they decide differently. Noise moves these figures: intervals cover the summary and its replicates.
+
+        Parameters
+        ----------
+        max_depth : int, default=3
+            Most splits on a path, in [1, 3].
+        slack : float, default=0.01
+            Most errors beyond the lowest, as a share of the records, in [0, 0.2].
+        bootstrap : int, default=20
+            Replicates, in [2, 200]. Each releases the summary again from its own distribution.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range; if the summary has too many bins for the depth; or if noise is too
+            strong: the released number of records times mu is below 500.
+
+        References
+        ----------
+        Fisher, Rudin and Dominici (2019), *All Models are Wrong, but Many are Useful*, for reliance; Xin, Zhong, Chen,
+        Takagi, Seltzer and Rudin (2022), *Exploring the Whole Rashomon Set of Sparse Decision Trees*; Marx, Calmon and
+        Ustun (2020), *Predictive Multiplicity in Classification*.
+        """
+        growth = self._growth("errors")
+        depth = check_whole(max_depth, "max_depth", 1, 3)
+        share = check_number(slack, "slack", low=0.0, high=0.2)
+        n_replicates = check_whole(bootstrap, "bootstrap", 2, 200)
+        check_strength(growth.tree, self._mu)
+        return near_optimal_trees(
+            self.released_,
+            self.domain_,
+            growth,
+            self._published,
+            max_depth=depth,
+            slack=share,
+            bootstrap=n_replicates,
+        )
 
     def certify(self, model: DecisionTree | RuleList | AdditiveModel) -> Certificate:
         """Return the summary's certificate for one of its models, tied to that model.
@@ -408,6 +488,11 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         return out
 
     @property
+    def _mu(self) -> float:
+        certificate = self.certificate_
+        return GaussianBudget.of(certificate.epsilon, certificate.delta, certificate.unit).mu
+
+    @property
     def _source(self) -> str:
         # With the summary's digest, so that certify() knows its own models from those of other fits.
         return f"glassine.{type(self).__name__} {self.certificate_.model}"
@@ -430,10 +515,3 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
 
 def _evidence(counts: npt.NDArray[np.float64]) -> Evidence:
     return Evidence(label=int(np.argmax(counts)), probabilities=shares_of(counts))
-
-
-def _whole(value: object, name: str, low: int, high: int) -> int:
-    """Return a parameter that must be a whole number in a range, or raise InvalidParameterError."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-        raise InvalidParameterError(f"{parameter(name)} must be a whole number in [{low}, {high}], got {value!r}.")
-    return int(value)

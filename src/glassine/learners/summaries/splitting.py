@@ -21,6 +21,9 @@ __all__ = ["MEASURES", "Growth", "Measure", "Node", "Region", "costs", "shares_o
 Measure: TypeAlias = Choice["errors", "gini", "log_loss"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
+TIE = 1e-3
+"""Weight of the Gini cost beside errors: errors alone are often equal for all splits of a region until one below it."""
+
 LEAST_GAIN = 1e-4
 """Least gain of a split, relative to the cost of all records."""
 
@@ -95,17 +98,16 @@ class Growth:
     def grow(self, depth: int) -> Node:
         """Return a tree of at most some depth, each split the one that lowers the cost of its region most (CART)."""
         whole = self.tree.masses([None] * len(self.axes))[0]
-        return self._grown({}, whole, depth, LEAST_GAIN * float(costs(whole, self.measure)))
+        return self.grown({}, whole, depth)
 
-    def _grown(self, region: Region, counts: Array, depth: int, least_gain: float) -> Node:
+    def grown(self, region: Region, counts: Array, depth: int) -> Node:
+        """Return a tree of at most some depth of a region with these class counts, as :meth:`grow` does."""
         best = self._best(region) if depth else None
-        # Errors alone often fall two splits below, where they stay for one: a split must not raise them.
-        floor = 0.0 if self.measure == "errors" else least_gain
-        if best is None or not float(costs(counts, self.measure)) - best.cost >= floor:
+        if best is None or not self._cost(counts) - best.cost >= self._least_gain:
             return Node(counts=counts)
-        inside, outside = self._parts(region, best)
-        true = self._grown(inside, best.inside, depth - 1, least_gain)
-        false = self._grown(outside, best.outside, depth - 1, least_gain)
+        inside, outside = self.parts(region, best.attribute, best.bins)
+        true = self.grown(inside, best.inside, depth - 1)
+        false = self.grown(outside, best.outside, depth - 1)
         return Node(counts=counts, literal=best.literal, true=true, false=false)
 
     def rules(self, number: int) -> tuple[list[tuple[Literal, Array]], Array]:
@@ -115,28 +117,39 @@ class Growth:
         """
         region: Region = {}
         rest = self.tree.masses([None] * len(self.axes))[0]
-        least_gain = LEAST_GAIN * float(costs(rest, self.measure))
         out: list[tuple[Literal, Array]] = []
         while len(out) < number:
             best = self._best(region)
-            if best is None or not float(costs(rest, self.measure)) - best.cost >= least_gain:
+            if best is None or not self._cost(rest) - best.cost >= self._least_gain:
                 break
-            inside, outside = self._parts(region, best)
+            inside, outside = self.parts(region, best.attribute, best.bins)
             sides = [(best.literal, best.inside, outside, best.outside)]
             other = complement(best.literal, missing=self.domain[best.literal.attribute].missing)
             sides.append((other, best.outside, inside, best.inside))
             literal, captured, region, rest = min(
-                sides, key=lambda side: float(costs(side[1], self.measure)) / max(float(side[1].sum()), 1e-12)
+                sides, key=lambda side: self._cost(side[1]) / max(float(side[1].sum()), 1e-12)
             )
             out.append((literal, captured))
         return out, rest
 
-    def _parts(self, region: Region, split: _Split) -> tuple[Region, Region]:
-        share = region.get(split.attribute, np.ones(len(split.bins)))
-        return (
-            {**region, split.attribute: share * split.bins},
-            {**region, split.attribute: share * ~split.bins},
-        )
+    def candidates(self) -> Iterator[tuple[int, Bools, Literal]]:
+        """Yield the splits of all records: attribute, bins of the true side, and the literal that holds there."""
+        for k, table in enumerate(self.tree.tables([None] * len(self.axes))):
+            for bins, literal in self._candidates(k, table[:, 0]):
+                yield k, bins, literal
+
+    def parts(self, region: Region, attribute: int, bins: Bools) -> tuple[Region, Region]:
+        """Return what of a region is in some bins of an attribute, and what is not."""
+        share = region.get(attribute, np.ones(len(bins)))
+        return {**region, attribute: share * bins}, {**region, attribute: share * ~bins}
+
+    @property
+    def _least_gain(self) -> float:
+        return LEAST_GAIN * self._cost(self.tree.masses([None] * len(self.axes))[0])
+
+    def _cost(self, counts: Array) -> float:
+        tie = TIE * float(costs(counts, "gini")) if self.measure == "errors" else 0.0
+        return float(costs(counts, self.measure)) + tie
 
     def _best(self, region: Region) -> _Split | None:
         """Return the split of least cost, the first among equals; None where there is none."""
@@ -148,7 +161,7 @@ class Growth:
                 outside = table[:, 0] @ ~bins
                 if not min(inside.sum(), outside.sum()) >= self.least:
                     continue
-                cost = float(costs(inside, self.measure) + costs(outside, self.measure))
+                cost = self._cost(inside) + self._cost(outside)
                 if best is None or cost < best.cost - 1e-9:
                     best = _Split(cost=cost, attribute=k, bins=bins, literal=literal, inside=inside, outside=outside)
         return best

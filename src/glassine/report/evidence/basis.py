@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from glassine.auditing.describe import bounds_of
+from glassine.auditing.policy import Policy
 from glassine.models import Guarantee
 from glassine.privacy.certificate import Certificate
+from glassine.report import wording
 
 __all__ = [
     "ANSWERS",
@@ -134,10 +136,11 @@ def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
     elif check["basis"] == "guarantee":
         yield Figure(check["meaning"], "by the guarantee that the policy accepts, not by counting")
     else:
-        figure = "" if check["measured"] is None else f"{shown(check['measured'])}, "
-        yield Figure(
-            f"{what}: {figure}limit {check['limit']:g}, {check['status']}. {check['meaning']}", "check of the policy"
-        )
+        criterion, measured, limit = Policy().criterion(name), check["measured"], check["limit"]
+        share = criterion is not None and criterion.limit.unit.name == "share"
+        figure = "" if measured is None else f"{wording.percent(measured, digits=1) if share else shown(measured)}, "
+        allowed = f"{100 * limit:g}%" if share else f"{limit:g}"
+        yield Figure(f"{what}: {figure}limit {allowed}, {check['status']}. {check['meaning']}", "check of the policy")
 
 
 def judged(basis: Basis, *names: str) -> Iterator[Answer]:

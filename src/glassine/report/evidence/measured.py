@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.release import ReleaseSubject
@@ -24,6 +25,8 @@ from glassine.report.evidence.basis import (
 )
 
 ADDITIVE = "additive model"
+LOSSES_DIFFER = 0.05
+"""SACRO-ML's level for the generalization gap."""
 
 
 @answer
@@ -155,6 +158,51 @@ def _depth(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
+def _parameters_stated(basis: Basis) -> Iterator[Answer]:
+    """Yield what a fitted estimator states of its training, and whether SACRO-ML calls that needlessly risky."""
+    subject = None if basis.findings is None else basis.findings["subject"]
+    stated = None if subject is None else subject.get("parameters")
+    if subject is None or stated is None:
+        yield NO_REPORT if subject is None else Missing("the file states no parameters of its learner")
+        return
+    listed = ", ".join(f"{name}={value}" for name, value in stated.items())
+    method = "stated by the file, not proved; rules of SACRO-ML for scikit-learn's trees and forests (2502.09396)"
+    risky = _riskiest(stated, subject)
+    if risky is None:
+        yield Figure(f"parameters: {listed}", "stated by the file, not proved; SACRO-ML has no rule for such a model")
+    else:
+        place = "lie in" if risky else "do not lie in"
+        yield Figure(f"parameters {place} the riskiest fifth: {listed}", method)
+
+
+def _riskiest(stated: Mapping[str, Any], subject: Mapping[str, Any]) -> bool | None:
+    """Return whether parameters are in the fifth that SACRO-ML found riskiest; None where it has no rule for them.
+
+    It ranked them by the AUC of attacks on membership, and took the rules from a tree on the result. Unlimited depth
+    counts as 500 there. A least leaf that is a share is one of the records.
+    """
+    names = ("max_depth", "min_samples_leaf", "min_samples_split", "max_features")
+    if subject["classes"] is None or any(name not in stated for name in names):
+        return None
+    sizes = [stated[name] for name in names[:3]]
+    if any(isinstance(size, str | bool) for size in sizes) or None in sizes[1:]:
+        return None
+    n = subject["n_records"]
+    if any(isinstance(size, float) for size in sizes) and n is None:
+        return None
+    depth, leaf, split = (500 if size is None else size * n if isinstance(size, float) else size for size in sizes)
+    every = stated["max_features"] is None
+    if subject["kind"] == "forest":
+        trees, bootstrap = stated.get("n_estimators", 0), stated.get("bootstrap")
+        many = depth > 3.5 and trees > 35 and (not every or (split <= 15 and bootstrap))
+        return bool(many or (depth > 7.5 and 15 < trees <= 35 and leaf <= 15 and not bootstrap))
+    best = stated.get("splitter") == "best"
+    if depth > 7.5:
+        return bool(split <= 15 or best or every) if leaf <= 7.5 else bool(leaf <= 15 and best and every)
+    return bool(depth > 3.5 and leaf <= 7.5 and best and every)
+
+
+@answer
 def _size(basis: Basis) -> Iterator[Answer]:
     if basis.findings is None:
         yield NO_REPORT
@@ -194,6 +242,16 @@ def _gap_attack(basis: Basis) -> Iterator[Answer]:
     if isinstance(found, Missing):
         yield found
         return
+    if found["loss_gap"] is None:
+        yield Missing(f"the losses were not compared: {found['unmeasured_loss_gap']}".rstrip("."))
+    else:
+        p_value = found["loss_gap_p_value"]
+        said = "a risk" if p_value < LOSSES_DIFFER else "no risk"
+        yield Figure(
+            f"statistic {found['loss_gap']:.3f}, p = {p_value:.2g}: {said} by SACRO-ML, whose level is "
+            f"{LOSSES_DIFFER:g}",
+            "two-sample Kolmogorov-Smirnov test on the losses; with many records it finds gaps that no attack can use",
+        )
     for attack in found["attacks"]:
         if "gap" in attack["attack"] and attack["advantage"] is not None:
             yield Figure(f"{attack['attack']}: advantage {attack['advantage']:.3f}", "accuracy on both sides")

@@ -127,5 +127,5 @@ def _table(parts: tuple[Part, ...]) -> str:
         size = "" if part.size is None else str(part.size)
         purity = "" if part.purity is None else f"{part.purity:g}"
         bits = "" if part.bits_learned is None else f"{part.bits_learned:.3g}"
-        writer.writerow([part.number, condition.replace("<", "&lt;"), size.replace("<", "below "), purity, bits])
+        writer.writerow([part.number, condition.replace("<", "&lt;"), size, purity, bits])
     return out.getvalue()

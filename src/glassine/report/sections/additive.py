@@ -1,4 +1,4 @@
-"""An additive model in the report: its shape functions, how much each term matters, and what the bins tell."""
+"""An additive model in the report: its shape functions, how much each term matters, and what the bins reveal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONGEST = 60
 
 
 def additive_section(finding: AdditiveFinding) -> Section:
-    """Return the shape functions, how much each term matters, and what the bins tell."""
+    """Return the shape functions, how much each term matters, and what the bins reveal."""
     lead, summary = _lead(finding), _sentence(finding)
     blocks: list[Block] = [Paragraph(text=f"{lead} {summary}".strip(), tone="lead")]
     charts = tuple(islice(_charts(finding), MOST_FIGURES))
@@ -54,17 +54,17 @@ def additive_section(finding: AdditiveFinding) -> Section:
     items = tuple((_name(entry.attribute), tuple(_told(entry))) for entry in finding.attributes)
     items = tuple((name, sentences) for name, sentences in items if sentences)
     nothing = Paragraph(text="No training value was found in the bins.")
-    blocks += [Heading("What the bins tell"), Definitions(items) if items else nothing]
+    blocks += [Heading("What the bins reveal"), Definitions(items) if items else nothing]
     if finding.beside:
         beside = Points(items=tuple(map(wording.clean, finding.beside)))
         blocks += [Heading("Published beside the model"), beside]
     return Section(
         id="model",
-        title="The shape functions, and what the bins tell",
+        title="The shape functions, and what the bins reveal",
         link="Shape functions and bins",
         blocks=tuple(blocks),
         text=(summary,) if summary else (),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 
@@ -73,7 +73,7 @@ def additive_figures(finding: AdditiveFinding, limit: int | None) -> tuple[Fact,
     small, counted = _small(finding)
     rebuilt = sum(entry.n_rebuilt for entry in finding.attributes)
     midpoints = [entry.n_midpoints for entry in finding.attributes]
-    unknown = Fact("Cuts that betray two values", "not known", "It needs the data.")
+    unknown = Fact("Cuts that reveal two values", "not known", "It needs the data.")
     return (
         Fact(
             "Small bins",
@@ -219,7 +219,7 @@ def _row(term: TermFinding, most: float) -> Row:
 
 
 def _told(entry: BinsFinding) -> Iterator[str]:
-    """Yield what the bins of an attribute tell, each in a sentence."""
+    """Yield what the bins of an attribute reveal, each in a sentence."""
     if entry.n_own_bins:
         yield f"{entry.n_own_bins:,} of {entry.n_values or 0:,} different training values have a bin of their own."
     if entry.n_rebuilt:

@@ -54,7 +54,7 @@ DECIDED: dict[Criterion, str] = {
 """What a criterion of the rule says of the model that it leaves."""
 COLUMNS = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Parts compared")
 BUDGET = "Means on held-out records, bars one standard error over the splits. Dashed: models without privacy."
-REBUILD = "What a reader can rebuild"
+REBUILD = "What an attacker can reconstruct"
 BITS = (
     "Bits learned about a training record, on average, from the leaves or rules and their counts. No model lies above "
     "the dashed line. Leaves of a private model weigh by the training records in them, not by its noisy counts; its "
@@ -151,7 +151,7 @@ def comparison_page(
             *_charts(comparison, advice.chosen),
             replace(table, text=(*table.text, f"Rule: {worded.rule}")),
         ),
-        terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "told apart"),
+        terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "parts compared"),
         inputs=clean_inputs(inputs),
         notice=wording.CHECKER_ONLY,
         version=wording.clean(comparison.version),
@@ -211,7 +211,7 @@ def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
     beaten = "" if single else " within its standard error"
     constant = None if advice.constant is None else advice.constant.measured(advice.measure)
     if chosen is None:
-        base = "" if constant is None else f" of {constant.value:.4f}"
+        base = "" if constant is None else f" of {constant.value:.3f}"
         return (
             "No private model is worth fitting",
             f"The best private model, the {name_of(best)}, has a mean {word} of {_mean(top)} on held-out records. "
@@ -227,13 +227,13 @@ def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
         else f"where the best private model, the {name_of(best)}, has {_mean(top)}. "
     )
     edge = "as the best does" if single else f"the best {'plus' if low else 'less'} its standard error"
-    text += f"{_many(advice.n_close, single)} {advice.floor:.4f} or {'less' if low else 'more'}, {edge}"
+    text += f"{_many(advice.n_close, single)} {advice.floor:.3f} or {'less' if low else 'more'}, {edge}"
     if constant is None:
         text += "; the constant prediction was not measured, so whether they beat it is not known. "
     else:
         of_them = "all of them" if len(advice.useful) == advice.n_close else f"{len(advice.useful)} of them"
         of_them = "it" if advice.n_close == 1 else of_them
-        text += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, {constant.value:.4f}. "
+        text += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, {constant.value:.3f}. "
     dominated = len(advice.useful) - len(advice.undominated)
     if dominated:
         one = dominated == 1
@@ -317,7 +317,7 @@ def _cheaper(comparison: Comparison, chosen: Row, measure: Measure) -> list[Fact
 
 
 def _mean(mean: Mean) -> str:
-    return f"{mean.value:.4f}" if mean.error is None else f"{mean.value:.4f} ± {mean.error:.4f}"
+    return f"{mean.value:.3f}" if mean.error is None else f"{mean.value:.3f} ± {mean.error:.3f}"
 
 
 def _table_row(row: Row, number: int, advice: Recommendation) -> TableLine:
@@ -331,10 +331,10 @@ def _table_row(row: Row, number: int, advice: Recommendation) -> TableLine:
             "" if row.epsilon is None else f"{row.epsilon:g}",
             "" if row.accuracy is None else _mean(row.accuracy),
             "" if row.auroc is None else _mean(row.auroc),
-            "" if row.log_loss is None else f"{row.log_loss.value:.4f}",
+            "" if row.log_loss is None else f"{row.log_loss.value:.3f}",
             "" if row.bits is None else f"{row.bits.value:.2f}",
             seen,
-            "" if row.gap is None else f"{row.gap.value:.4f}".replace("-0.0000", "0.0000"),
+            "" if row.gap is None else f"{row.gap.value:.3f}".replace("-0.000", "0.000"),
             row.over if row.n_parts is None or row.over == "predictions" else f"{row.n_parts.value:,.0f} {row.over}",
         ),
         picked=row is advice.chosen,

@@ -18,7 +18,7 @@ from glassine.report.wording import people
 __all__ = ["disclosure_page", "sensitive_section"]
 
 MOST_NAMES = 8
-HEADS = ("Reader of", "Entropy left", "Certain of", "D_overall", "Guesses right")
+HEADS = ("Attacker with", "Entropy left", "Certain of", "D_overall", "Guesses right")
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
@@ -50,7 +50,7 @@ def sensitive_section(finding: DisclosureFinding) -> Section:
         link="Sensitive attribute",
         blocks=tuple(blocks),
         text=(text, *certain_text(finding)),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 
@@ -80,7 +80,7 @@ def disclosure_page(
         tone="finding",
         headline=_headline(finding),
         sentence=_sentence(finding),
-        caveat="This is one reader, who takes the least biased estimate. Another may know more.",
+        caveat="This is one attacker, who takes the least biased estimate. Another may know more.",
         notes=tuple(map(wording.clean, finding.notes)),
         figures=_headline_figures(finding),
         sections=(
@@ -105,10 +105,10 @@ def _learned_section(finding: DisclosureFinding) -> Section:
     text = (", ".join(f"{name} {cell}" for name, cell in zip(names, row.cells, strict=False)) for row in readers.rows)
     return Section(
         id="learned",
-        title="What a reader learns",
+        title="What an attacker learns",
         blocks=(readers,),
         text=tuple(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
-        text_title="What each reader concludes; entropy left and distance to the truth in nats",
+        text_title="What each attacker concludes; entropy left and distance to the truth in nats",
     )
 
 
@@ -286,7 +286,7 @@ def _described(finding: DisclosureFinding) -> str:
     return (
         f"{people(finding.number)[:1].upper()}{people(finding.number)[1:]}, "
         f"{wording.plural(finding.n_classes, 'class')} of {wording.clean(finding.sensitive)}. "
-        f"The reader knows {wording.clean(finding.knowledge)}."
+        f"The attacker knows {wording.clean(finding.knowledge)}."
     )
 
 
@@ -300,14 +300,14 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
         Fact("Learned about the most exposed", f"{finding.learned_most:.3g} nats", "beyond the class distribution"),
-        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(finding.number)}"),
+        Fact("Practically certain", people(best.certain), f"of {people(finding.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
         text.append(
             Fact(
                 "Guesses right",
-                f"for {wording.percent(best.guess_rate)}",
-                f"from the class distribution for {wording.percent(least.guess_rate)}",
+                wording.percent(best.guess_rate),
+                f"{wording.percent(least.guess_rate)} from the class distribution alone",
             )
         )
     return tuple(text)
@@ -344,13 +344,13 @@ def _internal(
     if unused:
         return Fact(name, "not used", sentence(unused))
     if len(readers) < 3:
-        return Fact(name, "not used", "The reader looks at the leaves alone.")
+        return Fact(name, "not used", "The attacker looks at the leaves alone.")
     more = max(readers[1].entropy - readers[2].entropy, 0.0)
     shaping = "none shapes" if not n_active else f"{n_active:,} shape"
     among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
     return Fact(
         name,
-        f"{more:.2g} nats" if more else "next to nothing",
+        f"{more:.2g} nats",
         "A learner takes the best split of each node; records under which another would have been better are "
         f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
     )
@@ -403,12 +403,12 @@ def _anonymity(details: DisclosureDetails) -> list[Fact]:
         Fact(
             "l-diversity of the leaves",
             f"{details.distinct_l:g} distinct, {details.entropy_l:.3g} by entropy",
-            "The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
+            "The least of any leaf, as far as an attacker can see: 1 where all in a leaf have one class.",
         ),
         Fact(
             "(alpha, k)-anonymity of the leaves",
             f"alpha {details.alpha:.3g}, k {details.k}",
-            "The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
+            "The largest share of one class in a leaf, as far as an attacker can see; and the smallest leaf.",
         ),
         Fact(
             "t-closeness of the leaves",

@@ -44,7 +44,7 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
     bounds = tuple(map(_bound, finding.bounds))
     if bounds:
         caption = "What follows if the claim is true: no attacker can exceed these, with any other knowledge"
-        columns = (Column("What a reader might do"), Column("Bound"))
+        columns = (Column("What an attacker might do"), Column("Bound"))
         limits = (
             f"The guarantee limits what the model reveals because one {finding.subject} was included. General "
             "patterns, such as that smokers fall ill more often, still apply to everyone."

@@ -92,7 +92,10 @@ def certain_text(finding: DisclosureFinding) -> tuple[str, ...]:
     )
     groups = [one for one in finding.certain if one.attribute][:MOST_GROUPS]
     where = "; ".join(f"{_group_of(one)} for {people(one.certain)} of {one.number}" for one in groups)
-    return (f"Practically certain, {name}: {by_class}.", *((f"Most of them are in: {where}.",) if groups else ()))
+    return (
+        f"Practically certain values of {name}: {by_class}.",
+        *((f"Most of them are in: {where}.",) if groups else ()),
+    )
 
 
 def _some(rows: Sequence[CertainFinding]) -> list[CertainFinding]:

@@ -37,7 +37,7 @@ def membership_section(finding: MembershipFinding) -> Section:
             ),
         ),
         text=(summary,),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 
@@ -103,8 +103,7 @@ def _holdout_section(finding: MembershipFinding) -> Section:
 
 def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
     attacks = Table(
-        caption="Each attack: the share of members that it accuses less that of others, with its interval; 0 is "
-        "guessing",
+        caption="Each attack: the share of members that it flags less that of others, with its interval; 0 is guessing",
         columns=tuple(map(Column, COLUMNS)),
         rows=tuple(map(_row, finding.attacks)),
         style="stack attacks",
@@ -113,7 +112,7 @@ def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
     figure = Figure(
         drawings=(chart,),
         title=f"The {wording.clean(finding.roc_attack or '')}, where false alarms are rare.",
-        caption="Above the dashed line it finds more members than it wrongly accuses others.",
+        caption="Above the dashed line it finds more members than it wrongly flags others.",
     )
     return (attacks, figure) if chart else (attacks,)
 
@@ -125,7 +124,8 @@ def _told(row: Row) -> str:
 
 
 def _facts(finding: MembershipFinding) -> tuple[Fact, ...]:
-    return (_holdout(finding), _midpoints(finding), _vulnerability(finding))
+    losses = () if finding.loss_gap is None else (_losses(finding),)
+    return (_holdout(finding), _midpoints(finding), _vulnerability(finding), *losses)
 
 
 def _headline(finding: MembershipFinding) -> tuple[str, str]:
@@ -152,7 +152,7 @@ def membership_sentence(finding: MembershipFinding) -> str:
     reached = f"{_points(best.advantage)} ({_points(best.advantage_low)} to {_points(best.advantage_high)})"
     text = (
         f"The largest of {wording.plural(len(made), 'advantage')} measured is that of the "
-        f"{wording.clean(best.attack)}: it accuses {reached} percentage points more of the members than of other "
+        f"{wording.clean(best.attack)}: it flags {reached} percentage points more of the members than of other "
         f"{wording.units()}."
     )
     p_value, shown = finding.corrected_p_value, [attack for attack in made if attack.detected]
@@ -211,7 +211,7 @@ def _sizes(finding: MembershipFinding) -> str:
 
 
 def _midpoints(finding: MembershipFinding) -> Fact:
-    value = "not known" if finding.accused is None else f"{wording.people(finding.accused)} accused{_wrongly(finding)}"
+    value = "not known" if finding.accused is None else f"{wording.people(finding.accused)} flagged{_wrongly(finding)}"
     return Fact("Named by a threshold's midpoint", value, wording.clean(finding.midpoints))
 
 
@@ -234,6 +234,19 @@ def _vulnerability(finding: MembershipFinding) -> Fact:
         f"{finding.vulnerability_low:.3f} to {finding.vulnerability_high:.3f}.",
     )
 
+
+def _losses(finding: MembershipFinding) -> Fact:
+    differ = (finding.loss_gap_p_value or 0.0) < LOSSES_DIFFER
+    return Fact(
+        "Losses of members and of the holdout",
+        "differ" if differ else "no difference seen",
+        f"Test of Kolmogorov and Smirnov: statistic {finding.loss_gap:.3f}, p = {finding.loss_gap_p_value:.2g}. Output "
+        f"checkers ask from p = {LOSSES_DIFFER:g} on. Of many records it also finds gaps that no attack can use.",
+    )
+
+
+LOSSES_DIFFER = 0.05
+"""SACRO-ML's level for the generalization gap."""
 
 SECTIONS = (
     MeasuredSection[MembershipFinding](

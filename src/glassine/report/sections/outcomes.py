@@ -37,7 +37,7 @@ def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
         Fact(
             "Uncertainty of an outcome",
             f"{disclosure.bits_left:.2f} of {disclosure.bits_prior:.2f} bits left",
-            f"How unsure a reader stays about a {wording.unit()}'s outcome, against how unsure they were before.",
+            f"How unsure an attacker stays about a {wording.unit()}'s outcome, against how unsure they were before.",
         ),
     )
     text = (
@@ -50,7 +50,7 @@ def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
         link="Outcomes",
         blocks=(Facts(facts),),
         text=(text,),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 
@@ -63,7 +63,7 @@ def values_section(leakage: ValueLeakage, findings: Findings) -> Section:
         link="Exact values",
         blocks=(Facts(_value_facts(leakage, findings)),),
         text=(sentence,) if sentence else (),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 

@@ -83,7 +83,7 @@ def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -
         link="Reconstruction",
         blocks=tuple(blocks),
         text=tuple(filter(None, (rebuilt, narrowed, most))),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 
@@ -226,7 +226,7 @@ def _readings_note(domain: DomainSummary | None) -> str:
         return "The domain ties no attributes together, so there is one reading."
     return (
         "The first reading takes all attributes as independent. The second leaves out records that the domain makes "
-        "impossible: it is what a reader really knows."
+        "impossible: it is what an attacker really knows."
     )
 
 

@@ -1,4 +1,4 @@
-"""A release of surrogate trees: who stands behind it, what its trees tell together, and its two forms side by side."""
+"""A release of surrogate trees: who stands behind it, what its trees reveal together, and both of its forms."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ def _groups_section(finding: GroupsFinding) -> Section:
 
 
 def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Section:
-    """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
+    """Return what representatives reveal; the text has the few figures that matter most of a release in their place."""
     facts = Facts(_representative_facts(finding, findings))
     return Section(
         id="representatives",
-        title="What representatives tell",
+        title="What representatives reveal",
         link="Representatives",
         blocks=(facts,),
         text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings)),
-        text_title="What a reader learns",
+        text_title="What an attacker learns",
     )
 
 
@@ -142,7 +142,7 @@ def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
     """Return how well a reader guesses labels and the sensitive attribute."""
     names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
     table = Table(
-        caption=f"How often a reader of all groups guesses right who knows a {wording.unit()}'s other attributes",
+        caption=f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes",
         columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
         rows=tuple(
             Row(
@@ -186,7 +186,7 @@ def _together_section(finding: TogetherFinding) -> Section:
 
 
 def _thresholds_section(finding: ThresholdsFinding) -> Section:
-    """Return what thresholds tell."""
+    """Return what thresholds reveal."""
     n = finding.n_thresholds
     meaning = "It needs the training records."
     if finding.n_midpoints is not None:
@@ -203,7 +203,7 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
             meaning,
         ),
     )
-    return facts_section("thresholds", "What thresholds tell", "Thresholds", facts)
+    return facts_section("thresholds", "What thresholds reveal", "Thresholds", facts)
 
 
 def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
@@ -218,7 +218,7 @@ def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
             )
         facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
     title = "Members identified by a tree that is right"
-    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What a reader learns")
+    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What an attacker learns")
 
 
 def _forms_section(finding: FormsFinding, findings: Findings) -> Section:
@@ -353,7 +353,7 @@ def _representative_facts(finding: RepresentativesFinding, findings: Findings) -
         Fact(
             "Distance to the own representative",
             UNKNOWN if finding.closeness is None else f"{finding.closeness:.2f}",
-            "Over that to any other: 1 would tell nothing, 0 the record." if measured else missing,
+            "Over that to any other: 1 would reveal nothing, 0 the record." if measured else missing,
         ),
     )
 

@@ -93,7 +93,7 @@ def _figures(joint: JointFinding) -> tuple[Fact, ...]:
     alone = f"{wording.bits(max(joint.bits_alone))} bits" if joint.bits_alone else UNKNOWN
     return (
         Fact("Learned from all models together", _between(joint.bits), "about the average record"),
-        Fact("Learned from one model alone", alone, "about the average record, by the most telling model"),
+        Fact("Learned from one model alone", alone, "about the average record, by the model that reveals most"),
         Fact("Learned about the most exposed", _between(joint.bits_most_exposed), "from all models together"),
     )
 
@@ -112,6 +112,8 @@ def _joint_section(joint: JointFinding) -> Section:
     columns = (Column("Model"), Column("Bits"), Column("At least", numeric=True), Column("At most", numeric=True))
     left_out = tuple(f"{wording.clean(entry.name)} {wording.clean(entry.reason)}" for entry in joint.left_out)
     prior = f"One unknown record of the domain has {wording.amount(joint.domain_bits)} bits."
+    if joint.by_shares:
+        prior = "Bits are those of an attacker who knows how common each value is, by the public shares of the domain."
     blocks = (
         *((Table(caption=BITS, columns=columns, rows=rows, style="bars"), Paragraph(text=prior)) if rows else ()),
         *((Points(items=left_out, title="Left out", style="missing"),) if left_out else ()),

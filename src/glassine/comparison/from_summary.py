@@ -1,0 +1,109 @@
+"""Models of one private summary side by side, by the summary's own estimates: no record is read, nothing is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.antecedents import check_whole
+from glassine.learners.summaries.estimates import Estimate
+from glassine.learners.summaries.estimator import PrivateSummary
+from glassine.models import AdditiveModel, DecisionTree, RuleList
+
+__all__ = ["OF_A_SUMMARY", "SummaryRow", "compare_models"]
+
+OF_A_SUMMARY = ("tree", "rule-list", "additive", "scorecard")
+"""Kinds of models that a summary gives."""
+
+ITEMS = (5, 10)
+"""Items of the scorecards that are compared."""
+
+Model = DecisionTree | RuleList | AdditiveModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRow:
+    """One model of a summary.
+
+    Attributes
+    ----------
+    model : str
+        Its kind.
+    parameters : dict of str to int
+        The parameters of the method that gives it.
+    estimate : Estimate
+        What the summary makes of it, which flatters it.
+    """
+
+    model: str
+    parameters: dict[str, int]
+    estimate: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold; no figure of a summary is called accuracy."""
+        own = asdict(self.estimate)
+        undefined = own["auc"] != own["auc"]
+        return {
+            "model": self.model,
+            "parameters": self.parameters,
+            "expected_correct": own["accuracy"],
+            "expected_correct_spread": own["accuracy_spread"],
+            "expected_auc": None if undefined else own["auc"],
+            "expected_auc_spread": None if undefined else own["auc_spread"],
+        }
+
+
+def compare_models(
+    summary: PrivateSummary,
+    models: Sequence[str] = OF_A_SUMMARY,
+    *,
+    max_depth: int = 3,
+    max_rules: int = 3,
+    bootstrap: int = 10,
+) -> tuple[SummaryRow, ...]:
+    """Return models of a summary, the one with the highest estimate first.
+
+    **Guarantee**: that of the summary; every figure follows from it.
+
+    Parameters
+    ----------
+    summary : PrivateSummary
+        A fitted summary.
+    models : sequence of str
+        Kinds, of :data:`OF_A_SUMMARY`. With more than two classes scorecards are left out.
+    max_depth, max_rules : int
+        Trees of each depth up to it, and lists of each number of rules; each in [1, 12].
+    bootstrap : int, default=10
+        Replicates of each estimate, in [2, 200].
+
+    Raises
+    ------
+    InvalidParameterError
+        If a kind is unknown, a parameter is out of its range, or noise is too strong for an estimate.
+    """
+    unknown = next((name for name in models if name not in OF_A_SUMMARY), None)
+    if unknown is not None or not models:
+        raise InvalidParameterError(
+            f"{parameter('models')} must be some of {', '.join(OF_A_SUMMARY)}, got {unknown!r}.",
+            remedy="A summary gives no others.",
+        )
+    depths = range(1, check_whole(max_depth, "max_depth", 1, 12) + 1)
+    sizes = range(1, check_whole(max_rules, "max_rules", 1, 12) + 1)
+    cards = ITEMS if len(summary.classes_) == 2 else ()
+    makes: dict[str, list[tuple[dict[str, int], Callable[[], Model]]]] = {
+        "tree": [({"max_depth": n}, partial(summary.tree, n)) for n in depths],
+        "rule-list": [({"max_rules": n}, partial(summary.rule_list, n)) for n in sizes],
+        "additive": [({}, summary.additive)],
+        "scorecard": [({"max_items": n}, partial(summary.scorecard, n)) for n in cards],
+    }
+    rows = [
+        SummaryRow(model=kind, parameters=given, estimate=summary.reported(make(), bootstrap=bootstrap))
+        for kind in OF_A_SUMMARY
+        if kind in models
+        for given, make in makes[kind]
+    ]
+    measure = "auc" if len(summary.classes_) == 2 else "accuracy"
+    return tuple(sorted(rows, key=lambda row: -getattr(row.estimate, measure)))

@@ -1,0 +1,116 @@
+"""Hyperparameters that a fitted estimator states: what its publisher says of how it was trained, not what was done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from glassine.formats.sklearn.pipelines import sklearn_names
+
+__all__ = ["StatedParameters", "stated_parameters"]
+
+Value: TypeAlias = int | float | bool | str | None
+
+LEAST: Mapping[str, str] = {
+    "DecisionTreeClassifier": "min_samples_leaf",
+    "DecisionTreeRegressor": "min_samples_leaf",
+    "RandomForestClassifier": "min_samples_leaf",
+    "BaseSTreeDSolver": "min_leaf_node_size",
+    "DL85Classifier": "min_sup",
+    "DL85Predictor": "min_sup",
+}
+"""By class, the parameter below which no leaf may hold training records. LightGBM's and C4.5's are not listed: theirs
+bound an estimate, and two of the branches of a split."""
+SIZES = ("max_depth", "min_samples_leaf", "min_samples_split", "max_features", "max_leaf_nodes", "n_estimators",
+         "bootstrap", "splitter", "criterion", "min_leaf_node_size", "min_sup", "max_num_nodes")  # fmt: skip
+WORDS = frozenset({"best", "random", "sqrt", "log2", "gini", "entropy", "log_loss", "squared_error"})
+"""Texts that are repeated: any other text of a file may be anything."""
+FORESTS = ("RandomForestClassifier",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedParameters:
+    """Hyperparameters that a fitted estimator states.
+
+    They are a statement: an estimator's parameters can be set after it was fitted, and a file can be edited.
+
+    Attributes
+    ----------
+    values : mapping of str to number, bool, str or None
+        Those that bound the size of a model, by name.
+    least : str
+        The one that bounds the records of every leaf from below; empty where none does.
+    smallest_leaf : int or None
+        That bound, in records; None where none is stated, or it is a share of unknown size.
+    """
+
+    values: Mapping[str, Value]
+    least: str = ""
+    smallest_leaf: int | None = None
+
+    @property
+    def stated_leaf(self) -> str:
+        """The bound on leaves as the estimator writes it, such as ``min_samples_leaf=5``."""
+        return f"{self.least}={self.values[self.least]}"
+
+
+def stated_parameters(obj: object) -> StatedParameters | None:
+    """Return the hyperparameters that a fitted estimator states; None for what is no tree or forest with parameters.
+
+    Parameters
+    ----------
+    obj : object
+        A tree or forest of scikit-learn, alone, at the end of a pipeline or as the best of a search, or a tree of
+        pystreed or pydl8.5.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> stated = stated_parameters(DecisionTreeClassifier(min_samples_leaf=5))
+    >>> stated.smallest_leaf, stated.stated_leaf
+    (5, 'min_samples_leaf=5')
+    """
+    kinds = sklearn_names(obj)
+    if "BaseSearchCV" in kinds:
+        return stated_parameters(getattr(obj, "best_estimator_", None))
+    steps = getattr(obj, "steps", None) if "Pipeline" in kinds else None
+    if steps:
+        return stated_parameters(steps[-1][1])
+    names = {kind.__name__ for kind in type(obj).__mro__}
+    least = next((parameter for kind, parameter in LEAST.items() if kind in names), None)
+    if least is None:
+        return None
+    held = vars(obj) if hasattr(obj, "__dict__") else {}
+    values = {name: _plain(held[name]) for name in SIZES if name in held}
+    # The trees of a bootstrap hold draws, not records.
+    bounds = least in values and not names.intersection(FORESTS)
+    return StatedParameters(
+        values=values,
+        least=least if bounds else "",
+        smallest_leaf=_records(values[least], held.get("tree_")) if bounds else None,
+    )
+
+
+def _plain(value: object) -> Value:
+    """Return a parameter as a plain value, texts that name no known choice left out."""
+    if value is None or isinstance(value, bool | np.bool_):
+        return None if value is None else bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else "not finite"
+    return value if isinstance(value, str) and value in WORDS else "other"
+
+
+def _records(value: Value, tree: object) -> int | None:
+    """Return a least number of records, which scikit-learn also takes as a share of all; None where it says nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        return None
+    if isinstance(value, int):
+        return value
+    sizes: Sequence[int] = getattr(tree, "n_node_samples", ())
+    return math.ceil(value * int(sizes[0])) if value < 1 and len(sizes) else None

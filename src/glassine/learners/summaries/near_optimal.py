@@ -1,0 +1,275 @@
+"""Near-optimal trees of a summary: importance intervals, samples, and records on which such trees disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.conform import Outside, conform
+from glassine.domain import Domain, Literal
+from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.additive.grids import read_cells
+from glassine.learners.antecedents import check_whole
+from glassine.learners.summaries.additive import representatives
+from glassine.learners.summaries.denoising import junction_tree
+from glassine.learners.summaries.estimates import bin_shares, replicates
+from glassine.learners.summaries.release import Released
+from glassine.learners.summaries.splitting import Growth, Node
+from glassine.learners.summaries.tree_sets import MOST_COUNTS, RegionCounts, Regions, Splits, TreeSet, n_counts
+from glassine.models import DecisionTree
+
+__all__ = ["LeafAmbiguity", "NearOptimalTrees", "Reliance", "near_optimal_trees"]
+
+REPRESENTATIVES = 400
+"""Representative records on which trees are compared in a region: a share is then known to about .025."""
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliance:
+    """How far near-optimal trees rely on an attribute.
+
+    Attributes
+    ----------
+    attribute : str
+        Its name.
+    low, high : float
+        Bounds of the least and greatest reliance of a near-optimal tree: the widest ends of the summary and its
+        replicates, and of the replicates mirrored at the summary (basic bootstrap). Reliance is how many more errors
+        a tree makes once the attribute is drawn independently of all else, as a share of the records.
+    loss_without : float
+        Lowest errors of a tree that never tests the attribute, less the lowest of all trees, as a share of the
+        records; the least over the summary and its replicates.
+    indispensable : bool
+        Whether that exceeds the slack: no near-optimal tree does without the attribute.
+    agreement : float
+        Share of the summary and its replicates under which it does.
+    """
+
+    attribute: str
+    low: float
+    high: float
+    loss_without: float
+    indispensable: bool
+    agreement: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafAmbiguity:
+    """A leaf of the best tree.
+
+    Attributes
+    ----------
+    literals : tuple of Literal
+        Its conditions.
+    share : float
+        Expected share of the records.
+    ambiguous : float
+        Share of these for which near-optimal trees predict different classes.
+    """
+
+    literals: tuple[Literal, ...]
+    share: float
+    ambiguous: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class NearOptimalTrees:
+    """All trees whose expected errors are near the lowest, under a summary's distribution.
+
+    A tree tests fixed literals: those of the summary's bins. Each leaf predicts its most frequent class.
+
+    Attributes
+    ----------
+    max_depth : int
+        Most splits on a path.
+    slack : float
+        Most errors beyond the lowest, as a share of the records.
+    lowest_errors : float
+        Lowest errors of a tree, as a share of the records; the summary's own estimate, which is too low.
+    reliances : tuple of Reliance
+        Importance intervals, one per attribute.
+    best : DecisionTree
+        A tree of the lowest errors.
+    """
+
+    max_depth: int
+    slack: float
+    lowest_errors: float
+    reliances: tuple[Reliance, ...]
+    best: DecisionTree
+    _trees: TreeSet = field()
+    _released: Released = field()
+    _domain: Domain = field()
+    _publish: Callable[[Node], DecisionTree] = field()
+
+    def __repr__(self) -> str:
+        return (
+            f"<trees of depth {self.max_depth} within {self.slack:.1%} of the lowest errors, {self.lowest_errors:.1%}>"
+        )
+
+    @property
+    def indispensable(self) -> tuple[str, ...]:
+        """Attributes that every near-optimal tree tests, under the summary and all its replicates."""
+        return tuple(one.attribute for one in self.reliances if one.indispensable)
+
+    def sample(self, n: int = 10, random_state: int | None = None) -> tuple[DecisionTree, ...]:
+        """Return near-optimal trees, each equally likely and independent; no budget is used.
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many, in [1, 1000].
+        random_state : int, optional
+            Seed; nothing about records depends on its secrecy.
+        """
+        trees, _ = self._trees.sample(check_whole(n, "n", 1, 1000), np.random.default_rng(random_state))
+        return tuple(self._publish(tree) for tree in trees)
+
+    def count(self) -> float:
+        """Return about how many near-optimal trees there are, from 200 samples."""
+        return self._trees.sample(200, np.random.default_rng(0))[1]
+
+    def decisions(self, records: Any) -> Bools:
+        """Return the classes that near-optimal trees predict for records, shape (n, classes).
+
+        All trees agree on a record with one class. The answer says nothing of training records, but it
+        is not protected: do not pass records that are to stay private.
+
+        Parameters
+        ----------
+        records : frame, mapping or array
+            Records of the attributes, such as those about which someone asks.
+
+        Raises
+        ------
+        InvalidDataError
+            If the records lack an attribute.
+        """
+        columns = conform(records, self._domain, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
+        coarse = self._released.coarse
+        cells = read_cells(columns, [axis.grid for axis in coarse])
+        return self._trees.decisions(np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)]))
+
+    def ambiguity(self, literals: Sequence[Literal] = ()) -> float:
+        """Return the share of a region's expected records for which near-optimal trees predict different classes.
+
+        Parameters
+        ----------
+        literals : sequence of Literal
+            The region; by default all of the domain.
+
+        Raises
+        ------
+        InvalidModelError
+            If a literal names an attribute that the domain lacks.
+        InvalidParameterError
+            If the summary expects no records in the region.
+        """
+        codes = representatives(junction_tree(self._released)).codes
+        weights = np.ones(codes.shape[1])
+        for place, shares in bin_shares(self._released, self._domain, literals).items():
+            weights *= shares[codes[place]]
+        inside = np.flatnonzero(weights > 0)
+        # Representatives stand in no order but by class.
+        chosen = np.random.default_rng(2).permutation(inside)[:REPRESENTATIVES]
+        if not len(chosen):
+            raise InvalidParameterError("the summary expects no records in the region.", remedy="Name a larger one.")
+        different = self._trees.decisions(codes[:, chosen]).sum(axis=1) > 1
+        return float(weights[chosen] @ different / weights[chosen].sum())
+
+    def regions(self) -> tuple[LeafAmbiguity, ...]:
+        """Return the leaves of the best tree with the share of their records that near-optimal trees dispute."""
+        total = self._trees.n_records
+        out: list[LeafAmbiguity] = []
+
+        def walk(part: Node, path: tuple[Literal, ...], tree: DecisionTree, node: int) -> None:
+            if part.true is None or part.false is None:
+                share = float(part.counts.sum()) / total
+                out.append(LeafAmbiguity(literals=path, share=share, ambiguous=self.ambiguity(path)))
+                return
+            for side, branch in zip((part.true, part.false), tree.nodes[node].branches, strict=True):
+                walk(side, (*path, branch.literal), tree, branch.child)
+
+        walk(self._trees.best(), (), self.best, 0)
+        return tuple(out)
+
+
+def near_optimal_trees(
+    released: Released,
+    domain: Domain,
+    growth: Growth,
+    publish: Callable[[Node], DecisionTree],
+    *,
+    max_depth: int,
+    slack: float,
+    bootstrap: int,
+) -> NearOptimalTrees:
+    """Return the near-optimal trees of a summary; all of it is a function of what was released.
+
+    Parameters
+    ----------
+    released : Released
+        The summary.
+    domain : Domain
+        Its attributes.
+    growth : Growth
+        Its distribution, and the least expected records of a part.
+    publish : callable
+        Makes a tree a model of the summary.
+    max_depth, slack, bootstrap
+        As for :meth:`glassine.PrivateSummary.near_optimal`.
+    """
+    splits = Splits.of(growth)
+    if n_counts(splits.number, released.n_classes, max_depth) > MOST_COUNTS:
+        raise InvalidParameterError(
+            f"trees of depth {max_depth} on {splits.number} conditions need more than {MOST_COUNTS:,} counts.",
+            remedy=f"Ask for {parameter('max_depth')} {max_depth - 1}.",
+        )
+    regions = Regions.of(splits.number, max_depth)
+
+    def trees_of(own: Released) -> TreeSet:
+        counts = RegionCounts.of(junction_tree(own), splits, regions)
+        return TreeSet(splits, counts, depth=max_depth, slack=slack, least=growth.least)
+
+    trees = trees_of(released)
+    rng = np.random.default_rng(0)
+    every = (trees, *(trees_of(own) for own in replicates(released, rng, bootstrap)))
+    figures = [_figures(own) for own in every]
+    low, high, without = (np.array([one[i] for one in figures]) for i in range(3))
+    reliances = tuple(
+        Reliance(
+            attribute=axis.grid.attribute,
+            # Replicates lie beyond the summary on the side on which it lies beyond the truth: noise blurs twice.
+            low=float(min(low[:, k].min(), 2 * low[0, k] - low[1:, k].max())),
+            high=float(max(high[:, k].max(), 2 * high[0, k] - high[1:, k].min())),
+            loss_without=float(without[:, k].min()),
+            indispensable=bool(without[:, k].min() > slack),
+            agreement=float((without[:, k] > slack).mean()),
+        )
+        for k, axis in enumerate(released.coarse)
+    )
+    return NearOptimalTrees(
+        max_depth=max_depth,
+        slack=slack,
+        lowest_errors=trees.lowest / trees.n_records,
+        reliances=reliances,
+        best=publish(trees.best()),
+        _trees=trees,
+        _released=released,
+        _domain=domain,
+        _publish=publish,
+    )
+
+
+def _figures(trees: TreeSet) -> tuple[list[float], list[float], list[float]]:
+    """Return least and greatest reliance on each attribute, and the loss without it, as shares of the records."""
+    n_attributes, total = len(trees.splits.sizes), trees.n_records
+    ranges = [trees.reliance(k) for k in range(n_attributes)]
+    without = [(trees.lowest_without(k) - trees.lowest) / total for k in range(n_attributes)]
+    return [low / total for low, _ in ranges], [high / total for _, high in ranges], without
