@@ -72,7 +72,7 @@ def attribute_of(condition: str) -> str:
 
 
 def shorten_name(name: str, width: int, others: Sequence[str] = ()) -> str:
-    """Return a name cut to at most ``width`` characters, so that others that begin alike differ from it.
+    """Return a name cut to at most ``width`` characters, so that others with the same beginning differ from it.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def shorten_name(name: str, width: int, others: Sequence[str] = ()) -> str:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many characters two names begin with alike."""
+    """Return the length of the common beginning of two names."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -287,7 +287,7 @@ def model_section(findings: Findings) -> Section:
 
 
 def _legend(findings: Findings, rows: Sequence[PartRow]) -> Legend:
-    """Return what the colors of a drawing mean: the flags of its leaves, then the classes beside them."""
+    """Return what the colors of a drawing mean: the flags of its leaves, then the classes."""
     colors = flag_colors(rows)
     single = [(color, words) for words, color in colors.items() if color != SEVERAL]
     several = [(SEVERAL, "several of these")] if len(colors) > 1 else []
