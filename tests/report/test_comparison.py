@@ -268,7 +268,7 @@ def test_points_are_named_and_colored_by_model_and_stand_in_a_table() -> None:
         "2. private additive model at epsilon 1",
         "3. scikit-learn tree",
     ]
-    assert rows["1. private tree at epsilon 0.1"].cells == ("0.510", "0.7960 \u00b1 0.0000", "0.7000 \u00b1 0.0000")
+    assert rows["1. private tree at epsilon 0.1"].cells == ("0.510", "0.796 \u00b1 0.000", "0.700 \u00b1 0.000")
 
 
 def test_a_name_without_room_gives_way_to_its_number() -> None:
