@@ -131,6 +131,35 @@ def test_signed_and_checked(folder: Path, run: Run) -> None:
     assert "does not hold" in changed.err
 
 
+def test_contrasts_keep_to_the_constraints_of_the_command(folder: Path, run: Run) -> None:
+    run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", cwd=folder)
+    ask = ["explain", "answer", "release.json", "--query", json.dumps(QUERY), "--decision", "no"]
+    free = json.loads(run(*ask, "--json", cwd=folder).out)["contrasts"]
+    name = free[0]["changes"][0]["attribute"]
+    kept = json.loads(run(*ask, "--fixed", name, "--json", cwd=folder).out)["contrasts"]
+    assert all(change["attribute"] != name for contrast in kept for change in contrast["changes"])
+    down = json.loads(run(*ask, "--only-down", "age,hours", "--json", cwd=folder).out)["contrasts"]
+    changes = [change for contrast in down for change in contrast["changes"]]
+    assert all(change["to"] <= change["from"] for change in changes if change["attribute"] in ("age", "hours"))
+    costed = json.loads(run(*ask, "--costs", "age=100,hours=0.5", "--json", cwd=folder).out)["contrasts"]
+    costs = [contrast["cost"] for contrast in costed]
+    assert costs == sorted(costs)
+    assert None not in costs
+    none = run(*ask, "--fixed", "age,hours,work,member", cwd=folder)
+    assert "No allowed change leads the tree to another decision." in none.out
+    for options, message in (
+        (["--fixed", "agee"], "'agee', which is not an attribute"),
+        (["--only-up", "work"], "no order"),
+        (["--fixed", ","], "--fixed must list attributes"),
+        (["--costs", "age"], "--costs must list each attribute once"),
+        (["--costs", "age=0"], "--costs must list each attribute once"),
+        (["--costs", "age=1,age=2"], "--costs must list each attribute once"),
+    ):
+        refused = run(*ask, *options, cwd=folder)
+        assert refused.status == 2
+        assert message in refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

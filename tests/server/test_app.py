@@ -53,6 +53,45 @@ def test_answers_are_those_of_the_release(service: Any) -> None:
             assert {name: told[name] for name in wanted} == wanted
 
 
+def test_contrasts_keep_to_the_constraints_of_the_request(service: Any) -> None:
+    free = post(service, "/explanation", {"query": QUERY}).json()["contrasts"]
+    assert free
+    assert free[0]["cost"] is None
+    changed = free[0]["changes"][0]
+    fixed = post(service, "/explanation", {"query": QUERY, "constraints": {"fixed": [changed["attribute"]]}}).json()
+    assert all(change["attribute"] != changed["attribute"] for c in fixed["contrasts"] for change in c["changes"])
+    none = post(service, "/explanation", {"query": QUERY, "constraints": {"fixed": list(DOMAIN)}})
+    assert none.json()["contrasts"] == []
+    costly = {"query": QUERY, "constraints": {"costs": {changed["attribute"]: 1e299, "age": 1e299, "hours": 1e299}}}
+    answer = post(service, "/explanation", costly)
+    assert answer.status_code == 200
+    costs = [contrast["cost"] for contrast in answer.json()["contrasts"]]
+    assert costs == sorted(costs)
+    validate = jsonschema.Draft202012Validator
+    schemas = service.get("/openapi.json").json()["components"]["schemas"]
+    schema = {"$ref": "#/components/schemas/ExplanationRequest", "components": {"schemas": schemas}}
+    assert validate(schema).is_valid(costly)
+    assert not validate(schema).is_valid({"query": QUERY, "constraints": {"only_up": ["work"]}})
+
+
+@pytest.mark.parametrize(
+    ("constraints", "detail"),
+    [
+        ([], "'constraints' must be an object"),
+        ({"fixd": []}, "unknown key 'fixd'"),
+        ({"fixed": "age"}, "must be a list"),
+        ({"fixed": ["nobody"]}, "'nobody', which is not an attribute"),
+        ({"only_up": ["work"]}, "no order"),
+        ({"costs": {"age": 0}}, "positive finite"),
+        ({"costs": {"age": "2"}}, "a finite number"),
+    ],
+)
+def test_constraints_that_do_not_fit_are_refused(service: Any, constraints: Any, detail: str) -> None:
+    answer = post(service, "/explanation", {"query": QUERY, "constraints": constraints})
+    assert answer.status_code == 422
+    assert detail in answer.json()["detail"]
+
+
 def test_contrasts_are_checked_with_the_black_box(service: Any) -> None:
     import pandas as pd
 

@@ -238,6 +238,39 @@ def test_without_a_black_box(serve: Any, show: Any) -> None:
     assert "decides so too" not in page.text_content("#contrasts")
 
 
+def test_what_may_change_is_said_on_the_page(serve: Any, show: Any) -> None:
+    url = serve()
+    page = show(url)
+    fill(page)
+    ask(page)
+    free = page.request.post(url + "explanation", data={"query": QUERY}).json()["contrasts"]
+    changed = NAMES.index(free[0]["changes"][0]["attribute"])
+    page.click("#constraints summary")
+    # A category has no order.
+    assert page.locator("#m2 option").all_text_contents() == ["change freely", "not change"]
+    assert page.locator("#m0 option").count() == 4
+    page.select_option(f"#m{changed}", label="not change")
+    ask(page)
+    body = {"query": QUERY, "constraints": {"fixed": [NAMES[changed]]}}
+    wanted = page.request.post(url + "explanation", data=body).json()["contrasts"]
+    assert page.locator("#contrasts li").count() == len(wanted) < len(free)
+    page.select_option(f"#m{changed}", label="change freely")
+    page.fill("#c0", "0")
+    page.click("#ask")
+    assert page.text_content("#d0") == "Type a number above 0."
+    page.fill("#c0", "50")
+    ask(page)
+    assert "smallest cost first" in page.text_content("#contrasts")
+    assert page.locator("#contrasts li").first.text_content().count("Cost ") == 1
+    page.fill("#c0", "")
+    for i in range(len(NAMES)):
+        page.select_option(f"#m{i}", label="not change")
+    ask(page)
+    assert page.text_content("#contrasts") == (
+        "No change that you allow was found to lead the small tree to another decision."
+    )
+
+
 def test_numbers_are_shown_as_they_are(serve: Any, show: Any) -> None:
     """Labels and incomes of seven digits are no measurements that may be rounded."""
     domain = Domain({"income": Integer(1_000_000, 2_000_000, thresholds=(1_234_567.5,))})
@@ -322,6 +355,7 @@ def test_on_a_phone(serve: Any, show: Any, scheme: str) -> None:
     page = show(serve(), width=360, scheme=scheme)
     fill(page)
     ask(page)
+    page.click("#constraints summary")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     heights = page.evaluate(
         "[...document.querySelectorAll('#query input:not([type=checkbox]), #query select, #query button')]"

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import importlib
+import math
 import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -130,3 +132,33 @@ def test_a_black_box_gets_rows_of_numbers_as_doubles_whatever_stands_among_them(
     words = Domain({"a": Integer(0, 9), "b": Category(("u", "1", 1))})
     _, given, _ = open_records([[1, "u"], [2, 1], [3, "1"]], words)
     assert given.tolist() == [[1, "u"], [2, 1], [3, "1"]]
+
+
+@pytest.mark.parametrize("form", ["array", "words", "pandas", "polars"])
+def test_records_that_were_asked_about_are_not_asked_about_again(form: str) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def box(X: Any) -> Any:
+        rows = X.tolist() if isinstance(X, np.ndarray) else [tuple(row) for row in X.to_numpy().tolist()]
+        seen.extend(tuple(None if v != v else v for v in row) for row in rows)
+        return ["a" if row[0] == 1 else "b" for row in rows]
+
+    values = {"u": [1.0, 2.0, 1.0, math.nan, math.nan, 3.0], "v": [0.0, 0.0, 0.0, 5.0, 5.0, 1.0]}
+    records: Any = np.column_stack(list(values.values()))
+    if form == "words":
+        records = np.array([[1, "x"], [2, "x"], [1, "x"], [None, "y"], [None, "y"], [3, "z"]], dtype=object)
+    elif form != "array":
+        records = pd.DataFrame(values) if form == "pandas" else pl.DataFrame(values)
+    asked = BlackBox(box)
+    answers = ["a", "b", "a", "b", "b", "b"]
+    assert asked.ask_once(records, 6).tolist() == answers
+    assert (asked.n_queries, asked.n_calls, len(seen)) == (4, 1, 4)
+    assert len(set(seen)) == 4
+    assert asked.ask_once(records[:3], 3).tolist() == answers[:3]
+    assert asked.ask_once(records, 6).tolist() == answers
+    assert len(seen) == 4
+    # A call asks anew.
+    assert asked(records, 6).tolist() == answers
+    assert asked.n_queries == len(seen) == 10
+    with pytest.raises(InvalidParameterError, match="may be asked on 3 records"):
+        BlackBox(box, max_queries=3).ask_once(records, 6)

@@ -18,11 +18,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.auditing.policy import Policy
-from glassine.domain import Between, Category, Domain, Real
-from glassine.domain.grid import on_grid
+from glassine.domain import Between, Category, Domain, Integer, Real
+from glassine.domain.grid import on_grid, public_grid, with_cuts
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.surrogates import SurrogateExplainer
+from glassine.surrogates import ContrastConstraints, SurrogateExplainer
+from glassine.surrogates.group_trees import where_trees_split
+from glassine.surrogates.measuring import node_counts
 from glassine.surrogates.settings import plan_of
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
@@ -91,6 +93,30 @@ def test_if_none_agrees_the_closest_is_returned_and_said() -> None:
     alone = explainer.release().explain([0.0, 0.0, 0.0], "a decision that no tree knows", guided=False)
     assert (told.agrees, told.rank, told.n_closest) == (False, None, 5)
     assert (told.group, told.tree) == (alone.group, alone.tree)
+
+
+def test_small_amounts_under_wide_bounds_get_trees_that_split() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.lognormal(10, 1.0, 1500).round(), rng.lognormal(7.5, 1.4, 1500).round()])
+    domain = Domain({"x0": Integer(0, 5_000_000), "x1": Integer(0, 10_000_000)})
+
+    def box(X: Any) -> Any:
+        return np.where(X[:, 1] > 0.12 * X[:, 0], "yes", "no")
+
+    share, fidelity = {}, {}
+    for name, known in (("both", domain), ("linear", with_cuts(domain, public_grid))):
+        explainer = SurrogateExplainer(box, 100, domain=known).fit(X)
+        release = explainer.release()
+        share[name], fidelity[name] = node_counts(release.trees).constant_share, explainer.fidelity(X, guided=False)
+        # Where trees may split is declared, and follows from the declared domain alone.
+        assert release.domain == (where_trees_split(domain) if name == "both" else known)
+        for literal in (literal for tree in release.trees for literal in tree.literals):
+            assert isinstance(literal, Between)
+            declared = release.domain[literal.attribute]
+            assert isinstance(declared, Integer)
+            assert {b for b in (literal.lo, literal.hi) if np.isfinite(b)} <= set(declared.thresholds)
+    assert share["both"] <= 0.6 < 0.9 <= share["linear"]
+    assert fidelity["both"] > fidelity["linear"] + 0.03
 
 
 def test_the_safe_form_publishes_cut_points_of_the_domain_and_no_counts() -> None:
@@ -381,7 +407,8 @@ def test_a_label_that_appears_after_the_fit_is_a_decision_no_tree_gives() -> Non
     news["label"] = "new"
     told = explainer.explain([0.0, 0.0])
     assert (told.decision, told.tree_decision, told.agrees, told.rank) == ("new", "old", False, None)
-    assert explainer.fidelity(numbers(5, 2)) == 0.0
+    # On records that it was not asked about in the fit.
+    assert explainer.fidelity(numbers(5, 2, seed=1)) == 0.0
 
 
 def test_a_black_box_cannot_write_into_the_records() -> None:
@@ -552,3 +579,31 @@ def test_gaps_are_queries_and_public_cells_but_not_grouped() -> None:
     assert told.agrees
     assert "age is missing" in told.conditions
     assert {contrast.changes[0].before for contrast in told.contrasts} == {None}
+
+
+def test_constraints_reach_every_way_to_ask_for_an_explanation() -> None:
+    asked: list[int] = []
+
+    def box(X: Any) -> Any:
+        asked.append(len(X))
+        return lender(X)
+
+    frame = pd.DataFrame(people())
+    explainer = SurrogateExplainer(box, 40, domain=PEOPLE, distance="gower", random_state=0).fit(frame)
+    query = {"age": 40, "income": 49.0, "job": "b", "smoker": 0}
+    free = explainer.explain(query)
+    assert free.contrasts
+    name = free.contrasts[0].changes[0].attribute
+    constraints = ContrastConstraints(fixed=(name,))
+    one = explainer.explain(query, constraints=constraints)
+    several = explainer.explain_many([query], n_contrasts=3, constraints=constraints)
+    batch = explainer.batch([query], n_contrasts=3, constraints=constraints)
+    released = explainer.release().explain(query, free.decision, constraints=constraints)
+    assert one == several[0] == batch[0] == released
+    assert all(change.attribute != name for contrast in one.contrasts for change in contrast.changes)
+    assert explainer.explain(query, constraints=ContrastConstraints(fixed=PEOPLE.names)).contrasts == ()
+    before = len(asked)
+    for ask in (explainer.explain, explainer.explain_many):
+        with pytest.raises(InvalidParameterError, match="not an attribute"):
+            ask([query] if ask == explainer.explain_many else query, constraints=ContrastConstraints(fixed=("z",)))
+    assert len(asked) == before

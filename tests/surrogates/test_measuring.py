@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 
+from glassine.auditing.api import audit
 from glassine.data.conform import conform
 from glassine.domain import Category, Domain, Real
 from glassine.errors import GlassineError, InvalidParameterError
@@ -143,3 +145,27 @@ def test_gaps_differ_by_one_from_values_and_not_from_gaps() -> None:
     assert metric.between(points, points, domain).tolist() == [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]]
     with pytest.raises(GlassineError, match="may be missing"):
         Metric(distance="euclidean", scales=(10.0, 1.0)).check(Domain({"n": domain["n"], "m": Real(0.0, 1.0)}))
+
+
+@pytest.mark.parametrize("framed", [True, False])
+def test_the_black_box_is_asked_on_each_record_once(framed: bool) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def box(X: Any) -> Any:
+        rows = X.to_numpy() if framed else X
+        seen.extend(tuple(row) for row in rows.tolist())
+        return ring(rows)
+
+    X = np.vstack([numbers(200), numbers(200)[:50]])
+    others = numbers(60, seed=1)
+    as_given = (lambda A: pl.DataFrame(A, schema=["a", "b", "c"], orient="row")) if framed else (lambda A: A)
+    explainer = SurrogateExplainer(box, 30).fit(as_given(X))
+    assert len(seen) == 200
+    first = explainer.measures(as_given(X))
+    assert explainer.fidelity(as_given(X)) == first.fidelity_guided
+    audit(explainer)
+    assert len(seen) == 200
+    explainer.measures(as_given(others), ring(others))
+    explainer.accuracy(as_given(others), ring(others))
+    explainer.fidelity_null(as_given(np.vstack([X[:40], others])))
+    assert len(seen) == len(set(seen)) == 260 == explainer.black_box_.n_queries

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real
+from glassine.errors import InvalidParameterError
 from glassine.models import Branch, DecisionTree, Evidence, Node
+from glassine.surrogates import ContrastConstraints
 from glassine.surrogates.distances import Metric
 from glassine.surrogates.walking import conditions_of, contrasts_of, satisfies, way_of
 
@@ -105,6 +107,102 @@ def test_the_first_contrast_is_the_nearest_of_all_records(seed: int) -> None:
             changed = {**record, **{change.attribute: change.after for change in contrast.changes}}
             assert decides(tree, changed) == contrast.decision != own
             assert all(change.before == record[change.attribute] != change.after for change in contrast.changes)
+
+
+CONSTRAINED = (
+    ContrastConstraints(fixed=("c",)),
+    ContrastConstraints(only_up=("a",), only_down=("b",)),
+    ContrastConstraints(fixed=("a", "c"), only_up=("d",)),
+    ContrastConstraints(fixed=("c",), only_up=("a", "b"), only_down=("a",)),
+    ContrastConstraints(costs={"a": 10.0, "c": 0.25}),
+    ContrastConstraints(fixed=("d",), only_up=("b",), costs={"b": 3.5, "c": 0.01}),
+)
+
+
+def allowed(constraints: ContrastConstraints, record: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether a change keeps to the constraints, said attribute by attribute."""
+    return (
+        all(other[n] == record[n] for n in constraints.fixed)
+        and all(other[n] >= record[n] for n in constraints.only_up)
+        and all(other[n] <= record[n] for n in constraints.only_down)
+    )
+
+
+def cost(constraints: ContrastConstraints, record: dict[str, Any], other: dict[str, Any]) -> float:
+    parts = {n: abs(record[n] - other[n]) / 6 if n in "ab" else float(record[n] != other[n]) for n in SMALL}
+    return sum(constraints.costs.get(n, 1.0) * part for n, part in parts.items())
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINED)
+def test_the_first_contrast_is_the_nearest_of_all_allowed_records_or_there_is_none(
+    constraints: ContrastConstraints,
+) -> None:
+    rng = np.random.default_rng(7)
+    n_none = n_moved = 0
+    for _ in range(12):
+        tree = random_tree(rng)
+        decided = {tuple(record.values()): decides(tree, record) for record in RECORDS}
+        for i in rng.integers(len(RECORDS), size=5).tolist():
+            record = RECORDS[i]
+            own = decided[tuple(record.values())]
+            asked: Any = {"decision": own, "domain": SMALL, "metric": METRIC, "n_contrasts": 100}
+            contrasts = contrasts_of(tree, record, constraints=constraints, **asked)
+            others = [r for r in RECORDS if decided[tuple(r.values())] != own and allowed(constraints, record, r)]
+            if not others:
+                assert contrasts == ()
+                n_none += set(decided.values()) != {own}
+                continue
+            changed = [{**record, **{change.attribute: change.after for change in c.changes}} for c in contrasts]
+            assert all(allowed(constraints, record, r) for r in changed)
+            if constraints.costs:
+                best = min(cost(constraints, record, r) for r in others)
+                assert contrasts[0].cost == pytest.approx(best)
+                assert [c.cost for c in contrasts] == sorted(c.cost or 0.0 for c in contrasts)
+            else:
+                nearest = min((sum(r[n] != record[n] for n in SMALL), distance(record, r)) for r in others)
+                assert len(contrasts[0].changes) == nearest[0]
+                assert contrasts[0].distance == pytest.approx(nearest[1])
+                assert all(c.cost is None for c in contrasts)
+            free = contrasts_of(tree, record, **asked)
+            n_moved += free[0].changes != contrasts[0].changes
+    # The scenes are such that constraints matter.
+    assert n_none + n_moved > 0
+
+
+def test_a_direction_neither_takes_a_value_away_nor_gives_one() -> None:
+    domain = Domain({"n": Real(0.0, 10.0, missing=True), "m": Binary()})
+    gap = Between("n", negated=True, missing=True)
+    tree = DecisionTree((split(gap, 1, 2), leaf(0), leaf(1)), domain.names, ("x", "y"))
+    metric = Metric(distance="gower", scales=(10.0, 1.0))
+    for value in (None, 3.0):
+        record: dict[str, Any] = {"n": value, "m": 0}
+        asked: Any = {"decision": decides(tree, record), "domain": domain, "metric": metric, "n_contrasts": 5}
+        assert len(contrasts_of(tree, record, **asked)) == 1
+        for constraints in (
+            ContrastConstraints(only_up=("n",)),
+            ContrastConstraints(only_down=("n",)),
+            ContrastConstraints(fixed=("n",)),
+        ):
+            assert contrasts_of(tree, record, constraints=constraints, **asked) == ()
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"fixed": "age"}, "must be a list"),
+        ({"only_up": 3}, "must be a list"),
+        ({"fixed": (3,)}, "must be a list"),
+        ({"costs": ("a", 2)}, "must map attributes"),
+        *(({"costs": {"a": cost}}, "positive finite") for cost in (0, -1.0, math.nan, math.inf, "2", True)),
+        ({"fixed": ("z",)}, "'z', which is not an attribute"),
+        ({"costs": {"z": 1.0}}, "'z', which is not an attribute"),
+        ({"only_up": ("c",)}, "no order"),
+        ({"only_down": ("c",)}, "no order"),
+    ],
+)
+def test_constraints_that_do_not_fit_the_domain_are_refused(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        ContrastConstraints(**parts).check(SMALL)
 
 
 def distance(one: dict[str, Any], other: dict[str, Any]) -> float:

@@ -257,7 +257,7 @@ def _others(release: SurrogateRelease, holdout: Sample, explainer: MeasuredExpla
         return None
     _, native, data = open_records(holdout.data, release.domain)
     columns = read(data, release.domain, refuse_outside=False)
-    answered = None if explainer is None else explainer.black_box_(native, columns.n_records)
+    answered = None if explainer is None else explainer.black_box_.ask_once(native, columns.n_records)
     truth = _true_labels(release, holdout.target, columns.n_records)
     return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout.data))
 

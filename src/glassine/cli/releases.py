@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from glassine.errors import GlassineError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.server import ReleaseFile
+    from glassine.surrogates import ContrastConstraints
 
 __all__ = [
     "KeyOption",
@@ -110,9 +112,61 @@ class ServiceOptions(Group):
     title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = "Decisions, explained"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintOptions(Group):
+    """What the contrasts of an explanation may change."""
+
+    heading: ClassVar[str] = "Contrasts"
+
+    fixed: Annotated[
+        str | None, typer.Option("--fixed", metavar="A,B", help="Attributes that cannot change, separated by commas.")
+    ] = None
+    only_up: Annotated[
+        str | None, typer.Option("--only-up", metavar="A,B", help="Numbers that can only rise, such as an age.")
+    ] = None
+    only_down: Annotated[str | None, typer.Option("--only-down", metavar="A,B", help="Numbers that can only fall.")] = (
+        None
+    )
+    costs: Annotated[
+        str | None,
+        typer.Option("--costs", metavar="A=NUMBER,B=NUMBER", help="What it costs to change attributes; 1 for others."),
+    ] = None
+
+
+def _constraints(options: ConstraintOptions) -> ContrastConstraints:
+    """Return the constraints that options state; a name with a comma stands in double quotes."""
+    from glassine.surrogates import ContrastConstraints
+
+    costs: dict[str, float] = {}
+    for entry in _names(options.costs, "--costs"):
+        name, _, number = entry.rpartition("=")
+        try:
+            cost = float(number)
+        except ValueError:
+            cost = math.nan
+        if not name or name in costs or not 0 < cost < math.inf:
+            raise InvalidParameterError(
+                f"--costs must list each attribute once with a number above 0, such as income=2, got {entry!r}."
+            )
+        costs[name] = cost
+    fixed, only_up, only_down = (
+        _names(getattr(options, name), option)
+        for name, option in (("fixed", "--fixed"), ("only_up", "--only-up"), ("only_down", "--only-down"))
+    )
+    return ContrastConstraints(fixed=fixed, only_up=only_up, only_down=only_down, costs=costs)
+
+
+def _names(text: str | None, option: str) -> tuple[str, ...]:
+    names = () if text is None else tuple(next(csv.reader([text], skipinitialspace=True), []))
+    if text is not None and (not names or not all(names)):
+        raise InvalidParameterError(f"{option} must list attributes separated by commas, got {text!r}.")
+    return names
+
+
 def answer_command(
     release: ReleaseArgument,
     box: BlackBoxOptions,
+    changes: ConstraintOptions,
     query: Annotated[str, typer.Option("--query", metavar="JSON", help="A record as a JSON object, to be explained.")],
     decision: Annotated[
         str | None,
@@ -121,6 +175,8 @@ def answer_command(
     as_json: JsonOption = False,
 ) -> None:
     """Explain one decision from a release.
+
+    The changes that it names are the nearest ones that --fixed, --only-up, --only-down and --costs allow, or none.
 
     Exit status: 0 when it was explained, 2 if not.
     """
@@ -131,6 +187,9 @@ def answer_command(
     if (decision is None) == (box.black_box is None):
         raise GlassineError("give either --decision or --black-box: a decision is to be explained.")
     file = _read(release, None).release
+    with in_options({name: f"--{name.replace('_', '-')}" for name in ("fixed", "only_up", "only_down", "costs")}):
+        constraints = _constraints(changes)
+        constraints.check(file.domain)
     record = file.query(parse_json(query, path="--query"))
     labels = {str(label): label for label in file.classes} | {json.dumps(label): label for label in file.classes}
     if box.black_box is not None:
@@ -141,8 +200,11 @@ def answer_command(
         label = labels[decision]
     else:
         raise InvalidParameterError(f"--decision must be one of {', '.join(map(str, file.classes))}, got {decision!r}.")
-    explanation = file.explain(record, label)
-    print_value(explanation.to_dict() if as_json else str(explanation), as_json)
+    explanation = file.explain(record, label, constraints=constraints)
+    text = str(explanation)
+    if constraints and not explanation.contrasts:
+        text += "\nNo allowed change leads the tree to another decision."
+    print_value(explanation.to_dict() if as_json else text, as_json)
 
 
 def serve_command(

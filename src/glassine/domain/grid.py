@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
 from glassine.domain.attributes import Attribute, Integer, Real, exact
+from glassine.domain.domain import Domain
 
-__all__ = ["GRID_SIZE", "are_adjacent", "on_grid", "public_grid"]
+__all__ = ["GRID_SIZE", "are_adjacent", "log_grid", "on_grid", "public_grid", "with_cuts"]
 
 GRID_SIZE = 50
 """Largest number of cut points of a grid that is derived from bounds."""
+
+PREFERRED = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 51, 56, 62, 68, 75, 82, 91)
+"""Numbers of two digits, each about a tenth above the one before: the series E24 of IEC 60063."""
+
+DECADES = 6
+"""How far below the larger bound the smallest of them lies: below millions, 10 and 20 still differ."""
+
+SMALLEST = 1e-300
+"""Steps below it are not powers of ten that a double holds in full."""
 
 
 def _nice_steps(span: Fraction, size: int) -> Iterator[Fraction]:
@@ -66,6 +77,64 @@ def public_grid(attribute: Attribute, *, size: int = GRID_SIZE) -> tuple[float, 
         if len(points) <= size:
             return points
     return ()
+
+
+@lru_cache(maxsize=4096)
+def log_grid(attribute: Attribute) -> tuple[float, ...]:
+    """Return cut points in about equal ratios, for amounts most of which are far below their bound.
+
+    They follow from the public domain alone, as those of :func:`public_grid` do.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute.
+
+    Returns
+    -------
+    tuple of float
+        The declared thresholds if there are any. Else the preferred numbers of :data:`PREFERRED` times powers of ten
+        that lie strictly between the bounds, in the upper :data:`DECADES` decades; less one half for an
+        :class:`Integer`. At most 145. Nothing where the bounds have different signs, and for other attributes.
+
+    Examples
+    --------
+    >>> log_grid(Integer(0, 100_000))[:4], len(log_grid(Integer(0, 100_000)))
+    ((0.5, 1.5, 2.5, 3.5), 106)
+    >>> log_grid(Real(10.0, 20.0))
+    (11.0, 12.0, 13.0, 15.0, 16.0, 18.0)
+    """
+    if not isinstance(attribute, Integer | Real):
+        return ()
+    if attribute.thresholds:
+        return attribute.thresholds
+    lo, hi = exact(attribute.lo), exact(attribute.hi)
+    whole, largest = isinstance(attribute, Integer), max(abs(lo), abs(hi))
+    least = max(largest / 10**DECADES, Fraction(whole))
+    if isinstance(attribute, Real) and attribute.resolution is not None:
+        least = max(least, exact(attribute.resolution))
+    # Around a zero in the middle of a range, values are no amounts, and fine cuts would tell single ones apart.
+    if lo < 0 < hi or not least > SMALLEST:
+        return ()
+    power = math.floor(math.log10(least)) - 1
+    sizes = (Fraction(10) ** (power + i) * lead for i in range(DECADES + 2) for lead in PREFERRED)
+    values = [Fraction(0), *((size if lo >= 0 else -size) for size in sizes if least <= size <= largest)]
+    if whole:
+        # Between two whole numbers, where any threshold is the same cut.
+        values = [round(value) - Fraction(1, 2) for value in values]
+    return tuple(sorted({float(value) for value in values if lo < value < hi}))
+
+
+def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) -> Domain:
+    """Return a domain whose numbers declare as thresholds what a function returns of them."""
+
+    def cut(attribute: Attribute) -> Attribute:
+        if not isinstance(attribute, Integer | Real):
+            return attribute
+        # Rounding carries cut points of ranges beyond 2^53 onto the bounds, where they separate nothing.
+        return replace(attribute, thresholds=tuple(c for c in cuts(attribute) if attribute.lo <= c < attribute.hi))
+
+    return Domain({name: cut(domain[name]) for name in domain}, groups=domain.groups, shares=domain.shares)
 
 
 @lru_cache(maxsize=65536)

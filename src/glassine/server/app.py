@@ -76,7 +76,13 @@ class _Service:
     def explain(self, asked: Asked) -> dict[str, Any]:
         """Return an explanation as plain values."""
         decision = asked.decision if self.black_box is None else self.ask([asked.query])[0]
-        explanation = self.release.explain(asked.query, decision, guided=asked.guided, n_closest=asked.n_closest)
+        explanation = self.release.explain(
+            asked.query,
+            decision,
+            guided=asked.guided,
+            n_closest=asked.n_closest,
+            constraints=asked.constraints,
+        )
         if self.black_box is not None and explanation.contrasts:
             explanation = confirmed(
                 explanation, self.ask([_changed(asked, explanation, i) for i in range(len(explanation.contrasts))])
@@ -234,10 +240,13 @@ async def _posted(service: _Service, asking: Any, response: Any, *, explained: b
 
 
 def _finite(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer whose distances are numbers of JSON: squares of large differences overflow."""
+    """Return an answer whose distances and costs are numbers of JSON: squares of large differences overflow."""
     if "distance" not in answer:
         return answer
-    contrasts = [{**contrast, "distance": min(contrast["distance"], LARGEST)} for contrast in answer["contrasts"]]
+    contrasts = [
+        {name: min(part, LARGEST) if isinstance(part, float) else part for name, part in contrast.items()}
+        for contrast in answer["contrasts"]
+    ]
     return {**answer, "distance": min(answer["distance"], LARGEST), "contrasts": contrasts}
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from glassine.codec import LARGEST, decoded
 from glassine.domain import Attribute, Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease
+from glassine.surrogates.values import CONSTRAINTS, UNCONSTRAINED, ContrastConstraints
 
 __all__ = ["Asked", "contract_of", "read_asked"]
 
@@ -29,12 +31,15 @@ class Asked:
         Representatives that Protocol 2 tries; None for the release's own number.
     decision : scalar or None
         The decision to explain, where the service has no black box.
+    constraints : ContrastConstraints
+        What contrasts may change.
     """
 
     query: dict[str, Scalar | None]
     guided: bool = True
     n_closest: int | None = None
     decision: Scalar | None = None
+    constraints: ContrastConstraints = UNCONSTRAINED
 
 
 def read_asked(value: object, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
@@ -61,7 +66,7 @@ def read_asked(value: object, release: SurrogateRelease, *, explained: bool, dec
         raise InvalidDataError(f"the request must be a JSON object, got {_kind(value)}.")
     keys = {"query"}
     if explained:
-        keys |= {"guided", "n_closest"} | (set() if decides else {"decision"})
+        keys |= {"constraints", "guided", "n_closest"} | (set() if decides else {"decision"})
     for name in value:
         if name not in keys:
             raise InvalidDataError(f"the request has the unknown key {_short(name)}. Known: {', '.join(sorted(keys))}.")
@@ -80,7 +85,17 @@ def read_asked(value: object, release: SurrogateRelease, *, explained: bool, dec
         guided=guided,
         n_closest=None if n_closest is None else int(n_closest),
         decision=decision,
+        constraints=_constraints(value["constraints"], release.domain) if "constraints" in value else UNCONSTRAINED,
     )
+
+
+def _constraints(value: object, domain: Domain) -> ContrastConstraints:
+    constraints = decoded(CONSTRAINTS, value, "'constraints'", InvalidDataError)
+    try:
+        constraints.check(domain)
+    except InvalidParameterError as error:
+        raise InvalidDataError(str(error)) from None
+    return constraints
 
 
 def _query(value: object, release: SurrogateRelease) -> dict[str, Scalar | None]:
@@ -151,6 +166,7 @@ def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
             "default": release.n_closest,
             "description": "Closest representatives that Protocol 2 tries.",
         },
+        "constraints": {"$ref": "#/components/schemas/Constraints"},
     }
     needed = ["query"]
     if not decides:
@@ -160,6 +176,7 @@ def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
         "Query": {**query, "description": "One record: a value for each attribute."},
         "DecisionRequest": _object(asked),
         "ExplanationRequest": _object(wanted, needed),
+        "Constraints": _constraints_schema(release.domain),
         "Decision": _object({"decision": _scalar()}),
         "Explanation": _explanation(release.domain),
         "Problem": {
@@ -167,6 +184,28 @@ def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
             "description": "What is wrong with the request.",
         },
     }
+
+
+def _constraints_schema(domain: Domain) -> Json:
+    def some(names: list[str], text: str) -> Json:
+        return {"type": "array", "items": {"enum": names}, "description": text}
+
+    names = list(domain)
+    ordered = [name for name in names if not isinstance(domain[name], Category)]
+    cost: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
+    schema = _object(
+        {
+            "fixed": some(names, "Attributes that keep their value."),
+            "only_up": some(ordered, "Attributes that may only rise."),
+            "only_down": some(ordered, "Attributes that may only fall."),
+            "costs": {
+                **_object(dict.fromkeys(names, cost), []),
+                "description": "Cost of a change by one unit of the distance; 1 for others.",
+            },
+        },
+        [],
+    )
+    return {**schema, "description": "What contrasts may change."}
 
 
 def _explanation(domain: Domain) -> Json:
@@ -181,6 +220,7 @@ def _explanation(domain: Domain) -> Json:
             "changes": {"type": "array", "items": change, "minItems": 1},
             "distance": {"type": "number", "minimum": 0},
             "confirmed": {"type": ["boolean", "null"], "description": "Whether the black box decides so, if asked."},
+            "cost": {"type": ["number", "null"], "minimum": 0, "description": "By the costs of the constraints."},
         }
     )
     return _object(

@@ -95,6 +95,7 @@ def _field(release: SurrogateRelease, name: str) -> dict[str, Any]:
     """Return how one attribute is asked for."""
     attribute = release.domain[name]
     common = {"name": name, "missing": attribute.missing, "values": None, "lo": None, "hi": None, "step": None}
+    common["ordered"] = not isinstance(attribute, Category)
     if isinstance(attribute, Category | Binary):
         return {**common, "values": [_text(value) for value in _listed(attribute)]}
     step = 1 if isinstance(attribute, Integer) else "any"

@@ -5,12 +5,21 @@ from __future__ import annotations
 from glassine.surrogates.black_boxes import BlackBox, load_black_box
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.values import Change, Contrast, Explanation, Measures, NodeCounts, Provenance
+from glassine.surrogates.values import (
+    Change,
+    Contrast,
+    ContrastConstraints,
+    Explanation,
+    Measures,
+    NodeCounts,
+    Provenance,
+)
 
 __all__ = [
     "BlackBox",
     "Change",
     "Contrast",
+    "ContrastConstraints",
     "Explanation",
     "Measures",
     "NodeCounts",

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_regressor
@@ -68,6 +69,7 @@ class BlackBox:
             )
         self._call: Callable[[Any], Any] = call
         self.max_queries = max_queries
+        self._answers: dict[tuple[Any, ...], Scalar] = {}
         self.n_queries = 0
         self.n_calls = 0
 
@@ -103,6 +105,23 @@ class BlackBox:
             ) from None
         return _labels(answer, n_records)
 
+    def ask_once(self, records: Any, n_records: int) -> npt.NDArray[Any]:
+        """Return the labels of records as a call does, asking only on records that this method never saw.
+
+        Equal records get one label. Records and labels are kept in memory for that.
+        """
+        keys = _values_of(records)
+        first: dict[tuple[Any, ...], int] = {}
+        for row, key in enumerate(keys):
+            if key not in self._answers:
+                first.setdefault(key, row)
+        if first:
+            new = records if len(first) == n_records else _taken(records, list(first.values()))
+            self._answers.update(zip(first, self(new, len(first)).tolist(), strict=True))
+        out = np.empty(n_records, dtype=object)
+        out[:] = [self._answers[key] for key in keys]
+        return out
+
     def predict(self, records: Any) -> npt.NDArray[Any]:
         """Return the labels of records as many as they are long, so that a counted black box is one itself."""
         return self(records, len(records))
@@ -113,6 +132,19 @@ class BlackBox:
 
 def _kind(value: object) -> str:
     return f"the class {value.__name__}, not an instance" if isinstance(value, type) else type(value).__name__
+
+
+def _values_of(records: Any) -> list[tuple[Any, ...]]:
+    """Return the values of each record of a frame or an array, in order; None for NaN, which does not equal itself."""
+    rows = records.tolist() if isinstance(records, np.ndarray) else nw.from_native(records, eager_only=True).rows()
+    return [tuple(None if value != value else value for value in row) for row in rows]
+
+
+def _taken(records: Any, rows: list[int]) -> Any:
+    """Return some records in the form in which they are."""
+    if isinstance(records, np.ndarray):
+        return records[rows]
+    return nw.from_native(records, eager_only=True)[rows, :].to_native()
 
 
 def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:

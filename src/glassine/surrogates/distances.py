@@ -146,19 +146,34 @@ class Metric:
             return np.asarray(cdist(left, right, "euclidean"))
         total = np.zeros((len(left), len(right)))
         for j, name in enumerate(domain):
-            attribute = domain[name]
-            first, second = left[:, j, None], right[None, :, j]
-            gaps = np.isnan(first) | np.isnan(second)
-            if isinstance(attribute, Category) and name not in self.taxonomies:
-                distances = np.where(first != second, 1.0, 0.0)
-            elif isinstance(attribute, Category):
-                codes = (np.where(np.isnan(part), 0, part).astype(np.intp) for part in (first, second))
-                distances = self._table(attribute, name)[tuple(codes)]
-            else:
-                distances = np.minimum(np.abs(first - second), 1.0)
-            alike = np.isnan(first) & np.isnan(second)
-            total += np.where(gaps, np.where(alike, 0.0, 1.0), distances)
+            total += self._dissimilarities(name, domain[name], left[:, j, None], right[None, :, j])
         return total / len(self.scales)
+
+    def _dissimilarities(
+        self, name: str, attribute: Attribute, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Return how far values of one attribute lie apart, from 0 to 1, in the shape that both broadcast to."""
+        gaps = np.isnan(first) | np.isnan(second)
+        if isinstance(attribute, Category) and name not in self.taxonomies:
+            distances = np.where(first != second, 1.0, 0.0)
+        elif isinstance(attribute, Category):
+            codes = (np.where(np.isnan(part), 0, part).astype(np.intp) for part in (first, second))
+            distances = self._table(attribute, name)[tuple(codes)]
+        else:
+            distances = np.minimum(np.abs(first - second), 1.0)
+        alike = np.isnan(first) & np.isnan(second)
+        return np.asarray(np.where(gaps, np.where(alike, 0.0, 1.0), distances))
+
+    def differences(
+        self, one: npt.NDArray[np.float64], other: npt.NDArray[np.float64], domain: Domain
+    ) -> dict[str, float]:
+        """Return how far two embedded records, each of shape (1, d), lie apart in each attribute, in its scale."""
+        if self.distance == "euclidean":
+            return dict(zip(domain, np.abs(one - other)[0].tolist(), strict=True))
+        return {
+            name: float(self._dissimilarities(name, domain[name], one[0, j : j + 1], other[0, j : j + 1])[0])
+            for j, name in enumerate(domain)
+        }
 
     def closest(
         self, queries: npt.NDArray[np.float64], points: npt.NDArray[np.float64], n_closest: int, domain: Domain

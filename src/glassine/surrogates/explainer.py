@@ -32,6 +32,7 @@ from glassine.surrogates.fitting import (
     label_array,
     places_of,
 )
+from glassine.surrogates.group_trees import where_trees_split
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import (
     Layout,
@@ -45,7 +46,7 @@ from glassine.surrogates.reading import (
     row,
 )
 from glassine.surrogates.release import confirmed
-from glassine.surrogates.values import Explanation
+from glassine.surrogates.values import UNCONSTRAINED, ContrastConstraints, Explanation
 
 if TYPE_CHECKING:
     pass
@@ -135,7 +136,8 @@ class SurrogateExplainer(MeasuredExplainer):
     information_loss_ : float or None
         Of the microaggregation; None for a public partition.
     black_box_ : BlackBox
-        The black box with its count of queries.
+        The black box with its count of queries. ``fit`` and every measure ask it on a record once, and keep
+        the answer; queries are asked each time. Private.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -346,6 +348,8 @@ class SurrogateExplainer(MeasuredExplainer):
                     remedy="Use a smaller k.",
                 )
             domain = coarse_domain(data) if declared is None else declared
+            if plan.growth.on_grid and plan.epsilon is None:
+                domain = where_trees_split(domain)
             columns, asked = read(data, domain, refuse_outside=False), np.ones(n, dtype=bool)
         if plan.labels == "true" and y is None:
             raise InvalidDataError(
@@ -361,7 +365,7 @@ class SurrogateExplainer(MeasuredExplainer):
         box = BlackBox(self.predict)
         answered = np.full(n, None, dtype=object)
         if asked.any():
-            answered[asked] = box(native, int(asked.sum()))
+            answered[asked] = box.ask_once(native, int(asked.sum()))
         learned = None if plan.labels == "black-box" else truth
         # Of queries that were drawn, no name is anybody's.
         # A name is shared by people, not by the records of one.
@@ -438,7 +442,14 @@ class SurrogateExplainer(MeasuredExplainer):
         return X, declared, whose
 
     def explain(
-        self, x: Query, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 3, check: bool = False
+        self,
+        x: Query,
+        guided: bool = True,
+        n_closest: int | None = None,
+        *,
+        n_contrasts: int = 3,
+        check: bool = False,
+        constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> Explanation:
         """Ask the black box on one query and explain its decision.
 
@@ -454,18 +465,28 @@ class SurrogateExplainer(MeasuredExplainer):
             Largest number of contrasts.
         check : bool, default=False
             Whether the black box is asked on each contrast too, and what it says noted.
+        constraints : ContrastConstraints, optional
+            What contrasts may change. There are none if no allowed change leads the tree to another decision.
 
         Raises
         ------
+        InvalidParameterError
+            If a constraint does not fit the domain. Nothing is asked then.
         InvalidDataError
             If the query is no record of the domain.
         BlackBoxError
             If the black box fails.
         """
         release = self.release()
+        constraints.check(release.domain)
         record = query_of(x, release.domain)
         explanation = release.explain(
-            record, self._ask([record])[0], guided=guided, n_closest=n_closest, n_contrasts=n_contrasts
+            record,
+            self._ask([record])[0],
+            guided=guided,
+            n_closest=n_closest,
+            n_contrasts=n_contrasts,
+            constraints=constraints,
         )
         if not check or not explanation.contrasts:
             return explanation
@@ -473,7 +494,13 @@ class SurrogateExplainer(MeasuredExplainer):
         return confirmed(explanation, self._ask(changed).tolist())
 
     def explain_many(
-        self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0
+        self,
+        X: Any,
+        guided: bool = True,
+        n_closest: int | None = None,
+        *,
+        n_contrasts: int = 0,
+        constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> list[Explanation]:
         """Explain the decisions on several queries, with one call of the black box.
 
@@ -481,22 +508,36 @@ class SurrogateExplainer(MeasuredExplainer):
         ----------
         X : data frame, array-like of shape (n, d), or list of mappings
             The queries.
-        guided, n_closest, n_contrasts
+        guided, n_closest, n_contrasts, constraints
             As in :meth:`explain`.
         """
         release = self.release()
+        constraints.check(release.domain)
         records = self._queries(X)
         decisions = self._ask(records)
         return [
-            release.explain(record, decision, guided=guided, n_closest=n_closest, n_contrasts=n_contrasts)
+            release.explain(
+                record,
+                decision,
+                guided=guided,
+                n_closest=n_closest,
+                n_contrasts=n_contrasts,
+                constraints=constraints,
+            )
             for record, decision in zip(records, decisions.tolist(), strict=True)
         ]
 
     def batch(
-        self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0
+        self,
+        X: Any,
+        guided: bool = True,
+        n_closest: int | None = None,
+        *,
+        n_contrasts: int = 0,
+        constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> list[Explanation]:
         """Explain several queries: another name of :meth:`explain_many`."""
-        return self.explain_many(X, guided, n_closest, n_contrasts=n_contrasts)
+        return self.explain_many(X, guided, n_closest, n_contrasts=n_contrasts, constraints=constraints)
 
     def _queries(self, X: Any) -> list[Record]:
         domain = self.release_.domain

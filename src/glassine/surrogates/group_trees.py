@@ -14,13 +14,13 @@ from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.domain.grid import public_grid
+from glassine.domain.grid import log_grid, public_grid, with_cuts
 from glassine.errors import InvalidDataError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.models.transform import merge_leaves
 
-__all__ = ["Growth", "grow_trees"]
+__all__ = ["Growth", "grow_trees", "where_trees_split"]
 
 SINGLE = 3.4e38
 """Largest number of exact trees."""
@@ -33,7 +33,8 @@ class Growth:
     Attributes
     ----------
     on_grid : bool
-        Whether thresholds are public cut points of the domain alone, and leaves with the same decision are joined.
+        Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same
+        decision are joined.
     counts : bool
         Whether nodes publish class counts; else leaves publish a label.
     max_depth : int or None
@@ -68,6 +69,16 @@ class _Part:
 
     def _bound(self, bound: float) -> float:
         return bound if self.grid is None or math.isinf(bound) else self.grid[math.floor(bound)]
+
+
+def where_trees_split(domain: Domain) -> Domain:
+    """Return a domain that declares as thresholds where restricted trees may split: its own, or both public grids.
+
+    Groups are local, and an amount that is mostly small hardly varies in steps of its bound: the cut points of
+    :func:`~glassine.domain.grid.log_grid` tell small amounts apart, those of
+    :func:`~glassine.domain.grid.public_grid` the others. Nothing is read from records.
+    """
+    return with_cuts(domain, lambda attribute: tuple(sorted({*public_grid(attribute), *log_grid(attribute)})))
 
 
 def _design(columns: Columns, on_grid: bool) -> tuple[npt.NDArray[np.float64], list[_Part]]:
@@ -117,7 +128,7 @@ def grow_trees(
     n_groups : int
         Number of groups.
     domain : Domain
-        Domain of the attributes; its grid is used in the restricted form.
+        Domain of the attributes; its thresholds are used in the restricted form.
     classes : sequence of scalars
         The classes.
     growth : Growth

@@ -186,7 +186,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         release = self.release()
         _, native, data = open_records(X, release.domain)
         columns = read(data, release.domain, refuse_outside=False)
-        answered = self.black_box_(native, columns.n_records)
+        answered = self.black_box_.ask_once(native, columns.n_records)
         return columns, answered, places_of(answered, release.classes)
 
     def _truth(self, y: Any, answered: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy.typing as npt
 from glassine.counting.logic import LiteralLogic
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
-from glassine.domain import Domain, Integer, Real
+from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.domain.grid import public_grid
+from glassine.domain.grid import public_grid, with_cuts
 from glassine.learners.antecedents import declared
 from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.caveats import DOMAIN_FROM_DATA
@@ -56,13 +56,8 @@ ANSWERED = "the black box answers every record of the domain with one label"
 
 def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> TreeClass:
     """Return all trees of a depth over the public cut points and values of a domain."""
-    cut = {
-        name: replace(attribute, thresholds=public_grid(attribute, size=CUTS))
-        if isinstance(attribute, Integer | Real)
-        else attribute
-        for name, attribute in ((name, domain[name]) for name in domain)
-    }
-    literals = declared(Domain(cut, groups=domain.groups), domain.names)
+    cut = with_cuts(domain, partial(public_grid, size=CUTS))
+    literals = declared(cut, domain.names)
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
     return TreeClass(logic=logic, depth=depth, loss=Loss.errors(len(classes)))
 

@@ -25,7 +25,7 @@ from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
-from glassine.surrogates.values import Contrast, Explanation, Provenance
+from glassine.surrogates.values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation, Provenance
 from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
 
 __all__ = ["SCHEMA", "SurrogateRelease", "check_release", "from_dict", "read", "to_dict"]
@@ -216,6 +216,7 @@ class SurrogateRelease:
         guided: bool = True,
         n_closest: int | None = None,
         n_contrasts: int = 3,
+        constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> Explanation:
         """Return the explanation of a decision, by Protocol 2 or Protocol 1.
 
@@ -232,17 +233,20 @@ class SurrogateRelease:
             How many representatives Protocol 2 tries; that of the release by default.
         n_contrasts : int, default=3
             Largest number of contrasts.
+        constraints : ContrastConstraints, optional
+            What contrasts may change. There are none if no allowed change leads the tree to another decision.
 
         Raises
         ------
         InvalidDataError
             If the query is not a record of the domain, or the decision is no plain value.
         InvalidParameterError
-            If a number is out of its range.
+            If a number is out of its range, or a constraint does not fit the domain.
         """
         record = self.query(x)
         wanted = self.n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
         most = check_whole(n_contrasts, "n_contrasts", 0, 100)
+        constraints.check(self.domain)
         answer = _plain(decision)
         distances = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
         nearest = np.argsort(distances, kind="stable")[: wanted if guided else 1]
@@ -268,7 +272,13 @@ class SurrogateRelease:
             path=path,
             conditions=conditions_of(literals),
             contrasts=contrasts_of(
-                tree, record, decision=own, domain=self.domain, metric=self.metric, n_contrasts=most
+                tree,
+                record,
+                decision=own,
+                domain=self.domain,
+                metric=self.metric,
+                n_contrasts=most,
+                constraints=constraints,
             ),
         )
 

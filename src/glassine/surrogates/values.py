@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from glassine import __version__
+from glassine.codec import record
+from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, parameter
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats.json import to_dict as model_to_dict
 from glassine.models.tree import DecisionTree
 
-__all__ = ["Change", "Contrast", "Explanation", "Measures", "NodeCounts", "Provenance"]
+__all__ = [
+    "CONSTRAINTS",
+    "UNCONSTRAINED",
+    "Change",
+    "Contrast",
+    "ContrastConstraints",
+    "Explanation",
+    "Measures",
+    "NodeCounts",
+    "Provenance",
+]
 
 CHOICES = {
     "form": ("restricted", "paper"),
@@ -24,6 +37,102 @@ CHOICES = {
     "counted": ("records", "people"),
 }
 """What is said of how a release was made, in words that the file and the report share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContrastConstraints:
+    """What a contrast may change, and what each change costs.
+
+    Attributes
+    ----------
+    fixed : tuple of str
+        Attributes that keep their value.
+    only_up, only_down : tuple of str
+        Numbers, or binary attributes, that may only rise, or only fall. A missing value neither rises nor falls: it
+        stays missing, and a value that is there stays there. An attribute of several lists obeys all of them.
+    costs : mapping of str to float
+        Cost of changing an attribute by one unit of the release's distance, positive and finite: a standard deviation
+        or the range of a number, the whole of a category. An attribute that is not named costs 1. Where costs are
+        named, the contrast of the smallest total cost comes first.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the first three are no lists of names, or a cost is not a positive finite number.
+
+    Examples
+    --------
+    >>> constraints = ContrastConstraints(fixed=("sex",), only_up=("age",))
+    >>> constraints.allows("age", 30, 31), constraints.allows("age", 30, 29), constraints.allows("sex", 0, 1)
+    (True, False, False)
+    """
+
+    fixed: tuple[str, ...] = ()
+    only_up: tuple[str, ...] = ()
+    only_down: tuple[str, ...] = ()
+    costs: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in ("fixed", "only_up", "only_down"):
+            listed: object = getattr(self, name)
+            if not isinstance(listed, list | tuple) or not all(isinstance(one, str) for one in listed):
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be a list of attributes, got {listed!r:.60}.", remedy="Put it in a tuple."
+                )
+            object.__setattr__(self, name, tuple(listed))
+        costs: object = self.costs
+        if not isinstance(costs, Mapping):
+            raise InvalidParameterError(
+                f"{parameter('costs')} must map attributes to numbers, got {type(costs).__name__}.",
+                remedy="Pass a dictionary.",
+            )
+        for name, cost in costs.items():
+            if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 < cost < math.inf:
+                raise InvalidParameterError(
+                    f"the cost of {name!r} in {parameter('costs')} must be a positive finite number, got {cost!r}.",
+                    remedy=f"What cannot change at any cost is {parameter('fixed')}.",
+                )
+        object.__setattr__(self, "costs", dict(costs))
+
+    def __bool__(self) -> bool:
+        """Return whether anything is constrained."""
+        return bool(self.fixed or self.only_up or self.only_down or self.costs)
+
+    def check(self, domain: Domain) -> None:
+        """Raise InvalidParameterError if an attribute is not in the domain, or one without an order is to rise."""
+        for name in (*self.fixed, *self.only_up, *self.only_down, *self.costs):
+            if name not in domain:
+                raise InvalidParameterError(
+                    f"the constraints name {name!r}, which is not an attribute.", remedy=f"Use {', '.join(domain)}."
+                )
+        for name in (*self.only_up, *self.only_down):
+            if isinstance(domain[name], Category):
+                raise InvalidParameterError(
+                    f"{name!r} is a category: its values have no order, so that it can neither rise nor fall.",
+                    remedy=f"Name it in {parameter('fixed')}, or leave it free.",
+                )
+
+    def allows(self, name: str, before: Scalar | None, after: Scalar | None) -> bool:
+        """Return whether an attribute may change from one value to another; None is a missing value."""
+        if name in self.fixed:
+            return before == after
+        if name not in self.only_up and name not in self.only_down:
+            return True
+        if before is None or after is None or isinstance(before, str) or isinstance(after, str):
+            return before is after
+        return (name not in self.only_up or before <= after) and (name not in self.only_down or before >= after)
+
+    def cost(self, differences: Mapping[str, float]) -> float | None:
+        """Return the cost of differences in the release's distance, by attribute; None where no cost is named."""
+        if not self.costs:
+            return None
+        return sum(self.costs.get(name, 1.0) * difference for name, difference in differences.items())
+
+
+CONSTRAINTS = record(ContrastConstraints)
+"""Constraints as JSON has them."""
+
+UNCONSTRAINED: ContrastConstraints = ContrastConstraints()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +173,15 @@ class Contrast:
         How far the changed record is, in the distance of the release.
     confirmed : bool or None
         Whether the black box itself decides so on the changed record; None where it was not asked.
+    cost : float or None
+        What the changes cost together; None where no costs were named.
     """
 
     decision: Scalar
     changes: tuple[Change, ...]
     distance: float
     confirmed: bool | None = None
+    cost: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -78,6 +190,7 @@ class Contrast:
             "changes": [change.to_dict() for change in self.changes],
             "distance": self.distance,
             "confirmed": self.confirmed,
+            "cost": self.cost,
         }
 
 
@@ -113,7 +226,8 @@ class Explanation:
     conditions : tuple of str
         What the path says of the query, one text an attribute.
     contrasts : tuple of Contrast
-        The nearest changes under which the tree decides otherwise: fewest attributes first, then smallest distance.
+        The nearest changes under which the tree decides otherwise, within the constraints: the smallest cost first
+        where costs were named, then fewest attributes, then smallest distance. Empty if no allowed change leads there.
     """
 
     decision: Scalar

@@ -15,7 +15,7 @@ from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.distances import Metric
 from glassine.surrogates.reading import Record
-from glassine.surrogates.values import Change, Contrast
+from glassine.surrogates.values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
 
 __all__ = ["conditions_of", "contrasts_of", "leaf_of", "satisfies", "way_of"]
 
@@ -69,36 +69,42 @@ def contrasts_of(
     domain: Domain,
     metric: Metric,
     n_contrasts: int,
+    constraints: ContrastConstraints = UNCONSTRAINED,
 ) -> tuple[Contrast, ...]:
-    """Return the nearest changes that lead a tree to another decision than the given one.
+    """Return the nearest allowed changes that lead a tree to another decision than the given one.
 
-    One for each leaf of another decision that some possible record reaches by changing the attributes on its path;
-    those of fewest attributes first, then of smallest distance, then in order of the leaves.
+    One for each leaf of another decision that some possible record reaches by allowed changes of the attributes on its
+    path; those of smallest cost first if costs are named, then of fewest attributes, then of smallest distance, then in
+    order of the leaves.
     """
     here = metric.embed_one(domain, record)
-    candidates: list[tuple[int, float, int, Contrast]] = []
+    candidates: list[tuple[float, int, float, int, Contrast]] = []
     for order, cell in enumerate(tree.cells):
         label = cell.evidence.prediction
         if tree.classes is None or label is None or tree.classes[label] == decision:
             continue
-        changes = _changes(cell, record, domain, metric)
+        changes = _changes(cell, record, domain, metric, constraints)
         if not changes:
             continue
         changed = {**record, **{change.attribute: change.after for change in changes}}
         if leaf_of(tree, changed) != cell.node or not _possible(changed, domain):
             continue
-        distance = float(metric.between(here, metric.embed_one(domain, changed), domain)[0, 0])
-        contrast = Contrast(decision=tree.classes[label], changes=changes, distance=distance)
-        candidates.append((len(changes), distance, order, contrast))
-    return tuple(entry[-1] for entry in sorted(candidates, key=lambda entry: entry[:3])[:n_contrasts])
+        there = metric.embed_one(domain, changed)
+        distance = float(metric.between(here, there, domain)[0, 0])
+        cost = constraints.cost(metric.differences(here, there, domain))
+        contrast = Contrast(decision=tree.classes[label], changes=changes, distance=distance, cost=cost)
+        candidates.append((cost or 0.0, len(changes), distance, order, contrast))
+    return tuple(entry[-1] for entry in sorted(candidates, key=lambda entry: entry[:4])[:n_contrasts])
 
 
 def _possible(record: Mapping[str, Scalar | None], domain: Domain) -> bool:
     return all(tuple(record[name] for name in block) in set(rows) for block, rows in domain.blocks)
 
 
-def _changes(cell: Cell, record: Record, domain: Domain, metric: Metric) -> tuple[Change, ...]:
-    """Return what has to change for a record to satisfy a leaf's condition; nothing where that is not possible."""
+def _changes(
+    cell: Cell, record: Record, domain: Domain, metric: Metric, constraints: ContrastConstraints
+) -> tuple[Change, ...]:
+    """Return what has to change for a record to satisfy a leaf's condition; nothing where no allowed change does."""
     by_name: dict[str, list[Literal]] = {}
     for literal in cell.inside:
         by_name.setdefault(literal.attribute, []).append(literal)
@@ -110,7 +116,13 @@ def _changes(cell: Cell, record: Record, domain: Domain, metric: Metric) -> tupl
         attribute = domain[name]
         listed = metric.ranked(name, attribute, value) if isinstance(attribute, Category) else (0, 1)
         choices = (_nearest(attribute, listed, literals, value), *((None,) if attribute.missing else ()))
-        fitting = [v for v in choices if all(satisfies(literal, v) for literal in literals)]
+        # The values of a number that satisfy a leaf are an interval without its own value: they lie on one side of it,
+        # so that a direction allows the nearest of them or none. A binary attribute has one other value.
+        fitting = [
+            v
+            for v in choices
+            if all(satisfies(literal, v) for literal in literals) and constraints.allows(name, value, v)
+        ]
         if not fitting or (fitting[0] is None and not attribute.missing):
             return ()
         after = fitting[0]

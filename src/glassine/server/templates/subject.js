@@ -13,8 +13,7 @@
     : typeof value !== "number" || Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
   const roughly = (value) => String(Number(value.toPrecision(4)));
 
-  const complain = (index, text) => {
-    const field = at("f" + index), error = at("e" + index);
+  const complain = (field, error, text) => {
     field.setAttribute("aria-invalid", text ? "true" : "false");
     error.hidden = !text;
     error.textContent = text || "";
@@ -39,12 +38,32 @@
         if (!(value >= Number(field.min) && value <= Number(field.max))) text = `Type a number from ${field.min} to ${field.max}.`;
         else if (field.step === "1" && !Number.isInteger(value)) text = "Type a whole number.";
       }
-      complain(i, text);
+      complain(field, at("e" + i), text);
       if (text && first === null) first = field;
       Object.defineProperty(record, name, { value, enumerable: true });
     });
     if (first) first.focus();
     return first ? null : record;
+  };
+
+  // Returns what contrasts may change, or null after complaints.
+  const allowed = () => {
+    const constraints = { fixed: [], only_up: [], only_down: [], costs: {} };
+    let first = null;
+    data.names.forEach((name, i) => {
+      const may = at("m" + i).value, field = at("c" + i);
+      if (may) constraints[may].push(name);
+      const empty = field.value === "" && !field.validity.badInput, cost = Number(field.value);
+      const text = empty || (!field.validity.badInput && cost > 0) ? "" : "Type a number above 0.";
+      complain(field, at("d" + i), text);
+      if (text && first === null) first = field;
+      if (!text && !empty) Object.defineProperty(constraints.costs, name, { value: cost, enumerable: true });
+    });
+    if (first) {
+      at("constraints").open = true;
+      first.focus();
+    }
+    return first ? null : constraints;
   };
 
   // As the service writes conditions.
@@ -108,24 +127,28 @@
     return ` ${noisy}${other.toLocaleString("en-US")} of ${total.toLocaleString("en-US")} ${data.unit} in this group ${told}.`;
   };
 
-  const drawContrasts = (answer) => {
+  const drawContrasts = (answer, constraints) => {
+    const limited = constraints.fixed.length + constraints.only_up.length + constraints.only_down.length > 0;
     const holder = at("contrasts");
     holder.replaceChildren();
     if (!answer.contrasts.length) {
       const decisions = new Set(answer.tree.nodes.filter((node) => !(node.branches || []).length).map((node) => node.label));
       holder.append(make("p", decisions.size < 2
         ? "The small tree decides alike whatever is changed: it has one decision."
+        : limited ? "No change that you allow was found to lead the small tree to another decision."
         : "No change that the described values allow was found to lead the small tree to another decision."));
       return;
     }
+    const costed = answer.contrasts[0].cost !== null;
     holder.append(make("p", answer.agrees
-      ? "The nearest changes, fewest attributes first:"
+      ? `The nearest changes, ${costed ? "smallest cost" : "fewest attributes"} first:`
       : "The tree shown does not decide as the black box does; these are the nearest changes of its own decision:"));
     const list = make("ol");
     answer.contrasts.forEach((contrast) => {
       const item = make("li");
       const changes = contrast.changes.map((change) => `${change.condition} (${shown(change.from)} now, for example ${shown(change.to)})`);
       item.append(make("strong", shown(contrast.decision)), ` if ${changes.join(", and ")}.`);
+      if (costed) item.append(` Cost ${roughly(contrast.cost)}.`);
       if (contrast.confirmed === true) item.append(" The black box decides so too.");
       if (contrast.confirmed === false) item.append(" The black box itself does not decide so: this holds of the small tree alone.");
       list.append(item);
@@ -133,7 +156,7 @@
     holder.append(list);
   };
 
-  const draw = (answer, record) => {
+  const draw = (answer, record, constraints) => {
     at("decided").textContent = shown(answer.decision);
     at("said").textContent = answer.agrees
       ? answer.rank > 1
@@ -144,7 +167,7 @@
       ? `Your record satisfies ${answer.conditions.join(" and ")}; such records are decided ${shown(answer.tree_decision)}.`
       : `The tree decides ${shown(answer.tree_decision)} for every record near yours.${exceptions(answer.tree)}`;
     drawTree(answer.tree, answer.path);
-    drawContrasts(answer);
+    drawContrasts(answer, constraints);
     at("representative-said").textContent = `Group ${answer.group}, at distance ${roughly(answer.distance)} from your record.`;
     const rows = data.names.map((name) => {
       const row = make("tr"), head = make("th", name);
@@ -165,7 +188,7 @@
   };
 
   at("example").addEventListener("click", () => {
-    data.example.forEach((value, i) => { at("f" + i).value = value; complain(i, ""); });
+    data.example.forEach((value, i) => { at("f" + i).value = value; complain(at("f" + i), at("e" + i), ""); });
     say("The example is a published representative. Change a value and ask again.");
     at("query").requestSubmit(at("ask"));
   });
@@ -177,7 +200,12 @@
       say("Some values are missing or outside their range.", true);
       return;
     }
-    const body = { query: record, guided: at("guided").checked };
+    const constraints = allowed();
+    if (!constraints) {
+      say("A cost is not a number above 0.", true);
+      return;
+    }
+    const body = { query: record, guided: at("guided").checked, constraints };
     if (!data.decides) body.decision = data.classes[Number(at("decision").value)];
     at("ask").disabled = true;
     say("Asking.");
@@ -188,7 +216,7 @@
       const answer = await reply.json();
       if (reply.ok) {
         say("Answered below.");
-        draw(answer, record);
+        draw(answer, record, constraints);
       } else {
         at("answer").hidden = true;
         const after = reply.headers.get("Retry-After");
