@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.additive_data import CONFIRMING, FINDING, LOADERS, UNSEEN, Additive
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.additive.fitting import Plan, fit_model
+from glassine.learners.additive.fitting import Plan, Private, fit_model
 from glassine.learners.additive.publishing import Choices, choices
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.privacy.randomness import Randomness
@@ -67,8 +67,7 @@ def loss(data: Additive, seed: int, epsilon: float, chosen: Choices) -> float:
     fit = fit_model(
         training,
         replace(plan, override=chosen),
-        GaussianBudget.of(epsilon, DELTA),
-        paid=Paid(randomness=Randomness.of(seed), caveats=(SEEDED,)),
+        Private.of(GaussianBudget.of(epsilon, DELTA), Paid(randomness=Randomness.of(seed), caveats=(SEEDED,))),
         source="study",
         progress=None,
     )

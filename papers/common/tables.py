@@ -35,12 +35,17 @@ def claims(results: Path) -> str:
     )
 
 
+def place(text: str, name: str, table: str) -> str:
+    """Return the text of a page with a table between the marks of its name."""
+    marks = [*re.finditer(rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)", text, re.DOTALL)]
+    if len(marks) != 1:
+        raise LookupError(f"the page has {len(marks)} places for the table {name!r}, not one.")
+    return f"{text[: marks[0].end(1)]}{table}\n{text[marks[0].start(2) :]}"
+
+
 def fill(text: str, results: Path) -> str:
     """Return the text of a page with the judged statements of the results between its marks."""
-    marks = [*re.finditer(r"(<!-- table: claims -->\n).*?(<!-- end -->)", text, re.DOTALL)]
-    if len(marks) != 1:
-        raise LookupError(f"the page has {len(marks)} places for the table of statements, not one.")
-    return f"{text[: marks[0].end(1)]}{claims(results)}\n{text[marks[0].start(2) :]}"
+    return place(text, "claims", claims(results))
 
 
 def write_page(folder: Path) -> None:
@@ -49,4 +54,4 @@ def write_page(folder: Path) -> None:
     page.write_text(fill(page.read_text(), folder / "results"))
 
 
-__all__ = ["claims", "fill", "markdown", "write_page"]
+__all__ = ["claims", "fill", "markdown", "place", "write_page"]

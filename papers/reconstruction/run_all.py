@@ -10,6 +10,7 @@ import comparing
 import figures
 import grid
 import peers
+import private_models
 import published_lists
 import several_models
 import subgroups
@@ -21,7 +22,7 @@ from papers.common.tables import write_page
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every script with the same arguments; claims and page only if everything is measured."""
     given = sys.argv[1:] if arguments is None else arguments
-    for script in (grid, comparing, published_lists, subgroups, several_models, peers, figures):
+    for script in (grid, comparing, published_lists, subgroups, several_models, private_models, peers, figures):
         script.main(given)
     if "--quick" not in given:
         claims.main(given)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from drawing import OURS
 from figure_4 import GLOBAL, GRID, SMOOTH
+from figure_6 import METHODS as ATTACKED_METHODS
+from figure_6 import SETTINGS as ATTACKED
 from study import FOLDER, Row, options, published, read
 
 from papers.common.judging import (
@@ -54,6 +56,7 @@ class Evidence:
     importance: Sequence[Row]
     noise: Sequence[Row]
     errors: Sequence[Row]
+    attacks: Sequence[Row]
 
 
 def _value(rows: Sequence[Row], setting: str, method: str, epsilon: str, name: str = "test") -> tuple[float, float]:
@@ -297,6 +300,89 @@ def table_3(found: Evidence) -> Judgement:
     )
 
 
+def _attack(found: Evidence, setting: str, method: str, attack: str, name: str) -> tuple[float, float]:
+    rows = [row for row in found.attacks if row["attack"] == attack]
+    return _value(rows, setting, method, "" if method == "GreedyRL" else "10", name)
+
+
+def resilient(found: Evidence) -> Judgement:
+    """Judge whether the attack stays below the printed vulnerability, which the paper calls a bound of its success."""
+    printed, comparisons = published("vulnerability"), []
+    for setting in ATTACKED:
+        cases = []
+        for method in ATTACKED_METHODS:
+            bound = float(printed[setting, method, "" if method == "GreedyRL" else "10"])
+            cases.append(_less((bound, 0.0), _attack(found, setting, method, "black-box", "balanced")))
+        comparisons.append(estimated(NAMES[setting], cases, _splits(found.attacks)))
+    return Judgement(
+        rule=MEAN,
+        seen="printed vulnerability less balanced accuracy of the black-box attack",
+        comparisons=tuple(comparisons),
+    )
+
+
+def smallest_leaks_more(found: Evidence) -> Judgement:
+    """Judge whether the black-box attack finds more members of German than of COMPAS where false alarms are rare.
+
+    What it finds is counted above its control, which has as many records: the fewer non-members, the higher both are.
+    """
+    cases = []
+    for method in ATTACKED_METHODS:
+        for rate in ("0.01", "0.03"):
+            above = [
+                _less(
+                    *(_attack(found, setting, method, attack, f"tpr at {rate}") for attack in ("black-box", "control"))
+                )
+                for setting in ATTACKED
+            ]
+            cases.append(_less(*above))
+    return Judgement(
+        rule=MEAN,
+        seen="true positive rate at 1 % and 3 % false positives above its control, German less COMPAS",
+        comparisons=(estimated("both lists", cases, _splits(found.attacks)),),
+    )
+
+
+def sub_par(found: Evidence) -> Judgement:
+    """Judge whether the label-only attack reaches less than the black-box attack."""
+    comparisons = []
+    for setting in ATTACKED:
+        cases = [
+            _less(
+                _attack(found, setting, method, "black-box", "balanced"),
+                _attack(found, setting, method, "label-only", "balanced"),
+            )
+            for method in ATTACKED_METHODS
+        ]
+        comparisons.append(estimated(NAMES[setting], cases, _splits(found.attacks)))
+    return Judgement(
+        rule=MEAN, seen="balanced accuracy, black-box less label-only on single dummies", comparisons=tuple(comparisons)
+    )
+
+
+def truncated(found: Evidence) -> Judgement:
+    """Judge whether changed dummies that hold no category, or several, make the label-only attack weaker."""
+    comparisons = []
+    for setting in ATTACKED:
+        cases = [
+            _less(
+                _attack(found, setting, method, "label-only, categories together", "auc"),
+                _attack(found, setting, method, "label-only", "auc"),
+            )
+            for method in ATTACKED_METHODS
+        ]
+        comparisons.append(estimated(NAMES[setting], cases, _splits(found.attacks)))
+    return Judgement(
+        rule=MEAN,
+        seen="area under the curve, categories changed together less one by one",
+        comparisons=tuple(comparisons),
+    )
+
+
+def _splits(rows: Sequence[Row]) -> int:
+    return min(int(row["seeds"]) for row in rows)
+
+
 def theorem(found: Evidence) -> Judgement:
     """Judge whether the closed form of Theorem IV.1 is the maximum over k, at every size of Figure 1."""
     gaps = [(float(row["smooth"]), float(row["brute_force"])) for row in found.noise]
@@ -360,6 +446,10 @@ JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     preserved,
     increasing,
     table_3,
+    resilient,
+    smallest_leaks_more,
+    sub_par,
+    truncated,
     not_measured,
     counted_gini,
     exponential,
@@ -375,6 +465,7 @@ def evidence(results: Path) -> Evidence:
         importance=read(results / "table_3_measured.csv"),
         noise=read(results / "figure_1.csv"),
         errors=read(results / "table_1.csv"),
+        attacks=read(results / "figure_6.csv"),
     )
 
 

@@ -84,7 +84,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name in printed:
                 row[f"published {name}"] = printed[name].get(key, "")
                 row[name] = text(value(found, setting, method, epsilon, name))
-            for name in ("by class", "control", "evident", "accuracy_error", "accuracy_variance"):
+            for name in (
+                "vulnerability_error",
+                "by class",
+                "control",
+                "evident",
+                "accuracy_error",
+                "accuracy_variance",
+            ):
                 row[name] = text(value(found, setting, method, epsilon, name))
             row["published plus or minus"] = published("plus or minus of the accuracy").get(key, "")
             rows.append(row)

@@ -43,6 +43,7 @@ def test_every_attack_on_breast_cancer_records() -> None:
         "gap attack",
         "best-loss threshold",
         "black-box attack",
+        "label-only attack",
         "online likelihood ratio attack",
         "offline likelihood ratio attack",
     ]
@@ -63,7 +64,7 @@ def test_every_attack_on_breast_cancer_records() -> None:
     assert found.midpoint.value.advantage is not None
     made = [*(result.advantage.value for result in found.results), found.midpoint.value.advantage.value]
     assert found.strongest.advantage.value == max(made)
-    assert steps == [(i + 1, 22) for i in range(22)]
+    assert steps == [(i + 1, 23) for i in range(23)]
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["gap"]["value"]["roc_log_log"][-1] == [1.0, 1.0]
     assert told["shift"]["status"] == "measured"
@@ -78,7 +79,7 @@ def test_a_rule_list_without_a_learner() -> None:
     assert isinstance(found.lira_online, NotApplicable)
     assert isinstance(found.midpoint, NotApplicable)
     assert found.to_dict()["lira_online"]["status"] == "not applicable"
-    assert len(found.results) == 3
+    assert len(found.results) == 4
     again = attack_membership(rules, Sample(frame[:80], "y"), Sample(frame[80:], "y"), random_state=0)
     assert again.to_dict() == found.to_dict()
 
@@ -164,7 +165,7 @@ def test_records_that_the_model_cannot_take_fail_each_attack_and_not_the_suite(c
     found = attack_membership(
         model, Sample(members, y_in), Sample(change(X_out), y_out), shadows=Shadows(model, n_shadows=4), random_state=0
     )
-    for name in ("gap", "best_loss", "black_box", "vulnerability", "lira_online"):
+    for name in ("gap", "best_loss", "black_box", "label_only", "vulnerability", "lira_online"):
         outcome = getattr(found, name)
         assert isinstance(outcome, Failed), name
         assert "did not answer" in outcome.reason

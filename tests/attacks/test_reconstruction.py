@@ -17,7 +17,7 @@ from glassine.domain import Between, ExactlyOne
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
 from tests.oracles import strategies
-from tests.oracles.worlds import captured, records, values_of, worlds
+from tests.oracles.worlds import captured, records, worlds
 
 
 @settings(max_examples=100)
@@ -67,17 +67,21 @@ def test_dist_and_attribute_leakage_equal_enumeration(data: st.DataObject) -> No
     counts = worlds(model, domain, domain_aware=True)
     assume(all(count for count, size in zip(counts, sizes, strict=True) if size))
     known = reconstruct(model, domain)
-    wide = [name for name in domain if len(values_of(domain[name])) > 1]
     everything = {aware: list(records(domain, domain_aware=aware)) for aware in (False, True)}
-    ratios = []
-    for cell, size in zip(model.cells, sizes, strict=True):
-        if size:
-            inside = [record for record in everything[False] if captured(record, cell)]
-            for name in wide:
+    for aware, possible in everything.items():
+        n_values = {name: len({record[name] for record in possible}) for name in domain}
+        wide = [name for name in domain if n_values[name] > 1]
+        ratios = []
+        for cell, size in zip(model.cells, sizes, strict=True):
+            inside = [record for record in possible if captured(record, cell)] if size else []
+            for name in wide if size else ():
                 left = len({record[name] for record in inside})
-                ratios += [math.log2(left) / math.log2(len(values_of(domain[name])))] * size
-    if wide:
-        assert known.dist() == pytest.approx(float(np.mean(ratios)))
+                ratios += [math.log2(left) / math.log2(n_values[name])] * size
+        if wide:
+            assert known.dist(domain_aware=aware) == pytest.approx(float(np.mean(ratios)))
+            estimate = known.estimate(domain_aware=aware).dist
+            assert estimate is not None
+            assert estimate.lower - 1e-9 <= float(np.mean(ratios)) <= estimate.upper + 1e-9
     for leakage in known.by_attribute(domain_aware=True):
         before = Counter(record[leakage.attribute] for record in everything[True])
         mean = 0.0
@@ -90,6 +94,18 @@ def test_dist_and_attribute_leakage_equal_enumeration(data: st.DataObject) -> No
                     for v, c in after.items()
                 )
         assert leakage.bits_learned == pytest.approx(mean / sum(sizes), abs=1e-9)
+
+
+def test_a_dummy_tells_of_the_others_in_dist_where_the_domain_says_so() -> None:
+    domain = Domain.binary(["red", "green", "blue"], groups=(ExactlyOne(("red", "green", "blue")),))
+    rules = parse_rules("if [red] then [true] ([0 ; 3] examples)\nelse [false] ([1 ; 0] examples)", domain)
+    known = reconstruct(rules, domain)
+    # As bits, one of three is given. Of possible records three are red alone, and of one green or blue is open.
+    assert known.dist() == pytest.approx(2 / 3)
+    assert known.dist(domain_aware=True) == pytest.approx((3 * 0 + 1 * 2 / 3) / 4)
+    estimate = known.estimate(domain_aware=True).dist
+    assert estimate is not None
+    assert (estimate.lower, estimate.upper) == pytest.approx((1 / 6, 1 / 6))
 
 
 @settings(max_examples=60)

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import (
     DecisionTree,
     Integer,
+    PrivateEBMClassifier,
     PrivateTreeClassifier,
     as_model,
     write_model,
@@ -25,6 +26,7 @@ from glassine import (
 from glassine.comparison.twin import TwinComparison, claimed_by_estimator, compare_twin
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError
+from glassine.learners import EBMClassifier
 from glassine.models import Guarantee
 from glassine.privacy.release import fresh_count
 from tests.cli.running import Run
@@ -103,6 +105,36 @@ def test_where_no_guarantee_holds_there_is_nothing_to_contradict(sides: tuple[pl
 def test_members_as_their_own_holdout_contradict_nothing(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     false = tree(sides[0], Guarantee(epsilon=0.1, count_scale=10.0))
     assert compare_twin(false, sides[0], sides[0], "y", twin=false, domain=DOMAIN).standing == "unknown"
+
+
+@pytest.mark.parametrize("kind", ["additive", "pairs", "card"])
+def test_the_twin_of_an_additive_model_is_an_ordinary_one(kind: str, sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    members, others = sides
+    pairs = [("a", "b")] if kind == "pairs" else 0
+    learner = PrivateEBMClassifier(1.0, domain=DOMAIN, classes=(0, 1), interactions=pairs, random_state=0)
+    fitted = learner.fit(members[["a", "b"]], members["y"].to_numpy())
+    model = (fitted.to_scorecard() if kind == "card" else fitted).model_
+    found = compare_twin(model, members, others, "y", domain=DOMAIN)
+    named = "scorecard" if kind == "card" else "additive model"
+    assert found.twin.title == f"{named}, trained on the same records"
+    assert found.twin.n_attacks > 0
+    assert found.twin.accuracy.value > 0.6
+
+
+def test_the_twin_has_the_pairs_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    members, others = halves(300)
+    model = PrivateEBMClassifier(4.0, domain=DOMAIN, classes=(0, 1), interactions=[("a", "b")], random_state=0)
+    fitted = model.fit(members[["a", "b"]], members["y"].to_numpy()).model_
+    asked: list[Any] = []
+    fit = EBMClassifier.fit
+
+    def spied(self: EBMClassifier, X: Any, y: Any) -> Any:
+        asked.append(self.interactions)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(EBMClassifier, "fit", spied)
+    compare_twin(fitted, members, others, "y", domain=DOMAIN)
+    assert asked == [[("a", "b")]]
 
 
 def test_an_estimator_of_another_library_states_its_epsilon(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:

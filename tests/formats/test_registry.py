@@ -151,9 +151,12 @@ def test_models_of_all_kinds_are_written(tmp_path: Path) -> None:
 
 
 def test_what_a_format_does_not_hold_is_refused(tmp_path: Path) -> None:
-    for model, noun in ((income_model(), "an additive model"), (parse_rules(RULES), "a rule list")):
-        with pytest.raises(UnsupportedModelError, match=rf"^{noun} cannot be written as PMML\. .*python, sql, .*json"):
-            write_model(model, tmp_path / "m.pmml", to="pmml")
+    for model, noun, to in (
+        (income_model(), "an additive model", "sklearn"),
+        (parse_rules(RULES), "a rule list", "pmml"),
+    ):
+        with pytest.raises(UnsupportedModelError, match=rf"^{noun} cannot be written as .*\. .*python, sql, .*json"):
+            write_model(model, tmp_path / "m", to=to)
     unfit: Any = RandomForestClassifier()
     with pytest.raises(UnsupportedModelError, match=r"Write as_model\(\.\.\.\) of it"):
         write_model(unfit, tmp_path / "m.json")

@@ -13,7 +13,7 @@ from scipy import special
 from glassine import Category, Domain, Integer, PrivateEBMClassifier
 from glassine.learners.additive import boosting as ebm_boosting
 from glassine.learners.additive import sums as ebm_sums
-from glassine.learners.additive.boosting import Boosting, boost
+from glassine.learners.additive.boosting import Boosting, RandomSplits, boost
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.records import Binned
@@ -65,7 +65,8 @@ def test_steps_agree_with_a_naive_oracle(n_classes: int, monkeypatch: pytest.Mon
         axes,
         n_classes=n_classes,
         boosting=Boosting(epochs=30, leaves=4, rate=0.5),
-        portion=Portion(mu=1.0, share=0.9, randomness=Randomness.of(0)),
+        mechanism=Portion(mu=1.0, share=0.9, randomness=Randomness.of(0)),
+        splits=RandomSplits(randomness=Randomness.of(0)),
         progress=None,
     )
     outputs = n_classes if n_classes > 2 else 1
@@ -124,12 +125,14 @@ def neighbors() -> tuple[Any, Any]:
 def boosted(dataset: Any, seed: int | None) -> npt.NDArray[np.float64]:
     """Return the scores of a few epochs that cost mu = 0.5."""
     codes, target = dataset
+    randomness = Randomness.of(seed)
     shapes, _ = boost(
         Binned(codes=np.ascontiguousarray(codes.T), values=target),
         axes_of(1),
         n_classes=3,
         boosting=Boosting(epochs=2, leaves=4),
-        portion=Portion(mu=0.5, share=0.9, randomness=Randomness.of(seed)),
+        mechanism=Portion(mu=0.5, share=0.9, randomness=randomness),
+        splits=RandomSplits(randomness=randomness),
         progress=None,
     )
     return np.asarray(shapes.scores[0])

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from glassine import Domain, Integer
-from glassine.learners.additive import penalized as ebm_penalized
+from glassine.learners.additive import budget as ebm_budget
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.estimators import PrivateEBMRegressor
 from glassine.privacy.fine_gaussian import FineNoise
@@ -78,7 +78,7 @@ def let_pairs_be_free(monkeypatch: pytest.MonkeyPatch) -> None:
             paid = squared_sensitivity - len(PAIRS) * (squared_sensitivity > len(PAIRS) + 1)
             return FineNoise.of(mu, paid)
 
-    monkeypatch.setattr(ebm_penalized, "FineNoise", Cheap)
+    monkeypatch.setattr(ebm_budget, "FineNoise", Cheap)
 
 
 def excess(monkeypatch: pytest.MonkeyPatch) -> float:

@@ -23,7 +23,8 @@ FOLDER = ROOT / "papers" / "reconstruction"
 RESULTS = FOLDER / "results"
 MODULES = (
     "settings", "study", "drawing", "searching", "tree_search", "fits", "grid", "comparing", "published_lists",
-    "subgroups", "several_models", "peers", "figures", "claims", "run_all", "public_data", "environments",
+    "subgroups", "several_models", "private_models", "peers", "figures", "claims", "run_all", "public_data",
+    "environments",
 )  # fmt: skip
 
 KEYS = ("data", "seed", "support", "depth")
@@ -404,3 +405,11 @@ def test_the_quick_form_runs(data_dir: Path, tmp_path: Path, monkeypatch: pytest
             assert row["dist_g"] == kept[tuple(row.values())[:5]]["dist_g"]
     assert {row["status"][:7] for row in read("peers", tmp_path) if row["learner"].startswith("pydl8.5")} == {"missing"}
     assert {row["status"][:7] for row in read("penalties", tmp_path) if row["learner"] == "CORELS"} == {"missing"}
+
+
+def test_the_page_holds_what_was_measured_of_private_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    private, rows = module("private_models", monkeypatch), read("private_models")
+    assert [tuple(row.values())[:4] for row in rows] == [tuple(key.values()) for (key,) in private.keys(False)]
+    assert private.table(rows) in private.PAGE.read_text()
+    for row in rows:
+        assert (float(row["misplaced"]) == 0) >= (row["epsilon"] == ""), "exact counts misplace no record"

@@ -8,16 +8,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
+from glassine import Domain, parse_rules
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "papers" / "smooth-sensitivity-rule-lists"
 RESULTS = FOLDER / "results"
-SCRIPTS = ("figure_1", "pools", "figure_2", "figure_3", "figure_4", "table_1", "table_2", "table_3")
+SCRIPTS = ("figure_1", "pools", "figure_2", "figure_3", "figure_4", "figure_6", "table_1", "table_2", "table_3")
 
 Rows = list[dict[str, str]]
 
@@ -47,7 +48,7 @@ def module(name: str, monkeypatch: pytest.MonkeyPatch, data: Path | None = None)
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     if data is not None:
         monkeypatch.setenv("GLASSINE_DATA", str(data))
-    for known in ("settings", "fitting", "study", "drawing", "pools", "public_data", "figure_4"):
+    for known in ("settings", "fitting", "study", "drawing", "pools", "public_data", "figure_4", "figure_6"):
         monkeypatch.delitem(sys.modules, known, raising=False)
     return importlib.import_module(name)
 
@@ -199,3 +200,33 @@ def test_the_quick_form_keeps_accuracies_and_order(
             assert rows[setting, "counted-gini, strict", epsilon] > best + 0.01
     assert abs(rows["compas", "sm-Laplace", "10"] - 0.658) < 0.015
     assert abs(rows["adult-pairs", "sm-Laplace", "1"] - 0.787) < 0.01
+
+
+def test_the_page_holds_vulnerabilities_and_attacks_with_their_errors() -> None:
+    text = (ROOT / "docs" / "papers" / f"{FOLDER.name}.md").read_text()
+    printed = [row for row in read(RESULTS / "table_2.csv") if row["published vulnerability"]]
+    assert len(printed) == 6
+    for row in printed:
+        value, error, chance = (float(row[name]) for name in ("vulnerability", "vulnerability_error", "control"))
+        assert f"| {row['published vulnerability']} | {value:.4f} ± {error:.4f} | {chance:.4f} |" in text, row
+    curves = [row for row in read(RESULTS / "figure_6.csv") if row["attack"] != "label-only"]
+    assert len(curves) == 12
+    for row in curves:
+        figures = (f"{float(row[f]):.3f}±{float(row[f'{f}_error']):.3f}" for f in ("tpr at 0.01", "tpr at 0.1", "auc"))
+        assert f"| {row['method']} | {row['attack'].split(',')[0]} | {' | '.join(figures)} |" in text, row
+
+
+def test_the_control_attacks_a_list_that_never_saw_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = module("figure_6", monkeypatch)
+    rules = "if [x0] then [1] ([1 ; 2] examples)\nelse [0] ([2 ; 1] examples)"
+    fitted = SimpleNamespace(model_=parse_rules(rules, Domain.binary([f"x{i}" for i in range(6)])))
+    asked: list[int] = []
+
+    def fit(name: str, method: object, epsilon: float | None, seed: int) -> SimpleNamespace:
+        asked.append(seed)
+        return fitted
+
+    monkeypatch.setattr(figure, "fit", fit)
+    for attack in figure.ATTACKS:
+        figure.attacked("toy", "GreedyRL", attack, 3)
+    assert asked == [3, 3, 3, 3 + figure.OTHER]

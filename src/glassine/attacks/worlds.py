@@ -81,12 +81,20 @@ class Worlds:
         """Return the factors on which a region may differ from the whole space."""
         return sorted({factor for box in (region.inside, *region.outside) for factor in box})
 
-    def n_possible(self, region: Region, factor: int) -> int:
-        """Return the number of values of a factor that some record of a region has."""
-        if self.counter.is_free(region, factor):
-            return int(self.space.weight(factor, region.inside.get(factor, self.space.full(factor))))
-        marginal = self.counter.marginal(region, factor)
-        return sum(int(w) for w, m in zip(self.space.factors[factor].weights, marginal, strict=True) if m)
+    def n_values(self, region: Region, factor: int) -> dict[str, int]:
+        """Return for each attribute of a factor how many of its values some record of a region has."""
+        part = self.space.factors[factor]
+        if len(part.attributes) == 1 and self.counter.is_free(region, factor):
+            weight = self.space.weight(factor, region.inside.get(factor, self.space.full(factor)))
+            return {part.attributes[0]: int(weight)}
+        possible = [bool(measure) for measure in self.counter.marginal(region, factor)]
+        if len(part.attributes) == 1:
+            return {part.attributes[0]: sum(int(w) for w, some in zip(part.weights, possible, strict=True) if some)}
+        out = {}
+        for name in part.attributes:
+            shares = [share for share, some in zip(part.holds_one(name), possible, strict=True) if some]
+            out[name] = any(share > 0 for share in shares) + any(share < 1 for share in shares)
+        return out
 
     def learned(self, region: Region, factor: int) -> dict[str, float]:
         """Return the bits learned about each attribute of a factor: relative entropy from before to after."""

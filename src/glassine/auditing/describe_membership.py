@@ -20,6 +20,7 @@ ATTACKS = {
     "gap": "gap attack",
     "best_loss": "best-loss threshold",
     "black_box": "black-box attack model",
+    "label_only": "label-only attack",
     "lira_online": "online likelihood-ratio attack",
     "lira_offline": "offline likelihood-ratio attack",
 }

@@ -51,6 +51,7 @@ MODELS = (
     "optimal-tree",
     "optimal-rule-list",
     "plain-greedy-rule-list",
+    "plain-additive",
     "plain-scorecard",
     "multiway-tree",
     "cart",

@@ -107,7 +107,7 @@ def _privacy(outcome: Outcome) -> list[str]:
     if outcome.order.model == SCORECARD:
         said.append("The intervals of the risks take the noise into account.")
     elif outcome.order.model == ADDITIVE:
-        said.append("Scores carry noise of known size, which the bands of the report show.")
+        said.append("Scores carry noise. The report shows how much of it comes from the sums of each term.")
     elif model.guarantee is not None and model.guarantee.count_scale is not None and model.classes is None:
         scale = _records(model.guarantee.count_scale)
         said.append(

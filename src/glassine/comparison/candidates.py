@@ -124,6 +124,12 @@ def _card(shape: Shape, epsilon: float, seed: int) -> Any:
     return ScorecardClassifier(**shape.public)
 
 
+def _plain_additive(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.additive.ordinary import EBMClassifier
+
+    return EBMClassifier(**shape.public)
+
+
 def _optimal_tree(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.exhaustive.optimal import OptimalTreeClassifier
 
@@ -223,6 +229,7 @@ CANDIDATES: dict[str, Candidate] = {
             make=_plain_greedy,
             size="max_rules",
         ),
+        Candidate(name="plain-additive", title="additive model", private=False, make=_plain_additive),
         Candidate(name="plain-scorecard", title="scorecard", private=False, make=_card),
         Candidate(name="multiway-tree", title="multiway tree", private=False, make=_multiway, size="max_depth"),
         Candidate(name="cart", title="scikit-learn tree", private=False, make=_cart, size="max_depth"),

@@ -210,8 +210,9 @@ def compare_twin(
         Column of the classes.
     twin : DecisionTree, RuleList, AdditiveModel or fitted classifier, optional
         The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
-        of as many rules; of another library's estimator the class of scikit-learn that it extends, with the same
-        parameters, and interpret's additive model of interpret's private one.
+        of as many rules, an ordinary additive model with the same pairs, an ordinary scorecard; of another library's
+        estimator the class of scikit-learn that it extends, with the same parameters, and interpret's additive model of
+        interpret's private one.
     domain : Domain, optional
         Public domain of the attributes.
     persons : str, optional
@@ -277,13 +278,18 @@ def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
     rules = len(model.rules) if isinstance(model, RuleList) else 1
     name = "optimal-tree" if isinstance(model, DecisionTree) else "optimal-rule-list"
-    if not isinstance(model, DecisionTree | RuleList):
-        raise InvalidParameterError(
-            "no twin of such a model is trained here.",
-            remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
-        )
+    settings: dict[str, Any] = {}
+    if isinstance(model, AdditiveModel):
+        if model.classes is None:
+            raise InvalidParameterError(
+                "no twin of a model of numbers is trained here.",
+                remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
+            )
+        name = "plain-additive" if model.scorecard is None else "plain-scorecard"
+        pairs = [term.attributes for term in model.terms if len(term.bins) == 2]
+        settings = {"interactions": pairs} if pairs else {}
     shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=max(depth, 1), max_rules=max(rules, 1))
-    twin = CANDIDATES[name].make(shape, math.nan, 0).fit(whole.frame[:n], whole.labels[:n])
+    twin = CANDIDATES[name].make(shape, math.nan, 0).set_params(**settings).fit(whole.frame[:n], whole.labels[:n])
     return f"{CANDIDATES[name].title}, trained on the same records", twin
 
 

@@ -1,9 +1,9 @@
-"""Models as ONNX: one tree of thresholds, and an encoder for each list of values."""
+"""Models as ONNX: one tree of thresholds, and an encoder for each list of values; of additive models a tree a term."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,15 @@ from glassine.domain import Domain, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
+from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_domain, check_model, outcomes, readable
+from glassine.formats.contents import FittedValues, OtherContent
 from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
+from glassine.formats.onnx_additive import additive_from_onnx, additive_to_onnx, holds_additive
 from glassine.formats.onnx_contents import beside_onnx
-from glassine.formats.registry import Format
+from glassine.formats.registry import Format, PublishedModel
 from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
+from glassine.models.additive import AdditiveModel
 from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
@@ -31,12 +35,12 @@ ML_OPSET, ML_OPSET_OF_GAPS = 3, 4
 HALF = np.float32(0.5)
 
 
-def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> bytes:
+def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     r"""Return a model as the bytes of an ONNX file.
 
     Parameters
     ----------
-    model : DecisionTree or RuleList
+    model : DecisionTree, RuleList or AdditiveModel
         The model. Every leaf or rule must predict something.
     domain : Domain, optional
         The public domain, which names binary attributes. Without it they are those compared with 0 and 1 only.
@@ -54,7 +58,8 @@ def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> byt
     ------
     UnsupportedModelError
         If onnx is not installed, it is not a model, a part predicts nothing, classes are neither all texts nor all
-        whole numbers, an attribute is compared with texts and numbers, or with a number that single precision does not
+        whole numbers, an additive model has no term, an attribute is
+        compared with texts and numbers, or with a number that single precision does not
         hold, or the tree would need more than 100,000 nodes.
     InvalidModelError
         If the domain lacks an attribute or a value.
@@ -63,6 +68,7 @@ def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> byt
     -----
     A threshold is rounded down to single precision, so that every number of single precision goes where the model
     sends it. A record that satisfies no branch takes the last one. The file carries neither counts nor a guarantee.
+    Scores of an additive model have single precision.
 
     Examples
     --------
@@ -73,6 +79,8 @@ def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> byt
     age <= 40.5
     """
     onnx = onnx_module()
+    if isinstance(model, AdditiveModel):
+        return additive_to_onnx(model)
     check_model(model)
     check_domain(model, domain)
     for i, outcome in enumerate(outcomes(model), start=1):
@@ -253,19 +261,33 @@ def _outputs(onnx: Any, model: DecisionTree | RuleList, names: Sequence[str]) ->
     ]
 
 
+def model_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None = None) -> PublishedModel:
+    """Read the tree of an ONNX file, or the additive model that was written in it."""
+    if not holds_additive(data):
+        return tree_from_onnx(data, domain, tree)
+    if tree is not None:
+        place_of(1, tree, "the ONNX graph")
+    return additive_from_onnx(data, domain)
+
+
+def beside_model(data: bytes, domain: Domain | None, tree: int | None) -> Iterable[OtherContent | FittedValues]:
+    """Return what an ONNX file holds beside its model; an additive one is read only where that is nothing."""
+    return () if holds_additive(data) else beside_onnx(data, domain, tree)
+
+
 FORMAT = Format(
     name="ONNX",
-    reads="ONNX tree; needs `pip install 'glassine[formats]'`",
-    tells="conditions and error rates",
-    leaves_out="counts, a guarantee, and the digits of thresholds that single precision does not hold",
+    reads="ONNX tree, or an additive model that Glassine wrote; needs `pip install 'glassine[formats]'`",
+    tells="conditions and error rates; scores",
+    leaves_out="counts, a guarantee, and the digits that single precision does not hold; of an additive model errors, "
+    "weights, groups, names and edits",
     extensions=(".onnx",),
     contents=("bytes",),
     sniff=is_onnx,
-    read=tree_from_onnx,
+    read=model_from_onnx,
     read_all=forest_from_onnx,
-    beside=beside_onnx,
+    beside=beside_model,
     to="onnx",
     write=to_onnx,
     binary=True,
-    kinds=(DecisionTree, RuleList),
 )

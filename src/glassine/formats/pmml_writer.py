@@ -1,39 +1,35 @@
-"""Decision trees as PMML, with what they publish."""
+"""Decision trees as PMML, with what they publish; and additive models."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from xml.sax.saxutils import quoteattr
+from collections.abc import Iterable
 
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
-from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
+from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_domain, check_model, compared_values
-from glassine.formats.pmml import forest_from_pmml, is_xml, tree_from_pmml
+from glassine.formats.contents import FittedValues, OtherContent
+from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
+from glassine.formats.pmml_additive import additive_from_pmml, additive_to_pmml, holds_additive
 from glassine.formats.pmml_contents import beside_pmml
-from glassine.formats.registry import Format
+from glassine.formats.pmml_predicates import parsed_xml
+from glassine.formats.pmml_text import HEAD, TARGET, escaped, field_type, quoted, text_of
+from glassine.formats.registry import Format, PublishedModel
+from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
-from glassine.models.rule_list import RuleList
 from glassine.models.tree import Branch, DecisionTree
 
 __all__ = ["FORMAT", "to_pmml"]
 
-HEAD = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
-  <Header><Application name="glassine"/></Header>
-"""
-TARGET = "prediction"
 
-
-def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str:
-    """Return a decision tree as PMML 4.4.
+def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
+    """Return a decision tree or an additive model as PMML 4.4.
 
     Parameters
     ----------
-    model : DecisionTree
-        The tree; a rule list is refused.
+    model : DecisionTree or AdditiveModel
+        The model; a rule list is refused.
     domain : Domain, optional
         The public domain, which states types and values of the fields.
 
@@ -42,11 +38,12 @@ def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
     str
         One ``TreeModel``. Counts stand in ``recordCount`` and ``ScoreDistribution`` as the model has them; noisy ones
         are not marked, and the file carries no guarantee. A record that satisfies no branch has no prediction.
+        Of an additive model one ``RegressionModel`` on a derived field for each term, with every digit of its scores.
 
     Raises
     ------
     UnsupportedModelError
-        If it is not a decision tree, a text cannot stand in XML, or an attribute or the classes mix texts and numbers.
+        If it is a rule list, a text cannot stand in XML, or an attribute or the classes mix texts and numbers.
     InvalidModelError
         If the domain lacks an attribute or a value.
 
@@ -57,10 +54,13 @@ def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
     >>> print(to_pmml(tree).splitlines()[-6].strip())
     <Node id="0" recordCount="4" score="ill"><True/>
     """
+    if isinstance(model, AdditiveModel):
+        return additive_to_pmml(model)
     check_model(model)
     if not isinstance(model, DecisionTree):
         raise UnsupportedModelError(
-            "PMML is written of decision trees, got a rule list.", remedy="Write SQL or Python instead."
+            "PMML is written of decision trees and additive models, got a rule list.",
+            remedy="Write SQL or Python instead.",
         )
     check_domain(model, domain)
     target = TARGET
@@ -68,11 +68,11 @@ def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
         target += "_"
     kind = "regression" if model.classes is None else "classification"
     fields = [_field(name, model, domain) for name in model.attributes]
-    outcome = "double" if model.classes is None else _type(model.classes, "the classes are")
+    outcome = "double" if model.classes is None else field_type(model.classes, "the classes are")
     optype = "continuous" if model.classes is None else "categorical"
-    listed = "".join(f"<Value value={_quoted(_text(label))}/>" for label in model.classes or ())
-    fields.append(f'    <DataField name={_quoted(target)} optype="{optype}" dataType="{outcome}">{listed}</DataField>')
-    schema = [f"      <MiningField name={_quoted(name)}/>" for name in model.attributes]
+    listed = "".join(f"<Value value={quoted(text_of(label))}/>" for label in model.classes or ())
+    fields.append(f'    <DataField name={quoted(target)} optype="{optype}" dataType="{outcome}">{listed}</DataField>')
+    schema = [f"      <MiningField name={quoted(name)}/>" for name in model.attributes]
     lines = [
         f'  <DataDictionary numberOfFields="{len(fields)}">',
         *fields,
@@ -81,7 +81,7 @@ def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
         ' noTrueChildStrategy="returnNullPrediction">',
         "    <MiningSchema>",
         *schema,
-        f'      <MiningField name={_quoted(target)} usageType="target"/>',
+        f'      <MiningField name={quoted(target)} usageType="target"/>',
         "    </MiningSchema>",
         *_nodes(model),
         "  </TreeModel>",
@@ -90,54 +90,22 @@ def to_pmml(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
     return HEAD + "\n".join(lines) + "\n"
 
 
-def _text(value: Scalar) -> str:
-    """Return a value as PMML spells it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else repr(value)
-
-
-def _quoted(text: str) -> str:
-    odd = next(
-        (c for c in text if (c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff"), None
-    )
-    if odd is not None:
-        raise UnsupportedModelError(
-            f"the text {text!r:.60} holds the character {odd!r}, which XML has not.", remedy="Rename it."
-        )
-    return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
-
-
-def _type(values: Sequence[Scalar], what: str) -> str:
-    kinds = {
-        bool if isinstance(v, bool) else str if isinstance(v, str) else int if isinstance(v, int) else float
-        for v in values
-    }
-    if kinds <= {str}:
-        return "string"
-    if kinds == {bool}:
-        return "boolean"
-    if kinds <= {int, float}:
-        return "integer" if kinds == {int} else "double"
-    raise UnsupportedModelError(f"{what} of several types, which a field of PMML is not.", remedy="Recode them.")
-
-
 def _field(name: str, model: DecisionTree, domain: Domain | None) -> str:
     attribute = None if domain is None else domain[name]
     compared = compared_values(model).get(name, ())
     bounded = any(isinstance(lit, Between) for lit in model.literals if lit.attribute == name)
     if isinstance(attribute, Category):
-        listed = "".join(f"<Value value={_quoted(_text(value))}/>" for value in attribute.values)
-        kind = _type(attribute.values, f"the values of {name!r} are")
-        return f'    <DataField name={_quoted(name)} optype="categorical" dataType="{kind}">{listed}</DataField>'
+        listed = "".join(f"<Value value={quoted(text_of(value))}/>" for value in attribute.values)
+        kind = field_type(attribute.values, f"the values of {name!r} are")
+        return f'    <DataField name={quoted(name)} optype="categorical" dataType="{kind}">{listed}</DataField>'
     kind = "integer" if isinstance(attribute, Integer) else "double"
     optype = "continuous"
     if attribute is None and compared and not bounded:
-        kind, optype = _type(compared, f"the values of {name!r} are"), "categorical"
+        kind, optype = field_type(compared, f"the values of {name!r} are"), "categorical"
     elif attribute is None and not bounded:
         optype = "categorical"
         kind = "string"
-    return f'    <DataField name={_quoted(name)} optype="{optype}" dataType="{kind}"/>'
+    return f'    <DataField name={quoted(name)} optype="{optype}" dataType="{kind}"/>'
 
 
 def _nodes(model: DecisionTree) -> list[str]:
@@ -164,8 +132,8 @@ def _published(model: DecisionTree, evidence: Evidence) -> str:
     if model.classes is None:
         score = None if evidence.value is None else repr(float(evidence.value))
     else:
-        score = None if label is None else _text(model.classes[label])
-    return size + ("" if score is None else f" score={_quoted(score)}")
+        score = None if label is None else text_of(model.classes[label])
+    return size + ("" if score is None else f" score={quoted(score)}")
 
 
 def _distribution(model: DecisionTree, evidence: Evidence, margin: str) -> list[str]:
@@ -175,7 +143,7 @@ def _distribution(model: DecisionTree, evidence: Evidence, margin: str) -> list[
     if evidence.probabilities is not None:
         shares = [f' probability="{share!r}"' for share in evidence.probabilities]
     return [
-        f'{margin}  <ScoreDistribution value={_quoted(_text(label))} recordCount="{count}"{share}/>'
+        f'{margin}  <ScoreDistribution value={quoted(text_of(label))} recordCount="{count}"{share}/>'
         for label, count, share in zip(model.classes, evidence.counts, shares, strict=True)
     ]
 
@@ -183,7 +151,7 @@ def _distribution(model: DecisionTree, evidence: Evidence, margin: str) -> list[
 def _predicate(branch: Branch) -> str:
     """Return the predicate that is true exactly where a literal holds; what is unknown counts as false."""
     literal = branch.literal
-    name = _quoted(literal.attribute)
+    name = quoted(literal.attribute)
     gap = f'<SimplePredicate field={name} operator="isMissing"/>'
     present = f'<SimplePredicate field={name} operator="isNotMissing"/>'
     presence = _known(literal, name)
@@ -214,38 +182,48 @@ def _known(literal: Literal, name: str) -> str | None:
 
 
 def _listed(literal: OneOf, name: str) -> str | None:
-    values = [_text(value) for value in literal.values]
+    values = [text_of(value) for value in literal.values]
     if not values:
         return None
     if len(values) == 1:
         operator = "notEqual" if literal.negated else "equal"
-        return f'<SimplePredicate field={name} operator="{operator}" value={_quoted(values[0])}/>'
-    operator, kind = ("isNotIn" if literal.negated else "isIn"), _type(literal.values, f"the values of {name} are")
+        return f'<SimplePredicate field={name} operator="{operator}" value={quoted(values[0])}/>'
+    operator, kind = ("isNotIn" if literal.negated else "isIn"), field_type(literal.values, f"the values of {name} are")
     kind = {"integer": "int", "double": "real"}.get(kind, "string")
     texts = " ".join('"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values)
     return (
         f'<SimpleSetPredicate field={name} booleanOperator="{operator}">'
-        f'<Array type="{kind}" n="{len(values)}">{_escaped(texts)}</Array></SimpleSetPredicate>'
+        f'<Array type="{kind}" n="{len(values)}">{escaped(texts)}</Array></SimpleSetPredicate>'
     )
 
 
-def _escaped(text: str) -> str:
-    _quoted(text)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+def model_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None = None) -> PublishedModel:
+    """Read the tree of a PMML file, or the additive model that was written in it."""
+    root = parsed_xml(data)
+    if not holds_additive(root):
+        return tree_of_document(root, domain, tree)
+    if tree is not None:
+        place_of(1, tree, "the PMML file")
+    return additive_from_pmml(data, domain)
+
+
+def beside_model(data: bytes, domain: Domain | None, tree: int | None) -> Iterable[OtherContent | FittedValues]:
+    """Return what a PMML file holds beside its model; an additive one is read only where that is nothing."""
+    return () if holds_additive(parsed_xml(data)) else beside_pmml(data, domain, tree)
 
 
 FORMAT = Format(
     name="PMML",
-    reads="PMML tree",
-    tells="conditions, and class counts where it has them",
-    leaves_out="a guarantee, and whether counts are exact",
+    reads="PMML tree, or an additive model that Glassine wrote",
+    tells="conditions, and class counts where it has them; scores",
+    leaves_out="a guarantee, and whether counts are exact; of an additive model errors, weights, names and edits",
     extensions=(".pmml", ".xml"),
     contents=("bytes",),
     sniff=is_xml,
-    read=tree_from_pmml,
+    read=model_from_pmml,
     read_all=forest_from_pmml,
-    beside=beside_pmml,
+    beside=beside_model,
     to="pmml",
     write=to_pmml,
-    kinds=(DecisionTree,),
+    kinds=(DecisionTree, AdditiveModel),
 )

@@ -1,5 +1,7 @@
 from glassine.learners.additive.estimators import PrivateEBMClassifier as PrivateEBMClassifier
 from glassine.learners.additive.estimators import PrivateEBMRegressor as PrivateEBMRegressor
+from glassine.learners.additive.ordinary import EBMClassifier as EBMClassifier
+from glassine.learners.additive.ordinary import EBMRegressor as EBMRegressor
 from glassine.learners.additive.scorecards import PrivateScorecardClassifier as PrivateScorecardClassifier
 from glassine.learners.additive.scorecards import ScorecardClassifier as ScorecardClassifier
 from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier as OptimalRuleListClassifier

@@ -284,7 +284,7 @@ def summarize_model(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[S
     model : AdditiveModel
         The model.
     coverage : float, default=0.9
-        Coverage of each noise band, in (0, 1).
+        Share of the noise in a term's sums that each noise interval holds, in (0, 1).
 
     Raises
     ------
@@ -339,7 +339,7 @@ def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
     rest = len(shapes) - SHOWN_TERMS
     more = f"<p>{rest} less important term{'s' * (rest > 1)} not drawn.</p>" if rest > 0 else ""
     banded = any(shape.low is not None for shape in shapes)
-    band = f" Shaded: the noise of the released scores, {coverage:.0%} each." if banded else ""
+    band = f" Shaded: {coverage:.0%} of the noise of each term's own sums." if banded else ""
     intercept = ", ".join(f"{value:.4g}" for value in model.intercept[:8])
     return (
         f'<div class="glassine-model"><p><b>Glassine: {plain(model)}</b> &mdash; {plain(score_meaning(model))}. '

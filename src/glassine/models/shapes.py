@@ -24,7 +24,7 @@ from glassine.models.terms import Term
 __all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "common_scale", "draw_shape", "term_importance"]
 
 COVERAGE = 0.9
-"""Default share of the added noise that a noise interval covers."""
+"""Default share of the noise of a term's own sums that its noise intervals hold."""
 
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 34.0
 GAP = 10.0
@@ -58,9 +58,9 @@ class ShapeFunction:
     released : ndarray, shape of the term's scores
         The scores before any edit.
     low, high : ndarray of the same shape, or None
-        The noise interval around the released scores; None if the model states no errors.
+        The noise interval around the released scores, see :func:`bands`; None if the model states no errors.
     coverage : float
-        Coverage of each band.
+        Share of the noise that each holds.
     importance : float
         Mean absolute centred score, see :func:`term_importance`.
     """
@@ -97,10 +97,11 @@ class ShapeFunction:
 def bands(term: Term, coverage: float = COVERAGE) -> tuple[Array, Array] | None:
     """Return the ends of each score's noise interval; None without stated errors.
 
-    The noise of a released score is normal with standard deviation ``errors``, or nearly so. A single interval covers
-    that noise with probability ``coverage``; all intervals together do so less often. Smoothing, joined bins and
-    shrinkage move scores as well, and the interval leaves that out: it holds the score of the same computation without
-    noise less often than ``coverage`` says. Nor does it describe the error of sampling.
+    An interval holds a share ``coverage`` of what the noise in the term's own sums does to one score, the penalty and
+    all other terms being as they were; that noise is normal with standard deviation ``errors``, or nearly so. It is
+    no interval for the score that the same fit without noise would give: other terms pass their noise on, the more
+    the more attributes depend on each other. ``benchmarks/bands.py`` measures how often it holds that score. It says
+    nothing of the error of sampling: other people would have given other scores.
 
     Parameters
     ----------

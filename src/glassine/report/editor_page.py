@@ -41,7 +41,7 @@ def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: f
     title : str, optional
         Title of the page; the target by default.
     coverage : float, default=0.9
-        Coverage of each noise interval, in (0, 1).
+        Share of the noise in a term's sums that each noise interval holds, in (0, 1).
 
     Returns
     -------

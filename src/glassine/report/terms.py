@@ -89,8 +89,8 @@ list of candidates can find those two.
 nat | Nat | The natural unit of entropy: 1.44 bits.
 neighboring | Neighboring datasets | Datasets that differ by one record added or removed, or by all records of one \
 person if the privacy unit is a person.
-noise interval | Noise interval | Where a score would lie without the noise added for privacy. It does not describe \
-sampling error.
+noise interval | Noise interval | How far the noise in a term's own sums moves its score. It covers neither the noise \
+of other terms nor sampling error.
 noisy counts | Noisy counts | Counts with random numbers of known scale added. Negative ones are published as 0.
 outcome | Outcome | What the model predicts: a class or a number.
 output checking | Output checking | The review of results from confidential records before they leave a protected \

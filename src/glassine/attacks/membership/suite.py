@@ -10,6 +10,7 @@ from typing import Any
 from glassine.attacks.membership.attack_model import black_box_attack, compare_losses, loss_attack
 from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides
 from glassine.attacks.membership.intervals import check_confidence
+from glassine.attacks.membership.label_only import label_only_attack
 from glassine.attacks.membership.lira import Shadows, lira
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import Records, generator
@@ -43,6 +44,8 @@ class MembershipAttacks:
         Threshold on the model's loss.
     black_box : Outcome of MembershipResult
         Random forest on the model's outputs.
+    label_only : Outcome of MembershipResult
+        Share of changed copies of a record that keep its class.
     lira_online, lira_offline : Outcome of MembershipResult
         Likelihood ratio with shadow models; both need a learner.
     midpoint : Outcome of MidpointResult
@@ -61,6 +64,7 @@ class MembershipAttacks:
     gap: Outcome[MembershipResult]
     best_loss: Outcome[MembershipResult]
     black_box: Outcome[MembershipResult]
+    label_only: Outcome[MembershipResult]
     lira_online: Outcome[MembershipResult]
     lira_offline: Outcome[MembershipResult]
     midpoint: Outcome[MidpointResult]
@@ -70,7 +74,7 @@ class MembershipAttacks:
     @property
     def results(self) -> tuple[MembershipResult, ...]:
         """The results of the attacks that call each record a member or not."""
-        outcomes = (self.gap, self.best_loss, self.black_box, self.lira_online, self.lira_offline)
+        outcomes = (self.gap, self.best_loss, self.black_box, self.label_only, self.lira_online, self.lira_offline)
         return tuple(outcome.value for outcome in outcomes if isinstance(outcome, Measured))
 
     @property
@@ -172,16 +176,21 @@ def attack_membership(
         raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
     data = inside, outside = read_sides(members, nonmembers)
-    steps = _Steps(progress, 6 + (0 if shadows is None else 2 * shadows.n_shadows))
+    steps = _Steps(progress, 7 + (0 if shadows is None else 2 * shadows.n_shadows))
     shift = steps.of(holdout_shift(*data, random_state=rng))
     common: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     common["shift"] = shift.value if isinstance(shift, Measured) else None
     gap = steps.of(gap_attack(model, *data, **common))
     best_loss = steps.of(loss_attack(model, *data, **common))
     black_box = steps.of(black_box_attack(model, *data, **common))
-    common["progress"] = steps.inner()
     online, offline = (
-        lira(model, *data, None if shadows is None else replace(shadows, mode=mode), **common)
+        lira(
+            model,
+            *data,
+            None if shadows is None else replace(shadows, mode=mode),
+            progress=steps.inner(),
+            **common,
+        )
         for mode in ("online", "offline")
     )
     if candidates is None:
@@ -190,6 +199,8 @@ def attack_membership(
         found = midpoint_attack(model, pool, truth=truth, confidence=confidence, random_state=rng)
     else:
         found = midpoint_attack(model, candidates, confidence=confidence, random_state=rng)
+    named = steps.of(found)
+    overfitting = steps.of(vulnerability(model, *data, confidence=confidence, random_state=rng))
     return MembershipAttacks(
         n_members=inside.number,
         n_nonmembers=outside.number,
@@ -199,10 +210,11 @@ def attack_membership(
         gap=gap,
         best_loss=best_loss,
         black_box=black_box,
+        label_only=steps.of(label_only_attack(model, *data, **common)),
         lira_online=online,
         lira_offline=offline,
-        midpoint=steps.of(found),
-        vulnerability=steps.of(vulnerability(model, *data, confidence=confidence, random_state=rng)),
+        midpoint=named,
+        vulnerability=overfitting,
         losses=compare_losses(model, *data),
     )
 

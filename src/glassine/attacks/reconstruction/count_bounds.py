@@ -1,7 +1,8 @@
-"""Bounds of true counts, given counts that were published with noise or rounded, and of means that weigh by them."""
+"""True counts, given counts that were published with noise or rounded: the likeliest, and bounds of means."""
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from glassine.privacy.conversions import least_threshold
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
 
-__all__ = ["CountBounds", "bound_counts", "exact_counts"]
+__all__ = ["CountBounds", "bound_counts", "exact_counts", "likeliest_counts"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -201,3 +202,61 @@ def _sum_reach(scale: float, number: int, probability: float) -> tuple[float, fl
     moment = (1 + -math.expm1(-1 / scale) * np.exp(rate - 1 / scale) / -np.expm1(rate - 1 / scale)) / (1 + q)
     above = float(((number * np.log(moment) - math.log(probability)) / rate).min()) * ROUNDING
     return float(math.floor(above)), float(below)
+
+
+def likeliest_counts(
+    published: npt.NDArray[np.int64], noise: CountNoise, n_records: int | None, possible: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Return the whole counts under which what was published is likeliest.
+
+    Noise is independent, and the logarithm of its likelihood is concave in each count. So without a known total each
+    count is its own best, and with one the counts are moved there unit by unit, each time where it costs least: no
+    other counts of that total are likelier. Among equal costs the count that moved least goes first.
+
+    Parameters
+    ----------
+    published : ndarray of int64, shape (k,)
+        Published counts.
+    noise : CountNoise
+        Kind and scale of the noise.
+    n_records : int or None
+        What the true counts add up to, if it is known.
+    possible : ndarray of bool, shape (k,)
+        Which counts can be positive.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If no counts of that total can have been published so.
+    """
+    contradiction = UndefinedMeasureError(
+        "the published counts cannot come from the stated noise: records are counted where the domain allows none, or "
+        "their number is out of reach.",
+        remedy="Check the noise, the number of records and the domain.",
+    )
+    counts = np.where(possible, published, 0)
+    zero = np.zeros(1, dtype=np.int64)
+    if any(noise.log_likelihood(one, zero)[0] == -math.inf for one in published[~possible].tolist()):
+        raise contradiction
+    if n_records is None:
+        return counts
+    step = 1 if n_records > counts.sum() else -1
+    moved = np.zeros(len(counts), dtype=np.int64)
+
+    def move(place: int) -> tuple[float, int, int]:
+        """Return what one unit more, or less, costs at a place, and what decides among equals."""
+        here = counts[place]
+        stays, moves = noise.log_likelihood(int(published[place]), np.array([here, here + step]))
+        allowed = possible[place] and here + step >= 0
+        return float(stays - moves) if allowed else math.inf, int(moved[place]), place
+
+    queue = [move(place) for place in range(len(counts))]
+    heapq.heapify(queue)
+    for _ in range(abs(n_records - int(counts.sum()))):
+        cost, _, place = queue[0]
+        if not cost < math.inf:
+            raise contradiction
+        counts[place] += step
+        moved[place] += 1
+        heapq.heapreplace(queue, move(place))
+    return counts

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align
-from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts
+from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
 from glassine.attacks.reconstruction.intervals import Interval, ReconstructionEstimate
 from glassine.attacks.reconstruction.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
 from glassine.attacks.reconstruction.possible import PossibleRecords
@@ -29,9 +29,11 @@ from glassine.domain import Domain
 from glassine.errors import (
     InvalidDataError,
     InvalidDomainError,
+    InvalidParameterError,
     UndefinedMeasureError,
     parameter,
 )
+from glassine.models.transform import with_sizes
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
@@ -90,7 +92,9 @@ class ProbabilisticDataset(PossibleRecords):
         if self._continuum is None and (size := int(possible.space.total)) > 1:
             counted = np.array(possible.bits_learned)
             counted[np.isinf(counted)] = 0.0
-            dist_g, dist = (_share(bounds.mean(left)) for left in (1 - counted / math.log2(size), self._left()))
+            dist_g, dist = (
+                _share(bounds.mean(left)) for left in (1 - counted / math.log2(size), self._left(domain_aware))
+            )
         ranges = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
         return ReconstructionEstimate(
             confidence=bounds.confidence,
@@ -100,6 +104,52 @@ class ProbabilisticDataset(PossibleRecords):
             dist=dist,
             dist_g=dist_g,
         )
+
+    def most_likely(self, n_records: int | None = None) -> ProbabilisticDataset:
+        """Return the data sets whose counts are likeliest under the stated noise.
+
+        An attacker who takes them for the true ones can :meth:`sample` records and measure them, as of a model with
+        exact counts. Nothing says that the true counts are near: see :meth:`estimate` for what is certain.
+
+        Parameters
+        ----------
+        n_records : int, optional
+            Number of training records, if the attacker knows it.
+
+        Returns
+        -------
+        ProbabilisticDataset
+            Of the same model with these numbers of records in its leaves or rules, as exact ones.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the number of records is not positive, or is not that of exact counts.
+        UndefinedMeasureError
+            If counts are not published, it is not stated how they were changed, or no counts of that total can have
+            been published so.
+
+        References
+        ----------
+        Gorgé, Ferry, Gambs, Vidal: Training set reconstruction from differentially private forests, 2026. They search
+        over forests; one tree or list needs no search, because its parts are disjoint.
+        """
+        if n_records is not None and not n_records >= 1:
+            raise InvalidParameterError(f"{parameter('n_records')} must be at least 1, got {n_records!r}.")
+        noise = self.noise
+        if noise is None:
+            if n_records not in (None, self.n_records):
+                raise InvalidParameterError(f"the exact counts add up to {self.n_records} records, not {n_records}.")
+            return self
+        cells = [cell.evidence for cell in self.model.cells]
+        if any(evidence.size is None for evidence in cells):
+            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+        published = [evidence.counts or (evidence.size or 0,) for evidence in cells]
+        widths = [len(counts) for counts in published]
+        possible = np.repeat([bool(measure) for measure in self._worlds_of(True).measures], widths)
+        counts = likeliest_counts(np.concatenate(published).astype(np.int64), noise, n_records, possible)
+        sizes = np.add.reduceat(counts, np.cumsum([0, *widths[:-1]]))
+        return ProbabilisticDataset(with_sizes(self.model, sizes.tolist()), self.domain, max_steps=self._max_steps)
 
     def entropy(self, *, domain_aware: bool = False) -> float:
         """Return the joint entropy of the reconstruction, in bits (equations 11 and 16).
@@ -163,11 +213,12 @@ class ProbabilisticDataset(PossibleRecords):
         left = math.fsum(size * known.entropy(region) for size, region in parts if size)
         return left / (self.n_records * known.prior_entropy)
 
-    def dist(self) -> float:
+    def dist(self, *, domain_aware: bool = False) -> float:
         """Return Dist, the mean share of each cell's entropy that the model leaves (Definition 2).
 
-        Each attribute of each record counts the same; attributes with one possible value are left out. A value counts
-        as possible if some record of the region has it.
+        Each attribute of each record counts the same; attributes with one possible value are left out. All values that
+        some record of the region has are equally likely. With ``domain_aware=True`` impossible records count neither
+        there nor in the whole domain: a dummy whose category is excluded has one value left.
 
         Raises
         ------
@@ -175,23 +226,23 @@ class ProbabilisticDataset(PossibleRecords):
             As for :meth:`dist_g`.
         """
         self._require_finite()
-        self._require_possible(False)
-        left = self._left()
+        self._require_possible(domain_aware)
+        left = self._left(domain_aware)
         return math.fsum(size * share for size, share in zip(self.supports, left, strict=True)) / self.n_records
 
-    def _left(self) -> npt.NDArray[np.float64]:
+    def _left(self, domain_aware: bool) -> npt.NDArray[np.float64]:
         """Return for each part the mean share of an attribute's entropy that it leaves; 1 for an empty region."""
-        possible = self._worlds_of(False)
-        sizes = {name: size for name in self.domain if (size := self.domain[name].size or 0) > 1}
+        possible = self._worlds_of(domain_aware)
+        everything = [possible.n_values(Region({}), factor) for factor in range(len(possible.space.factors))]
+        sizes = {name: size for factor in everything for name, size in factor.items() if size > 1}
         if not sizes:
             raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
         shares = np.ones(len(possible.regions))
         for part, (measure, region) in enumerate(zip(possible.measures, possible.regions, strict=True)):
             for factor in possible.touched(region) if measure else ():
-                (name,) = possible.space.factors[factor].attributes
-                if name in sizes:
-                    gone = 1 - math.log2(possible.n_possible(region, factor)) / math.log2(sizes[name])
-                    shares[part] -= gone / len(sizes)
+                for name, left in possible.n_values(region, factor).items():
+                    if name in sizes:
+                        shares[part] -= (1 - math.log2(left) / math.log2(sizes[name])) / len(sizes)
         return shares
 
     def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:

@@ -159,7 +159,7 @@ class AdditiveFinding:
     n_edits : int
         Changes that people made after the model was released.
     coverage : float
-        Coverage of each noise band.
+        Share of the noise in a term's sums that each noise interval holds.
     terms : tuple of TermFinding
         The terms, the most important first.
     attributes : tuple of BinsFinding

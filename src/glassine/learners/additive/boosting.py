@@ -1,11 +1,12 @@
-"""Private explainable boosting as published: cyclic boosting of random splits, in a form whose bound holds."""
+"""Explainable boosting as published: cyclic, of random splits in a form whose bound holds, or of the best ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,22 +15,23 @@ from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.additive.budget import RESERVED, GaussianBudget, Portion, usable
+from glassine.learners.additive.budget import RESERVED, GaussianBudget, Mechanism, Sums, usable
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
 from glassine.learners.additive.records import Binned
 from glassine.learners.additive.sums import Loss, residuals, start_scores
-from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.conversions import mu_from_epsilon
-from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 
 __all__ = [
     "ACCOUNTINGS",
     "BIN_SHARE",
     "NO_INTERACTIONS",
+    "BestSplits",
     "Boosting",
     "Interactions",
+    "RandomSplits",
+    "Splits",
     "boost",
     "check_interactions",
     "stage_mu",
@@ -141,6 +143,7 @@ BIN_SHARE = 0.1
 PROOF = "learners/additive/boosting.md"
 
 Array = npt.NDArray[np.float64]
+EventT = TypeVar("EventT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +157,7 @@ class Boosting:
     rate : float
         Learning rate.
     clip : float
-        Largest size of a residual, the target being in [-1, 1]: half its range.
+        Largest size of a residual: half the range of a number, which is in [-1, 1]; of classes it bounds the vector.
     """
 
     epochs: int = 300
@@ -181,7 +184,7 @@ def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
 
 
 class Leaves(NamedTuple):
-    """The random trees of a round: the leaf of each bin, (terms, bins), and of each leaf its records and its noise.
+    """The trees of some terms: the leaf of each bin, (terms, bins), and of each leaf its records and its noise.
 
     ``sizes`` (terms, leaves) are the released numbers of records, ``noise`` (terms, leaves, outputs) is in whole units.
     """
@@ -226,21 +229,131 @@ def _epoch(
                 scores[c, i] += step[codes[k, i], c]
 
 
+@compiled
+def _sum_bins(codes: AnyArray, room: AnyArray, out: AnyArray) -> None:
+    # codes: (n,); room: (outputs, n); out: (bins, outputs), exact in units.
+    for c in range(room.shape[0]):
+        for i in range(len(codes)):
+            out[codes[i], c] += room[c, i]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Visits:
+    """The records that boosting visits, and what is public of each term's bins.
+
+    Attributes
+    ----------
+    codes : ndarray, shape (terms, n)
+        Bin of each record in each term.
+    scores : ndarray, shape (outputs, n)
+        Scores of the records so far.
+    target : ndarray, shape (n,)
+        Targets in [-1, 1], or indices of classes.
+    loss : Loss
+        With which residuals are formed.
+    counts : ndarray, shape (terms, bins)
+        Released numbers of records, at least 0.
+    n_bins : tuple of int
+        Number of bins of each term.
+    """
+
+    codes: AnyArray
+    scores: AnyArray
+    target: AnyArray
+    loss: Loss
+    counts: Array
+    n_bins: tuple[int, ...]
+
+
+class Splits(Protocol):
+    """How the trees of an epoch get their leaves."""
+
+    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+        """Yield terms that are visited next, and the leaf of each of their bins, shape (terms, bins)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomSplits:
+    """Line 14 of the paper's Algorithm 2: random splits, which look at no record."""
+
+    randomness: Randomness
+
+    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+        """Yield all terms at once."""
+        widest = visits.counts.shape[1]
+        yield (
+            slice(None),
+            np.stack([_random_leaves(size, leaves, widest, self.randomness) for size in visits.n_bins]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BestSplits:
+    """Line 14 of the paper's Algorithm 1: the splits that explain most of the residuals, found one after the other.
+
+    Guarantee
+    ---------
+    none: they are read off exact sums, and belong to fits without noise alone.
+    """
+
+    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+        """Yield term by term, each by the residuals that the terms before it left."""
+        room = np.zeros(visits.scores.shape, dtype=np.int64)
+        for k, size in enumerate(visits.n_bins):
+            residuals(visits.scores, visits.target, visits.loss, room)
+            sums = np.zeros((size, len(room)), dtype=np.int64)
+            _sum_bins(visits.codes[k], room, sums)
+            leaf_of = np.zeros((1, visits.counts.shape[1]), dtype=np.int64)
+            leaf_of[0, :size] = _best_leaves(sums / visits.loss.units, visits.counts[k, :size], leaves)
+            yield slice(k, k + 1), leaf_of
+
+
+def _best_leaves(sums: Array, counts: Array, leaves: int) -> npt.NDArray[np.int64]:
+    """Return the leaf of each bin: of the runs so far, the one is cut that explains most by it, at its best place."""
+    below, sizes = np.cumsum(sums, axis=0), np.cumsum(np.maximum(counts, 0.0))
+    borders = [0, len(sums)]
+    while len(borders) <= leaves:
+        best = (0.0, 0)
+        for start, end in pairwise(borders):
+            if end - start < 2:
+                continue
+            before, none = (below[start - 1], sizes[start - 1]) if start else (np.zeros(sums.shape[1]), 0.0)
+            left, left_size = below[start : end - 1] - before, sizes[start : end - 1] - none
+            whole, size = below[end - 1] - before, sizes[end - 1] - none
+            # Squares over records: what the mean of each side explains, beyond that of both.
+            gains = (
+                (left**2).sum(axis=1) / np.maximum(left_size, 1.0)
+                + ((whole - left) ** 2).sum(axis=1) / np.maximum(size - left_size, 1.0)
+                - (whole**2).sum() / max(float(size), 1.0)
+            )
+            place = int(gains.argmax())
+            best = max(best, (float(gains[place]), start + place + 1), key=lambda pair: pair[0])
+        if not best[1]:
+            break
+        borders = sorted([*borders, best[1]])
+    return np.repeat(np.arange(len(borders) - 1), np.diff(borders))
+
+
 def boost(
     binned: Binned,
     axes: Sequence[Axis],
     *,
     n_classes: int,
     boosting: Boosting,
-    portion: Portion,
+    mechanism: Mechanism[EventT],
+    splits: Splits,
     progress: Progress | None,
-) -> tuple[Shapes, DiscreteGaussianNoise]:
-    """Fit the scores of all terms by the paper's Algorithm 2; several classes have a score each.
+) -> tuple[Shapes, EventT]:
+    """Fit the scores of all terms by the paper's Algorithm 2, or without noise and with the best splits Algorithm 1.
+
+    Several classes have a score each.
 
     Guarantee
     ---------
-    ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each step one record is in one leaf, to
-    whose sums it adds a residual, or a vector of residuals, no longer than the clip; see ``boosting.md``.
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise, with :class:`RandomSplits` of bits of
+    their own: in each step one record is in one leaf, to whose sums it adds a residual, or a vector of residuals, no
+    longer than the clip; see ``boosting.md``.
 
     Parameters
     ----------
@@ -252,8 +365,10 @@ def boost(
         Number of classes, 0 for numbers.
     boosting : Boosting
         Public choices.
-    portion : Portion
-        What it may cost; its randomness also draws the splits.
+    mechanism : Mechanism
+        What it may draw on.
+    splits : Splits
+        How trees are split.
     progress : callable or None
         Called with the epochs done and the total.
     """
@@ -261,28 +376,36 @@ def boost(
     terms, widest = len(axes), max(axis.n_bins for axis in axes)
     steps = boosting.epochs * terms
     # Squares of mu add up over the steps; in each a record adds at most 1, in one leaf.
-    noise = FineNoise.of(portion.mu / math.sqrt(steps), 1)
-    clip = 1.0 if n_classes else boosting.clip
+    noise: Sums[EventT] = mechanism.sums(1, times=steps)
+    clip = boosting.clip
     outputs = n_classes if n_classes > 2 else 1
     counts = np.zeros((terms, widest))
     for k, axis in enumerate(axes):
         counts[k, : axis.n_bins] = np.maximum(axis.counts, 0.0)
     scores, total = start_scores(codes.shape[1], np.zeros(outputs)), np.zeros((terms, widest, outputs))
     loss = Loss.of(outputs, clip, noise.units, classes=n_classes > 0)
+    visits = Visits(
+        codes=codes,
+        scores=scores,
+        target=target,
+        loss=loss,
+        counts=counts,
+        n_bins=tuple(axis.n_bins for axis in axes),
+    )
+    factor = boosting.rate * clip / noise.units
     square = np.zeros((terms, widest))
     for epoch in range(boosting.epochs):
-        leaf_of = np.stack([_random_leaves(axis.n_bins, boosting.leaves, widest, portion.randomness) for axis in axes])
-        # Noise does not depend on the sums, so that it can be drawn before them.
-        drawn = noise.draw((terms, boosting.leaves, outputs), portion.randomness)
-        sizes = np.zeros((terms, boosting.leaves))
-        np.add.at(sizes, (np.arange(terms)[:, None], leaf_of), counts)
-        factor = boosting.rate * clip / noise.units
-        _epoch(codes, scores, target, Leaves(leaf_of, sizes, drawn), factor, loss, total)
-        spread = boosting.rate * clip * noise.deviation / np.maximum(sizes, 1.0)
-        square += np.take_along_axis(spread, leaf_of, axis=1) ** 2
+        for part, leaf_of in splits.epoch(visits, boosting.leaves):
+            # Noise does not depend on the sums, so that it can be drawn before them.
+            drawn = noise.draw((len(leaf_of), boosting.leaves, outputs))
+            sizes = np.zeros((len(leaf_of), boosting.leaves))
+            np.add.at(sizes, (np.arange(len(leaf_of))[:, None], leaf_of), counts[part])
+            _epoch(codes[part], scores, target, Leaves(leaf_of, sizes, drawn), factor, loss, total[part])
+            spread = boosting.rate * clip * noise.deviation / np.maximum(sizes, 1.0)
+            square[part] += np.take_along_axis(spread, leaf_of, axis=1) ** 2
         if progress is not None:
             progress(epoch + 1, boosting.epochs)
-    event = portion.event("sums of residuals in leaves", noise, boosting.leaves * outputs, proof=PROOF, count=steps)
+    event = noise.event("sums of residuals in leaves", boosting.leaves * outputs, proof=PROOF, count=steps)
     shapes, errors, intercept = [], [], np.zeros(outputs)
     for k, axis in enumerate(axes):
         weights = np.maximum(axis.counts, 1.0)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.budget import Mechanism
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
-from glassine.privacy.accounting import DiscreteGaussianNoise
-from glassine.privacy.fine_gaussian import FineNoise
 
 __all__ = ["calibrate", "release_totals"]
 
@@ -30,9 +29,10 @@ PROOF = "learners/additive/calibration.md"
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+EventT = TypeVar("EventT")
 
 
-def release_totals(counts: Ints, portion: Portion) -> tuple[Array, float, DiscreteGaussianNoise]:
+def release_totals(counts: Ints, mechanism: Mechanism[EventT]) -> tuple[Array, float, EventT]:
     """Release how many records of each class have each total.
 
     Guarantee
@@ -44,8 +44,8 @@ def release_totals(counts: Ints, portion: Portion) -> tuple[Array, float, Discre
     ----------
     counts : ndarray of int64, shape (totals, 2)
         Records of each class at each total that the released items allow.
-    portion : Portion
-        What it may cost.
+    mechanism : Mechanism
+        What it may draw on.
 
     Returns
     -------
@@ -53,12 +53,12 @@ def release_totals(counts: Ints, portion: Portion) -> tuple[Array, float, Discre
         Noisy counts, which may be negative.
     float
         Standard deviation of their noise.
-    DiscreteGaussianNoise
-        The event.
+    event
+        That of the mechanism.
     """
-    noise = FineNoise.of(portion.mu, 1)
-    noisy = noise.release(counts.reshape(-1) * noise.units, portion.randomness)
-    event = portion.event("numbers of records at each total of points", noise, counts.size, proof=PROOF)
+    noise = mechanism.sums(1)
+    noisy = noise.release(counts.reshape(-1) * noise.units)
+    event = noise.event("numbers of records at each total of points", counts.size, proof=PROOF)
     return noisy.reshape(counts.shape), noise.deviation, event
 
 

@@ -1,4 +1,4 @@
-"""Private additive models: classifiers and regressors whose shape functions are released with noise."""
+"""Additive estimators, and the private ones, whose shape functions are released with noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import Card, Plan, fit_model
+from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
@@ -37,7 +37,16 @@ from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
-__all__ = ["Editable", "PrivateEBMClassifier", "PrivateEBMRegressor"]
+__all__ = [
+    "AdditiveClassifier",
+    "AdditiveEstimator",
+    "AdditiveRegressor",
+    "Editable",
+    "PrivateEBMClassifier",
+    "PrivateEBMRegressor",
+    "attributes_of",
+    "class_training",
+]
 
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
@@ -103,8 +112,18 @@ class Editable:
         return new
 
 
-class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """What both estimators share."""
+class AdditiveEstimator(Parameters, Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """What private and ordinary additive estimators do with a fitted model.
+
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        The published model.
+    certificate_ : Certificate
+        Guarantee, events and assumptions.
+    domain_ : Domain
+        Domain of the attributes.
+    """
 
     released: ClassVar[frozenset[str]] = frozenset(
         {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
@@ -113,9 +132,141 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
 
     keeps_undeclared: ClassVar[bool] = True
 
-    model_: AdditiveModel
     certificate_: Certificate
     domain_: Domain
+
+    def _columns(self, X: Any) -> Columns:
+        check_is_fitted(self, "model_")
+        return read_records(self, X, self.domain_, keep_undeclared=True)
+
+    def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
+        """Return the shape function of each term with its noise interval, the most important first.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            Share of the noise of the term's own sums that the interval holds, see :func:`glassine.summarize_model`.
+        """
+        check_is_fitted(self, "model_")
+        return summarize_model(self.model_, coverage)
+
+    def to_scorecard(self, *, max_items: int = 10, max_points: int = 5) -> Self:
+        """Return a new fitted estimator whose model is a scorecard of this one's.
+
+        Guarantee
+        ---------
+        That of the fit, for no record is read again; see ``models/rounding.md``. A private certificate has the same
+        epsilon and events, and names the card as its model.
+
+        Parameters
+        ----------
+        max_items, max_points : int
+            As in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
+
+        Raises
+        ------
+        InvalidModelError, InvalidParameterError
+            As there.
+        """
+        check_is_fitted(self, "model_")
+        card = self.model_.to_scorecard(max_items=max_items, max_points=max_points)
+        new = copy.copy(self)
+        new.model_, new.certificate_ = card, self._certificate_of_card(card)
+        return new
+
+    def _certificate_of_card(self, card: AdditiveModel) -> Certificate:
+        """Return the certificate of a scorecard that follows from the model."""
+        return self.certificate_
+
+    def contributions(self, X: Any) -> Contributions:
+        """Return what each term adds to the score of each record; the parts add up to the score exactly.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        columns = self._columns(X)
+        return self.model_.contributions(columns)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
+
+
+class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """An additive estimator whose model has classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        Classes.
+    """
+
+    released: ClassVar[frozenset[str]] = AdditiveEstimator.released | {"classes_"}
+
+    classes_: npt.NDArray[Any]
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
+        columns = self._columns(X)
+        found = self.model_.scores(columns)
+        return found[:, 0] if self.model_.link == "logit" else found
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each record, shape (n, c)."""
+        columns = self._columns(X)
+        return self.model_.predict_proba(columns)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of each record, shape (n,).
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        columns = self._columns(X)
+        return self.model_.predict(columns)
+
+
+class AdditiveRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """An additive estimator whose model predicts a number."""
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted number of each record, shape (n,), within the public range.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict(columns), dtype=np.float64)
+
+
+def attributes_of(training: Training, model: AdditiveModel, certificate: Certificate) -> dict[str, Any]:
+    """Return the fitted attributes of an additive estimator by name."""
+    classes = {} if training.target.classes is None else {"classes_": class_array(training.target.classes)}
+    return {"model_": model, "certificate_": certificate, "domain_": training.domain, **classes}
+
+
+def class_training(estimator: Any, X: Any, y: Any, times: Any, *, private: bool) -> Training:
+    """Read the arguments of a classifier's fit, which needs at least two classes."""
+    training = read_classes(
+        estimator, X, y, domain=estimator.domain, classes=estimator.classes, times=times, private=private
+    )
+    classes = training.target.classes or ()
+    if len(classes) < 2:
+        raise InvalidParameterError(
+            f"a classifier needs at least two classes, got {len(classes)} class.",
+            remedy=f"Declare them with {parameter('classes=')}.",
+        )
+    return training
+
+
+class _PrivateEBM(PrivateLearner, AdditiveEstimator):
+    """What both estimators share."""
 
     epsilon: float
     delta: float
@@ -173,81 +324,17 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         )
 
     def _draw(self, training: Training, budget: GaussianBudget, plan: Plan, paid: Paid) -> dict[str, Any]:
-        fit = fit_model(
-            training,
-            plan,
-            budget,
-            paid=paid,
-            source=f"glassine.{type(self).__name__}",
-            progress=self.progress,
-        )
-        out = {
-            "model_": fit.model,
-            "certificate_": budget.certify(fit.events, fit.model, paid=paid, public=plan.public(training)),
-            "domain_": training.domain,
-        }
-        if training.target.classes is not None:
-            out["classes_"] = class_array(training.target.classes)
-        return out
+        source = f"glassine.{type(self).__name__}"
+        fit = fit_model(training, plan, Private.of(budget, paid), source=source, progress=self.progress)
+        certificate = budget.certify(fit.events, fit.model, paid=paid, public=plan.public(training))
+        return attributes_of(training, fit.model, certificate)
 
-    def _columns(self, X: Any) -> Columns:
-        check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_, keep_undeclared=True)
-
-    def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
-        """Return the shape function of each term with its band, the most important first.
-
-        Parameters
-        ----------
-        coverage : float, default=0.9
-            Share of the noise's outcomes in which the band holds the mean score.
-        """
-        check_is_fitted(self, "model_")
-        return summarize_model(self.model_, coverage)
-
-    def to_scorecard(self, *, max_items: int = 10, max_points: int = 5) -> Self:
-        """Return a new fitted estimator whose model is a scorecard of this one's.
-
-        Guarantee
-        ---------
-        That of the fit, for no record is read again; see ``models/rounding.md``. The certificate has the same epsilon
-        and events, and names the card as its model.
-
-        Parameters
-        ----------
-        max_items, max_points : int
-            As in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
-
-        Raises
-        ------
-        InvalidModelError, InvalidParameterError
-            As there.
-        """
-        check_is_fitted(self, "model_")
-        card = self.model_.to_scorecard(max_items=max_items, max_points=max_points)
-        new = copy.copy(self)
+    def _certificate_of_card(self, card: AdditiveModel) -> Certificate:
         public = {**self.certificate_.public, "rounded from": self.certificate_.model}
-        new.model_ = card
-        new.certificate_ = replace(self.certificate_, model=fingerprint(card), file=None, public=public)
-        return new
-
-    def contributions(self, X: Any) -> Contributions:
-        """Return what each term adds to the score of each record; the parts add up to the score exactly.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records; values outside the domain are brought into it as in ``fit``.
-        """
-        columns = self._columns(X)
-        return self.model_.contributions(columns)
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
+        return replace(self.certificate_, model=fingerprint(card), file=None, public=public)
 
 
-class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
+class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     """A differentially private additive classifier: one shape function for each attribute.
 
     Parameters
@@ -337,10 +424,6 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     (True, 1.0)
     """
 
-    released: ClassVar[frozenset[str]] = _PrivateEBM.released | {"classes_"}
-
-    classes_: npt.NDArray[Any]
-
     classes: Sequence[Scalar] | None
 
     def __init__(
@@ -366,39 +449,10 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         self._store(locals())
 
     def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
-        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
-        classes = training.target.classes or ()
-        if len(classes) < 2:
-            raise InvalidParameterError(
-                f"a classifier needs at least two classes, got {len(classes)} class.",
-                remedy=f"Declare them with {parameter('classes=')}.",
-            )
-        return training
-
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
-        columns = self._columns(X)
-        found = self.model_.scores(columns)
-        return found[:, 0] if self.model_.link == "logit" else found
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of each class for each record, shape (n, c)."""
-        columns = self._columns(X)
-        return self.model_.predict_proba(columns)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each record, shape (n,).
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records; values outside the domain are brought into it as in ``fit``.
-        """
-        columns = self._columns(X)
-        return self.model_.predict(columns)
+        return class_training(self, X, y, persons, private=True)
 
 
-class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
+class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     """A differentially private additive regression: one shape function for each attribute.
 
     Parameters
@@ -466,15 +520,4 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
         self._store(locals())
 
     def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
-        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)
-
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the predicted number of each record, shape (n,), within the public range.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records; values outside the domain are brought into it as in ``fit``.
-        """
-        columns = self._columns(X)
-        return np.asarray(self.model_.predict(columns), dtype=np.float64)
+        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)

@@ -1,12 +1,13 @@
-"""One private additive fit, from records to the published model."""
+"""One additive fit, private or ordinary, from records to the published model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +18,18 @@ from glassine.learners.additive.boosting import (
     ACCOUNTINGS,
     BIN_SHARE,
     NO_INTERACTIONS,
+    BestSplits,
     Boosting,
     Interactions,
+    RandomSplits,
+    Splits,
     boost,
     check_interactions,
     stage_mu,
 )
-from glassine.learners.additive.budget import GaussianBudget, Portion
+from glassine.learners.additive.budget import Exact, GaussianBudget, Mechanism, Portion, Portions
 from glassine.learners.additive.calibration import calibrate, release_totals
-from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
+from glassine.learners.additive.grids import MOST_BINS, Axis, Grid, bin_counted, public_grids
 from glassine.learners.additive.pairs import terms_of_pairs
 from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
@@ -45,14 +49,12 @@ from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Rounds
 from glassine.learners.additive.targets import FIRST, Base, Looks, Target, Training, release_base, second_look
 from glassine.learners.budget import check_number
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, Guarantee
 from glassine.models.rounding import check_limits
 from glassine.models.scorecard import bin_points
-from glassine.privacy.accounting import Event
-from glassine.privacy.loss_distributions import GaussianFilter
 from glassine.privacy.release import Paid
 
-__all__ = ["ALGORITHMS", "Card", "Fit", "Plan", "fit_model"]
+__all__ = ["ALGORITHMS", "Card", "Fit", "Ordinary", "Plan", "Privacy", "Private", "fit_model"]
 
 ALGORITHMS = ("penalized", "boosting")
 
@@ -191,44 +193,177 @@ class Plan:
         return out | dict(training.weights)
 
 
+UNCLIPPED = 2.0
+"""No residual is larger: targets and mean predictions lie in [-1, 1], and shares of classes within a vector of 1.42."""
+
+EventT = TypeVar("EventT")
+EventT_co = TypeVar("EventT_co", covariant=True)
+Array = npt.NDArray[np.float64]
+
+
+class Privacy(Protocol[EventT_co]):
+    """What a fit does for the people in its records: all in which a private fit and an ordinary one differ."""
+
+    @property
+    def mu(self) -> float:
+        """Gaussian differential privacy of the whole fit for one record."""
+        ...
+
+    @property
+    def bins(self) -> int | None:
+        """Most bins of a number in a penalised fit, of about equal counts; None where the noise decides."""
+        ...
+
+    @property
+    def boosting(self) -> Boosting:
+        """Choices of boosting."""
+        ...
+
+    @property
+    def splits(self) -> Splits:
+        """How trees of boosting are split."""
+        ...
+
+    def share(self, part: float) -> Mechanism[EventT_co]:
+        """Return what a release may draw on that costs a share of the squared mu."""
+        ...
+
+    def stage(self, accounting: str, part: float) -> Mechanism[EventT_co]:
+        """Return what a stage of boosting may draw on, as the accounting divides the budget."""
+        ...
+
+    def clip(self, clip: float) -> float:
+        """Return the largest size of a residual, where the rules for private fits say so much."""
+        ...
+
+    def claim(self, count_scale: float | None) -> Guarantee | None:
+        """Return what the published model states of its guarantee."""
+        ...
+
+    def errors(self, deviations: Array) -> Array | None:
+        """Return what is published of standard deviations of noise."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """What one fit releases: the model, and the events."""
+class Private:
+    """A fit within a budget, each release with noise.
+
+    Attributes
+    ----------
+    budget : GaussianBudget
+        What it may spend.
+    paid : Paid
+        The payment, with the randomness.
+    parts : Portions
+        A filter over all releases.
+    """
+
+    bins: ClassVar[None] = None
+    boosting: ClassVar[Boosting] = Boosting()
+
+    budget: GaussianBudget
+    paid: Paid
+    parts: Portions
+
+    @classmethod
+    def of(cls, budget: GaussianBudget, paid: Paid) -> Private:
+        """Return a fit that nothing has been spent of."""
+        whole = Portion(mu=budget.mu, share=1.0, randomness=paid.randomness)
+        return cls(budget=budget, paid=paid, parts=whole.parts())
+
+    @property
+    def mu(self) -> float:
+        """Gaussian differential privacy of the whole fit for one record."""
+        return self.budget.mu
+
+    @property
+    def splits(self) -> RandomSplits:
+        """Random splits: they look at no record."""
+        return RandomSplits(randomness=self.paid.randomness)
+
+    def share(self, part: float) -> Portion:
+        """Return the portion of a release that costs a share of the squared mu."""
+        return self.parts.share(part)
+
+    def stage(self, accounting: str, part: float) -> Portion:
+        """Return the portion of a stage of boosting."""
+        return self.parts.spend(stage_mu(self.budget, accounting, part), part)
+
+    def clip(self, clip: float) -> float:
+        """Return the clip: it is what bounds a record's part."""
+        return clip
+
+    def claim(self, count_scale: float | None) -> Guarantee:
+        """Return the budget's claim."""
+        return self.budget.claim(self.paid.caveats, count_scale)
+
+    def errors(self, deviations: Array) -> Array:
+        """Return the deviations: they follow from what was released."""
+        return deviations
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinary:
+    """A fit without noise, clip, budget and claim.
+
+    Guarantee
+    ---------
+    none, and none can be stated: its releases are those of :class:`~glassine.learners.additive.budget.Exact`.
+    """
+
+    mu: ClassVar[float] = math.inf
+    bins: ClassVar[int] = MOST_BINS
+    boosting: ClassVar[Boosting] = Boosting(clip=UNCLIPPED)
+    splits: ClassVar[BestSplits] = BestSplits()
+
+    def share(self, part: float) -> Exact:
+        """Return exact releases."""
+        return Exact()
+
+    def stage(self, accounting: str, part: float) -> Exact:
+        """Return exact releases."""
+        return Exact()
+
+    def clip(self, clip: float) -> float:
+        """Return a clip that no residual reaches."""
+        return UNCLIPPED
+
+    def claim(self, count_scale: float | None) -> None:
+        """Claim nothing."""
+
+    def errors(self, deviations: Array) -> None:
+        """Publish none: there is no noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit(Generic[EventT_co]):
+    """What one fit releases: the model, and the events, of an ordinary fit none."""
 
     model: AdditiveModel
-    events: list[Event]
+    events: list[EventT_co]
 
 
 def fit_model(
     training: Training,
     plan: Plan,
-    budget: GaussianBudget,
+    privacy: Privacy[EventT],
     *,
-    paid: Paid,
     source: str,
     progress: Progress | None,
-) -> Fit:
+) -> Fit[EventT]:
     """Release the target's base, the bins and the scores, and return the model.
 
     Guarantee
     ---------
-    The budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases within the budget's;
-    see ``fitting.md`` and ``privacy/loss_distributions.md``.
+    Of :class:`Private` the budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases
+    within the budget's; see ``fitting.md`` and ``privacy/loss_distributions.md``. Of :class:`Ordinary` none.
     """
-    stages = {"penalized": _penalized, "boosting": _boosting}
-    run = _Run(
-        training=training,
-        plan=plan,
-        budget=budget,
-        paid=paid,
-        source=source,
-        progress=progress,
-        spending=GaussianFilter(budget.mu),
-        events=[],
-    )
+    run = _Run(training=training, plan=plan, privacy=privacy, source=source, progress=progress, events=[])
+    stage: Callable[[_Run[EventT]], AdditiveModel] = _penalized if plan.algorithm == "penalized" else _boosting
     # Matrices of a hundred rows are slower on several threads than on one, many times so where cores are shared.
     with _thread_pools().limit(limits=1, user_api="blas"):
-        model = stages[plan.algorithm](run)
+        model = stage(run)
     return Fit(model=model, events=run.events)
 
 
@@ -238,17 +373,15 @@ def _thread_pools() -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
+class _Run(Generic[EventT]):
     """One fit under way: what it reads, what it may still spend, and the events of what it has released."""
 
     training: Training
     plan: Plan
-    budget: GaussianBudget
-    paid: Paid
+    privacy: Privacy[EventT]
     source: str
     progress: Progress | None
-    spending: GaussianFilter
-    events: list[Event]
+    events: list[EventT]
 
     @property
     def target(self) -> Target:
@@ -262,10 +395,6 @@ class _Run:
         kind = np.int64 if self.target.n_outputs > 1 else np.float64
         return replace(binned, values=np.asarray(binned.values, dtype=kind))
 
-    def portion(self, mu: float, share: float) -> Portion:
-        """Return what a release of the run may cost."""
-        return Portion(mu=mu, share=share, randomness=self.paid.randomness)
-
     def base(self) -> tuple[Base, float]:
         """Release the target's base; of classes in two looks, the second where the first says that it is needed.
 
@@ -273,28 +402,33 @@ class _Run:
         """
         values = self.training.records.values
         looks = self._look(values, FIRST)
-        more = second_look(looks.base.n_records, self.budget.mu) if looks.classes else 0.0
+        more = second_look(looks.base.n_records, self.privacy.mu) if looks.classes else 0.0
         if more > 0:
             looks = looks.and_then(self._look(values, more))
         return looks.base, FIRST + more
 
     def _look(self, values: npt.NDArray[Any], share: float) -> Looks:
-        looks, event = release_base(self.target, values, self.portion(self.spending.share(share), share))
+        looks, event = release_base(self.target, values, self.privacy.share(share))
         self.events.append(event)
         return looks
 
-    def axes(self, mu: float, share: float, *, quantiles: int | None = None) -> list[Axis]:
+    def axes(self, mechanism: Mechanism[EventT], *, quantiles: int | None) -> list[Axis]:
         """Release the bins of all attributes."""
         counts = self.training.records.cell_counts(self.plan.grids)
-        axes, event = bin_counted(counts, self.plan.grids, self.portion(mu, share), quantiles=quantiles)
+        axes, event = bin_counted(counts, self.plan.grids, mechanism, quantiles=quantiles)
         self.events.append(event)
         return axes
 
     def frame(self, axes: Sequence[Axis]) -> Frame:
         """Return what is published beside the scores."""
         noise = [float(np.sqrt(axis.variances.max())) for axis in axes]
-        guarantee = self.budget.claim(self.paid.caveats, max(noise, default=None))
-        return Frame(domain=self.training.domain, target=self.target, guarantee=guarantee, source=self.source)
+        return Frame(
+            domain=self.training.domain,
+            target=self.target,
+            guarantee=self.privacy.claim(max(noise, default=None)),
+            source=self.source,
+            errors=self.privacy.errors,
+        )
 
     def published(self, axes: Sequence[Axis], shapes: Shapes, pairs: FittedPairs = NO_PAIRS) -> AdditiveModel:
         """Return the model of the scores of the axes, then of the pairs; those of ordered numbers in their order."""
@@ -326,16 +460,14 @@ class _Run:
             totals += by_bin[codes]
         size = len(card.scorecard.risks)
         exact = np.bincount(2 * totals + binned.values.astype(np.int64), minlength=2 * size).reshape(size, 2)
-        noisy, deviation, event = release_totals(
-            exact.astype(np.int64), self.portion(self.spending.share(wish.share), wish.share)
-        )
+        noisy, deviation, event = release_totals(exact.astype(np.int64), self.privacy.share(wish.share))
         self.events.append(event)
         return calibrate(card, noisy, deviation)
 
 
-def _penalized(run: _Run) -> AdditiveModel:
+def _penalized(run: _Run[EventT]) -> AdditiveModel:
     (base, spent), classes = run.base(), run.target.classes is not None
-    signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.budget.mu)
+    signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.privacy.mu)
     if signal < FAINT:
         # By the released number of records: which bins are counted is post-processing.
         run = replace(run, plan=replace(run.plan, grids=run.plan.coarse))
@@ -344,15 +476,15 @@ def _penalized(run: _Run) -> AdditiveModel:
         classes=classes,
         n_terms=len(plan.grids),
         n_records=base.n_records,
-        mu=run.budget.mu,
+        mu=run.privacy.mu,
         pairs=plan.interactions.wanted,
     )
-    axes = run.axes(run.spending.share(chosen.bin_share), chosen.bin_share)
+    axes = run.axes(run.privacy.share(chosen.bin_share), quantiles=run.privacy.bins)
     axes = [axis for axis in axes if axis.useful]
     if not axes:
         return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), [], None)
     left = 1 - spent - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
-    clip = chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS))
+    clip = run.privacy.clip(chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS)))
     binned = run.binned(axes)
     shapes, pairs, lack, events = fit_rounds(
         binned,
@@ -365,7 +497,7 @@ def _penalized(run: _Run) -> AdditiveModel:
             monotone=plan.monotone,
             strength=signal,
         ),
-        portion=run.portion(run.spending.share(left), left),
+        mechanism=run.privacy.share(left),
         progress=run.progress,
     )
     run.events.extend(events)
@@ -382,10 +514,9 @@ def _penalized(run: _Run) -> AdditiveModel:
     return run.carded(model, axes, binned)
 
 
-def _boosting(run: _Run) -> AdditiveModel:
-    boosting, accounting = Boosting(), run.plan.accounting
-    mu = run.spending.spend(stage_mu(run.budget, accounting, BIN_SHARE))
-    axes = run.axes(mu, BIN_SHARE, quantiles=boosting.bins)
+def _boosting(run: _Run[EventT]) -> AdditiveModel:
+    boosting, accounting = run.privacy.boosting, run.plan.accounting
+    axes = run.axes(run.privacy.stage(accounting, BIN_SHARE), quantiles=boosting.bins)
     # As published: an attribute takes part if it has two bins, however few records they seem to hold.
     axes = [axis for axis in axes if axis.n_bins > 1]
     if not axes:
@@ -395,7 +526,8 @@ def _boosting(run: _Run) -> AdditiveModel:
         axes,
         n_classes=len(run.target.classes or ()),
         boosting=boosting,
-        portion=run.portion(run.spending.spend(stage_mu(run.budget, accounting, 1 - BIN_SHARE)), 1 - BIN_SHARE),
+        mechanism=run.privacy.stage(accounting, 1 - BIN_SHARE),
+        splits=run.privacy.splits,
         progress=run.progress,
     )
     run.events.append(event)

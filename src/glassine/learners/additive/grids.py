@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,9 @@ from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.sums import grid_cells
 from glassine.models import CategoryBins, NumericBins
-from glassine.privacy.accounting import DiscreteGaussianNoise
-from glassine.privacy.fine_gaussian import FineNoise
 
 __all__ = [
     "MERGE",
@@ -40,6 +38,7 @@ FINEST = 4096
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint16]
+EventT = TypeVar("EventT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -440,10 +439,10 @@ PROOF = "learners/additive/grids.md"
 def bin_counted(
     counts: Sequence[npt.NDArray[np.int64]],
     grids: Sequence[Grid],
-    portion: Portion,
+    mechanism: Mechanism[EventT],
     *,
     quantiles: int | None = None,
-) -> tuple[list[Axis], DiscreteGaussianNoise]:
+) -> tuple[list[Axis], EventT]:
     """Release the bins and noisy counts of all attributes.
 
     Guarantee
@@ -457,8 +456,8 @@ def bin_counted(
         Exact number of records in each cell of each attribute, the last cell included.
     grids : sequence of Grid
         The public cells.
-    portion : Portion
-        What it may cost.
+    mechanism : Mechanism
+        What it may draw on.
     quantiles : int, optional
         Merge cells of a number until each holds one in so many of the records, by their noisy total. By default as far
         as the noise asks for.
@@ -467,10 +466,10 @@ def bin_counted(
     -------
     list of Axis
         The bins of each attribute.
-    DiscreteGaussianNoise
-        The event.
+    event
+        That of the mechanism.
     """
-    noise = FineNoise.of(portion.mu, sum(len(grid.sizes) for grid in grids))
+    noise = mechanism.sums(sum(len(grid.sizes) for grid in grids))
     # Cumulated, so that the count of any span is one difference.
     exact = [np.append(0, np.cumsum(row)) for row in counts]
     trees = [CountTree(grid) for grid in grids]
@@ -480,13 +479,13 @@ def bin_counted(
         sums = np.concatenate(
             [total[spans[:, 1]] - total[spans[:, 0]] for total, spans in zip(exact, wanted, strict=True)]
         )
-        noisy = noise.release(sums.astype(np.int64) * noise.units, portion.randomness)
+        noisy = noise.release(sums.astype(np.int64) * noise.units)
         drawn += len(noisy)
         at = 0
         for tree, spans in zip(trees, wanted, strict=True):
             tree.take(noisy[at : at + len(spans)], level)
             at += len(spans)
-    event = portion.event("numbers of records in cells", noise, drawn, proof=PROOF)
+    event = noise.event("numbers of records in cells", drawn, proof=PROOF)
     least = None
     if quantiles is not None:
         # Each attribute counts all records; those with fewer cells carry less noise.

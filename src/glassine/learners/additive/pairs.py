@@ -7,22 +7,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
 from glassine.errors import InvalidMechanismError
-from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.publishing import Frame
 from glassine.learners.additive.smoothing import Cells, random_walk
 from glassine.learners.additive.targets import Base
 from glassine.models import Term
-from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.exact import Number, decimal
-from glassine.privacy.fine_gaussian import FineNoise, wrapped
+from glassine.privacy.fine_gaussian import wrapped
 
 __all__ = [
     "COARSE",
@@ -45,6 +44,7 @@ ROUGHNESS = (0.03, 0.2, 0.6, 0.95)
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+EventT = TypeVar("EventT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -197,7 +197,7 @@ def terms_of_pairs(
             Term(
                 bins=(left, right),
                 scores=np.where(there[..., None], score.reshape(shape)[at], 0.0) * factor,
-                errors=np.where(there[..., None], error.reshape(shape)[at], 0.0) * factor,
+                errors=frame.errors(np.where(there[..., None], error.reshape(shape)[at], 0.0) * factor),
                 weights=np.where(own, weight.reshape(pair.shape)[at], 0.0),
             )
         )
@@ -347,8 +347,8 @@ def release_gains(
     sums: Sequence[Whole],
     counts: Sequence[Whole],
     units: int,
-    portion: Portion,
-) -> tuple[Gains, DiscreteGaussianNoise]:
+    mechanism: Mechanism[EventT],
+) -> tuple[Gains, EventT]:
     """Release the gains of all candidates.
 
     Guarantee
@@ -366,15 +366,15 @@ def release_gains(
         where they may not fit 64 bits.
     units : int
         Units of the clip.
-    portion : Portion
-        What it may cost.
+    mechanism : Mechanism
+        What it may draw on.
     """
-    reach, noise = gain_reach(SCORE), FineNoise.of(portion.mu, len(pairs))
+    reach, noise = gain_reach(SCORE), mechanism.sums(len(pairs))
     # A little less than the units: what rounding of the gains may add.
     scale = noise.units - 2
     exact = [math.floor(gain(s, c, units) / reach * scale) for s, c in zip(sums, counts, strict=True)]
-    noisy = noise.release(wrapped(exact), portion.randomness)
-    event = portion.event("gains of pairs", noise, len(noisy), proof=PROOF)
+    noisy = noise.release(wrapped(exact))
+    event = noise.event("gains of pairs", len(noisy), proof=PROOF)
     gains = Gains(
         pairs=tuple((pair.first, pair.second) for pair in pairs),
         values=noisy * (float(reach) * noise.units / scale),
@@ -389,8 +389,8 @@ def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:
 
 
 def release_counts(
-    pairs: Sequence[Pair], codes: npt.NDArray[Any], portion: Portion
-) -> tuple[list[Array], list[Array], DiscreteGaussianNoise]:
+    pairs: Sequence[Pair], codes: npt.NDArray[Any], mechanism: Mechanism[EventT]
+) -> tuple[list[Array], list[Array], EventT]:
     """Release the joint counts of pairs.
 
     Guarantee
@@ -404,13 +404,13 @@ def release_counts(
         The noisy counts of each pair's cells.
     list of ndarray
         The same, but at least a standard deviation of the noise: a count that is too small would make steps too large.
-    DiscreteGaussianNoise
-        The event.
+    event
+        That of the mechanism.
     """
-    noise = FineNoise.of(portion.mu, len(pairs))
+    noise = mechanism.sums(len(pairs))
     exact = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(pairs, codes, strict=True)]
-    noisy = noise.release(np.concatenate(exact).astype(np.int64) * noise.units, portion.randomness)
+    noisy = noise.release(np.concatenate(exact).astype(np.int64) * noise.units)
     parts = np.split(noisy, np.cumsum([pair.n_cells for pair in pairs])[:-1])
-    event = portion.event("numbers of records in cells of pairs", noise, len(noisy), proof=PROOF)
+    event = noise.event("numbers of records in cells of pairs", len(noisy), proof=PROOF)
     least = max(noise.deviation, 1.0)
     return parts, [np.maximum(part, least) for part in parts], event

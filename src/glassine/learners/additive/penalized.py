@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
-from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.budget import Mechanism, Parts
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.pairs import (
     COARSE,
@@ -28,9 +28,6 @@ from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Cells, Descent, Rounds, cells_of
 from glassine.learners.additive.sums import Packed, advance, pack, start_scores
 from glassine.learners.additive.targets import Base
-from glassine.privacy.accounting import DiscreteGaussianNoise
-from glassine.privacy.fine_gaussian import FineNoise
-from glassine.privacy.loss_distributions import GaussianFilter
 
 __all__ = ["NO_PAIRS", "FittedPairs", "Lack", "PairWish", "fit_rounds"]
 
@@ -53,6 +50,7 @@ BLOCK = 2**32
 PROOF = "learners/additive/penalized.md"
 
 Array = npt.NDArray[np.float64]
+EventT = TypeVar("EventT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -109,22 +107,22 @@ class _Passes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stage:
+class _Stage(Generic[EventT]):
     """Rounds with the same noise."""
 
     rounds: Rounds
-    portion: Portion
+    mechanism: Mechanism[EventT]
     progress: Progress | None
     done: int
     all: int
 
     def run(
         self, records: _Passes, terms: Sequence[Cells], codes: Packed, base: Base, before: Descent | None
-    ) -> tuple[Descent, DiscreteGaussianNoise]:
+    ) -> tuple[Descent, EventT]:
         """Run the rounds; the scores of the records are those after the last of them."""
         # Squares of mu add up over the rounds. In each a record adds at most 1 to one bin of every term, and half to
         # the curvature.
-        noise = FineNoise.of(self.portion.mu / np.sqrt(self.rounds.number), len(terms) + CURVATURE**2)
+        noise = self.mechanism.sums(len(terms) + CURVATURE**2, times=self.rounds.number)
         clip, outputs = self.rounds.clip, len(base.start)
         descent = Descent(terms, base, self.rounds, (clip * noise.deviation) ** 2, before)
         there = descent.there
@@ -134,7 +132,7 @@ class _Stage:
         for number in range(self.rounds.number):
             # The step of the round before is made in the pass that sums the residuals of this one: one pass a round.
             exact, curvature = records.advance(codes, step, shift, clip, noise.units)
-            released = noise.release(np.append(exact[there], curvature), self.portion.randomness)
+            released = noise.release(np.append(exact[there], curvature))
             sums = np.zeros_like(step)
             sums[there] = (released[:-1] * clip).reshape(-1, outputs)
             step, shift = descent.take(sums, float(released[-1]) / CURVATURE * most_curved)
@@ -143,9 +141,7 @@ class _Stage:
         # Nobody reads the scores after the last round.
         if self.done + self.rounds.number < self.all:
             records.advance(codes, step, shift, clip, noise.units)
-        event = self.portion.event(
-            "sums of residuals in bins", noise, descent.size + 1, proof=PROOF, count=self.rounds.number
-        )
+        event = noise.event("sums of residuals in bins", descent.size + 1, proof=PROOF, count=self.rounds.number)
         return descent, event
 
 
@@ -157,9 +153,9 @@ def fit_rounds(
     classes: bool,
     rounds: Rounds,
     wish: PairWish,
-    portion: Portion,
+    mechanism: Mechanism[EventT],
     progress: Progress | None,
-) -> tuple[Shapes, FittedPairs, Lack | None, list[DiscreteGaussianNoise]]:
+) -> tuple[Shapes, FittedPairs, Lack | None, list[EventT]]:
     """Fit the scores of all terms, and of the pairs that are named or chosen.
 
     Guarantee
@@ -182,8 +178,8 @@ def fit_rounds(
         Public choices.
     wish : PairWish
         The public wish for pairs.
-    portion : Portion
-        What the rounds, the choice of pairs and their counts may cost together.
+    mechanism : Mechanism
+        What the rounds, the choice of pairs and their counts may draw on together.
     progress : callable or None
         Called with the rounds done and the total.
 
@@ -193,22 +189,19 @@ def fit_rounds(
         The scores, and the pairs among them.
     Lack or None
         Of two classes, what the predictions lack of the records of the second.
-    list of DiscreteGaussianNoise
-        The events.
+    list of events
+        Those of the mechanism.
     """
     records = _Passes(binned=binned, scores=start_scores(len(binned.values), base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
     # What is released later depends on what was released: the filter holds all of it within mu.
-    packed, spending = records.packed(terms), GaussianFilter(portion.mu)
+    packed, parts = records.packed(terms), mechanism.parts()
 
-    def part_of(part: float) -> Portion:
-        return Portion(mu=spending.share(part), share=portion.share * part, randomness=portion.randomness)
-
-    def stage(number: int, part: float, done: int) -> _Stage:
+    def stage(number: int, part: float, done: int) -> _Stage[EventT]:
         own = replace(rounds, number=number)
         return _Stage(
             rounds=own,
-            portion=part_of(part),
+            mechanism=parts.share(part),
             progress=progress,
             done=done,
             all=rounds.number,
@@ -221,17 +214,17 @@ def fit_rounds(
         # Equal noise throughout.
         descent, event = stage(rounds.number, 1.0 - spared, 0).run(records, terms, packed, base, None)
         shapes = ordered(descent.shapes(), axes, wish.monotone)
-        lack, more_events = _lack(records, packed, shapes, part_of, spared)
+        lack, more_events = _lack(records, packed, shapes, parts, spared)
         return shapes, NO_PAIRS, lack, [event, *more_events]
     descent, event = stage(early, rounds.early, 0).run(records, terms, packed, base, None)
     events, left = [event], 1 - rounds.early - spared
     fitted = NO_PAIRS
     if wanted:
-        pairs, spent = wish.choose(axes, descent, records, base, part_of, events)
+        pairs, spent = wish.choose(axes, descent, records, base, parts, events)
         left -= spent
         if pairs:
             more = codes_of(pairs, binned.codes)
-            counts, safe, event = release_counts(pairs, more, part_of(COUNT_SHARE))
+            counts, safe, event = release_counts(pairs, more, parts.share(COUNT_SHARE))
             events.append(event)
             left -= COUNT_SHARE
             terms += [cells_of_pair(pair, count) for pair, count in zip(pairs, safe, strict=True)]
@@ -239,13 +232,13 @@ def fit_rounds(
             fitted = FittedPairs(pairs=tuple(pairs), counts=tuple(counts))
     descent, event = stage(rounds.number - early, left, early).run(records, terms, packed, base, descent)
     shapes = ordered(descent.shapes(), axes, wish.monotone)
-    lack, more_events = _lack(records, packed, shapes, part_of, spared)
+    lack, more_events = _lack(records, packed, shapes, parts, spared)
     return _centred(shapes, fitted.pairs), fitted, lack, [*events, event, *more_events]
 
 
 def _lack(
-    records: _Passes, codes: Packed, shapes: Shapes, part_of: Callable[[float], Portion], share: float
-) -> tuple[Lack | None, list[DiscreteGaussianNoise]]:
+    records: _Passes, codes: Packed, shapes: Shapes, parts: Parts[EventT], share: float
+) -> tuple[Lack | None, list[EventT]]:
     """Release the sum of all residuals under the published scores, none of them clipped.
 
     Guarantee
@@ -255,8 +248,7 @@ def _lack(
     """
     if not share:
         return None, []
-    portion = part_of(share)
-    noise = FineNoise.of(portion.mu, 1)
+    noise = parts.share(share).sums(1)
     widest = max(len(scores) for scores in shapes.scores)
     step = np.stack([np.pad(scores, ((0, widest - len(scores)), (0, 0))) for scores in shapes.scores])
     fresh = start_scores(len(records.binned.values), shapes.intercept)
@@ -265,8 +257,8 @@ def _lack(
     # In the same pass as the rounds, so that what a record adds cannot depend on where it stands.
     sums, _ = advance(codes, fresh, values, step, still, classes=True, clip=1.0, units=noise.units)
     # Each record is in one bin of the first term; the sum is right modulo 2^64, as that of the bins is.
-    released = noise.release(sums[0].sum(axis=0), portion.randomness)
-    event = portion.event("sum of residuals", noise, 1, proof=PROOF)
+    released = noise.release(sums[0].sum(axis=0))
+    event = noise.event("sum of residuals", 1, proof=PROOF)
     return Lack(total=float(released[0]), deviation=noise.deviation), [event]
 
 
@@ -294,8 +286,8 @@ class PairWish:
         descent: Descent,
         records: _Passes,
         base: Base,
-        part_of: Callable[[float], Portion],
-        events: list[DiscreteGaussianNoise],
+        parts: Parts[EventT],
+        events: list[EventT],
     ) -> tuple[list[Pair], float]:
         """Return the pairs, and the share of the squared mu that their choice has cost."""
         most = pair_bins(self.strength)
@@ -310,7 +302,7 @@ class PairWish:
             return [], 0.0
         clip = NARROW * descent.rounds.clip
         sums, counts = _coarse_sums(records, compared, clip)
-        gains, event = release_gains(compared, sums, counts, SELECT_UNITS, part_of(SELECT_SHARE))
+        gains, event = release_gains(compared, sums, counts, SELECT_UNITS, parts.share(SELECT_SHARE))
         events.append(event)
         by_chance = chance(compared, base, clip)
         pairs = gains.clear(most_pairs(self.strength), by_chance) if number is None else gains.best(number)

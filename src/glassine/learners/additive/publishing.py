@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from glassine.models import AdditiveModel, Guarantee, Term
 __all__ = [
     "COUNT_SHARE",
     "FAINT",
+    "LEAST_VARIANCE",
     "MOST_PAIRS",
     "MOST_ROUNDS",
     "PAIR_BINS",
@@ -158,7 +159,7 @@ def pair_bins(signal: float) -> int:
     >>> [pair_bins(found) for found in (10, 300, 1300, 10_000)]
     [4, 9, 15, 20]
     """
-    return int(min(max(round(1.4 * max(signal, 0.0) ** (1 / 3)), 4), PAIR_BINS))
+    return int(max(round(min(1.4 * max(signal, 0.0) ** (1 / 3), PAIR_BINS)), 4))
 
 
 def most_pairs(signal: float) -> int:
@@ -169,7 +170,7 @@ def most_pairs(signal: float) -> int:
     >>> [most_pairs(found) for found in (300, 1300, 10_000)]
     [1, 1, 4]
     """
-    return int(min(max(signal // 1500, 1), MOST_PAIRS))
+    return int(max(min(signal, 1500.0 * MOST_PAIRS) // 1500, 1))
 
 
 MOST_COARSE = 20
@@ -281,16 +282,19 @@ class Frame:
         The public domain of the attributes.
     target : Target
         Classes or range, without the records' values.
-    guarantee : Guarantee
-        The claim.
+    guarantee : Guarantee or None
+        The claim; None of a fit that makes none.
     source : str
         Where the model comes from.
+    errors : callable
+        Returns what is published of standard deviations of noise: None where there is no noise.
     """
 
     domain: Domain
     target: Target
-    guarantee: Guarantee
+    guarantee: Guarantee | None
     source: str
+    errors: Callable[[Array], Array | None]
 
 
 def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[Term] = ()) -> AdditiveModel:
@@ -317,7 +321,7 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
             Term(
                 bins=(bins,),
                 scores=np.where(there[:, None], score[index], 0.0) * factor,
-                errors=np.where(there[:, None], error[index], 0.0) * factor,
+                errors=frame.errors(np.where(there[:, None], error[index], 0.0) * factor),
                 weights=np.where(counted_once(index), axis.counts[index], 0.0),
             )
         )
@@ -346,6 +350,9 @@ MOST_ODDS = 20.0
 
 MEANS = (0.005, 0.995)
 """Least and largest mean prediction that an intercept is set for."""
+
+LEAST_VARIANCE = 1e-300
+"""A smaller variance is that of no noise; ratios of two such count as 1."""
 
 HALVINGS = 50
 """Halvings of an interval: its length falls far below what noise leaves open."""
@@ -386,7 +393,8 @@ def matched(model: AdditiveModel, *, share: float, error: float, lack: float, de
     now = foretold(0.0)
     # The larger the scores, the more can dependence do; without any, there is nothing to depend.
     doubt = error**2 + (DEPENDENT * min(1.0, spread)) ** 2
-    weight = doubt / (doubt + deviation**2)
+    # Both are nothing where there are neither terms nor noise: then the share is right.
+    weight = doubt / max(doubt + deviation**2, LEAST_VARIANCE)
     wanted = float(np.clip(now + weight * lack + (1 - weight) * (share - now), *MEANS))
     below, above = -MOST_ODDS, MOST_ODDS
     for _ in range(HALVINGS):

@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dposv
 
 from glassine.compiling import AnyArray, compiled
 from glassine.learners.additive.grids import Axis
-from glassine.learners.additive.publishing import Shapes
+from glassine.learners.additive.publishing import LEAST_VARIANCE, Shapes
 from glassine.learners.additive.targets import Base
 
 __all__ = ["Cells", "Descent", "Rounds", "Smoother", "cells_of", "random_walk"]
@@ -29,7 +29,7 @@ SCALES = np.geomspace(1e-4, 30.0, 14)
 
 LEAST_SIGNAL = 0.4
 """Least ratio of the prior variance to that of the noise for which errors are published. Noise intervals must not
-shrink to nothing for a term without signal. ``tests/learners/test_ebm_bands.py`` measures their coverage."""
+shrink to nothing for a term without signal. ``tests/learners/test_ebm_bands.py`` measures them."""
 
 Array = npt.NDArray[np.float64]
 
@@ -327,7 +327,9 @@ class Descent:
             for smoother, old_smoother in zip(row, old_row, strict=True):
                 smoother.follow(old_smoother)
         # In units of this noise.
-        self._shares = np.append(before._shares * np.sqrt(before.variance / self.variance), self._shares)
+        # Rounds without noise all count alike.
+        scale = np.sqrt(max(before.variance, LEAST_VARIANCE) / max(self.variance, LEAST_VARIANCE))
+        self._shares = np.append(before._shares * scale, self._shares)
         self._first = len(before._shares)
         self._all_shares = np.zeros(len(self._shares))
 

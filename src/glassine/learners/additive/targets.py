@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -19,15 +19,14 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.learners import reading
-from glassine.learners.additive.budget import Portion
+from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
 from glassine.learners.budget import check_number
 from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
 from glassine.learners.engine_intake import EngineIntake
 from glassine.learners.intake import read_training
 from glassine.learners.persons import Persons
-from glassine.privacy.accounting import DiscreteGaussianNoise
-from glassine.privacy.fine_gaussian import FineNoise, wrapped
+from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
@@ -62,6 +61,7 @@ LARGEST_TARGET = 1e280
 """Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
 
 Array = npt.NDArray[np.float64]
+EventT = TypeVar("EventT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -149,17 +149,18 @@ def read_classes(
     *,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
-    persons: Persons | None = None,
+    times: Persons | npt.ArrayLike | None = None,
+    private: bool = True,
 ) -> Training:
-    """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.read_training`."""
+    """Read the arguments of a classifier's fit, as :func:`glassine.learners.intake.read_training` does."""
     intake = read_training(
         estimator,
         X,
         y,
         domain=domain,
         classes=classes,
-        times=persons,
-        private=True,
+        times=times,
+        private=private,
         keep_undeclared=estimator.keeps_undeclared,
     )
     if isinstance(intake, EngineIntake):
@@ -195,7 +196,7 @@ def read_numbers(
     *,
     domain: Domain | None,
     bounds: tuple[float, float] | None,
-    persons: Persons | None = None,
+    times: Persons | npt.ArrayLike | None = None,
     private: bool = True,
 ) -> Training:
     """Read the arguments of a regressor's fit.
@@ -212,8 +213,8 @@ def read_numbers(
         The public domain; it may declare the target as ``Real`` or ``Integer``. None infers it from the data.
     bounds : (float, float) or None
         The public range of the target. None takes it from the domain, or from the data.
-    persons : Persons, optional
-        Whose records they are; then some are left out or repeated.
+    times : array-like of shape (n,), or Persons, optional
+        How often each record counts: whole numbers, or whose records they are; some are left out or repeated.
     private : bool, default=True
         Whether the fit is private: it warns of what is taken from the data, and refuses no value of public records.
 
@@ -228,6 +229,7 @@ def read_numbers(
     """
     reading.check_domain(domain)
     checked = None if bounds is None else _checked_bounds(bounds)
+    persons = times if isinstance(times, Persons) else None
     name = _name(y)
     if isinstance(y, str):
         X, y = reading.pop_target(X, y, domain)
@@ -241,6 +243,10 @@ def read_numbers(
     numbers = _finite_numbers(y) if strict else _readable_numbers(y)
     check_lengths(_num_samples(reading.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
+    weights = None
+    if times is not None and not isinstance(times, Persons):
+        weights = reading.multiplicities_of(times, len(numbers))
+        rows &= weights > 0
     if not rows.any():
         raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
     records, numbers = reading.take_rows(records, rows), numbers[rows]
@@ -268,6 +274,9 @@ def read_numbers(
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
         if not len(kept):
             raise InvalidDataError("no record has an identifier and a number as its target.", remedy="Check persons.")
+        columns, values = columns.take(kept), values[kept]
+    elif weights is not None:
+        kept = np.repeat(np.arange(len(values)), weights[rows])
         columns, values = columns.take(kept), values[kept]
     target = Target(classes=None, bounds=limits, name=name)
     return Training(
@@ -380,7 +389,7 @@ def second_look(n_records: float, mu: float) -> float:
     return float(np.clip(SECOND / max(n_records * mu, 1e-9) - FIRST, *SECOND_SHARES))
 
 
-def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> tuple[Looks, DiscreteGaussianNoise]:
+def release_base(target: Target, values: npt.NDArray[Any], mechanism: Mechanism[EventT]) -> tuple[Looks, EventT]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
     Guarantee
@@ -394,29 +403,28 @@ def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> 
         Classes or range.
     values : ndarray, shape (n,)
         Index of the class, or the number clipped to its range and brought to [-1, 1], of each record, in any order.
-    portion : Portion
-        What it may cost.
+    mechanism : Mechanism
+        What it may draw on.
     """
     if target.classes is not None:
         # A record adds 1 to the count of one class.
-        noise = FineNoise.of(portion.mu, 1)
-        exact = np.bincount(values, minlength=len(target.classes)).astype(np.int64) * noise.units
+        sums = mechanism.sums(1)
+        exact = np.bincount(values, minlength=len(target.classes)).astype(np.int64) * sums.units
     else:
         # A record adds at most 1 in size to each of three sums: squares add up to 3.
-        noise = FineNoise.of(portion.mu, 3)
-        units = noise.units
+        sums = mechanism.sums(3)
+        units = sums.units
         first = np.rint(values * units).astype(np.int64)
         second = np.rint(values**2 * units).astype(np.int64)
         # Modulo 2^64, as everywhere: see fine_gaussian.md.
         exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
-    noisy = noise.release(exact, portion.randomness)
-    event = portion.event(
+    noisy = sums.release(exact)
+    event = sums.event(
         "numbers of records" if target.classes is not None else "number of records, sums of the target",
-        noise,
         len(noisy),
         proof=PROOF,
     )
-    looks = Looks(values=noisy, precision=noise.deviation**-2, classes=target.classes is not None)
+    looks = Looks(values=noisy, precision=sums.precision, classes=target.classes is not None)
     return looks, event
 
 

@@ -67,7 +67,7 @@ def read_numeric(
         Whether the fit is private: it warns of what is taken from the data, and refuses no value.
     """
     persons = times if isinstance(times, Persons) else None
-    training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, persons=persons, private=private)
+    training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
     records, (half, middle) = training.records, training.target.scale
     if not isinstance(records, HeldRecords):
         raise TypeError("the records of a regressor are in memory")

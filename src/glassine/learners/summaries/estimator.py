@@ -153,7 +153,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         self._store(locals())
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
+        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
         n_classes = len(training.target.classes or ())
         if n_classes < 2:
             raise InvalidParameterError(
@@ -228,7 +228,13 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         directions = check_monotone(monotone, self.domain_, target)
         coarse = self.released_.coarse
         scale = max(float(np.sqrt(axis.variances.max())) for axis in coarse)
-        frame = Frame(domain=self.domain_, target=target, guarantee=self._guarantee(scale), source=self._source)
+        frame = Frame(
+            domain=self.domain_,
+            target=target,
+            guarantee=self._guarantee(scale),
+            source=self._source,
+            errors=np.asarray,
+        )
         deviation = self.released_.deviations[0]
         tree = junction_tree(self.released_)
         return additive_model(tree, coarse, frame, deviation=deviation, shrinkage=factor, monotone=directions)

@@ -15,8 +15,7 @@ from glassine.learners.additive.grids import Axis, Grid, bin_counted
 from glassine.learners.additive.records import AdditiveRecords
 from glassine.learners.summaries.merging import MOST_GROUPS, coarse_axis, margins, merged_groups
 from glassine.privacy.accounting import DiscreteGaussianNoise
-from glassine.privacy.fine_gaussian import FineNoise, wrapped
-from glassine.privacy.loss_distributions import GaussianFilter
+from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.release import Paid
 
 __all__ = ["Released", "by_chance", "most_released", "release_summary", "spanning_tree"]
@@ -95,10 +94,10 @@ def release_summary(
     paid : Paid
         The randomness.
     """
-    spending = GaussianFilter(budget.mu)
+    parts = Portion(mu=budget.mu, share=1.0, randomness=paid.randomness).parts()
 
     def portion(name: str) -> Portion:
-        return Portion(mu=spending.share(SHARES[name]), share=SHARES[name], randomness=paid.randomness)
+        return parts.share(SHARES[name])
 
     axes, event = bin_counted(records.cell_counts(grids), grids, portion("bins"))
     events = [event]
@@ -147,9 +146,9 @@ def _release_tables(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
     """
-    noise = FineNoise.of(portion.mu, len(exact))
-    noisy = [noise.release(np.asarray(table) * noise.units, portion.randomness) for table in exact]
-    event = portion.event(f"tables of {name}", noise, sum(table.size for table in noisy), proof=PROOF)
+    noise = portion.sums(len(exact))
+    noisy = [noise.release(np.asarray(table) * noise.units) for table in exact]
+    event = noise.event(f"tables of {name}", sum(table.size for table in noisy), proof=PROOF)
     return noisy, noise.deviation, event
 
 
@@ -162,10 +161,10 @@ def _release_scores(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
     """
-    noise = FineNoise.of(portion.mu, len(joint))
+    noise = portion.sums(len(joint))
     exact = [_distance(table, independent[pair], noise.units) for pair, table in joint.items()]
-    noisy = noise.release(wrapped(exact), portion.randomness)
-    event = portion.event("dependence of all pairs", noise, len(noisy), proof=PROOF)
+    noisy = noise.release(wrapped(exact))
+    event = noise.event("dependence of all pairs", len(noisy), proof=PROOF)
     return dict(zip(joint, noisy.tolist(), strict=True)), noise.deviation, event
 
 

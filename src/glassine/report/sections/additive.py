@@ -180,8 +180,8 @@ def _reading(finding: AdditiveFinding) -> str:
         text += f" Gray: where the {wording.units()} are, by the counts that the model publishes."
     if any(term.shape is not None and term.shape.low is not None for term in finding.terms):
         text += (
-            f" Shaded: {wording.percent(finding.coverage)} of the added noise, for each single bin. It leaves out what "
-            "joining and smoothing bins changed, so the score without noise is outside more often."
+            f" Shaded: {wording.percent(finding.coverage)} of the noise of each term's own sums. The score without "
+            "noise can lie outside, as attributes depend on each other."
         )
     return text
 

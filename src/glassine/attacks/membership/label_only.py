@@ -1,0 +1,186 @@
+"""The label-only attack: how far a record may change before the model's class of it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
+from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count
+from glassine.attacks.membership.result import MembershipResult, Shift
+from glassine.attacks.membership.scoring import judge_scores
+from glassine.attacks.outcome import Outcome
+from glassine.data.sample import Sample
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+
+__all__ = ["Perturbation", "label_only_attack"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """How the label-only attack changes records.
+
+    Attributes
+    ----------
+    n_copies : int, default=16
+        Changed copies of each record, each of which costs a question to the model; at least 1.
+    share : float, default=0.25
+        Chance that an attribute of a copy takes the value of a record drawn at random, in (0, 1].
+    together : sequence of sequences of str or int, default=()
+        Columns that are replaced together, by name or by position in an array, such as the dummies of one category:
+        a copy then never holds two categories at once.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value lies outside its range, or a column is named twice.
+
+    Examples
+    --------
+    >>> Perturbation(n_copies=8, together=(("red", "green", "blue"),)).share
+    0.25
+    """
+
+    n_copies: int = 16
+    share: float = 0.25
+    together: Sequence[Sequence[str | int]] = ()
+
+    def __post_init__(self) -> None:
+        check_count("n_copies", self.n_copies, 1)
+        if not 0 < self.share <= 1:
+            raise InvalidParameterError(
+                f"{parameter('share')} must lie above 0 and be at most 1, got {self.share!r}.", remedy="Use 0.25."
+            )
+        named = [column for group in self.together for column in group]
+        if len(set(named)) < len(named):
+            raise InvalidParameterError(
+                f"{parameter('together')} names a column twice.", remedy="Put each column into one group at most."
+            )
+
+
+def label_only_attack(
+    model: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
+    perturbation: Perturbation | None = None,
+    *,
+    confidence: float = 0.95,
+    random_state: Any = None,
+    shift: Shift | None = None,
+) -> Outcome[MembershipResult]:
+    """Call a record a member if the model keeps its class while its attributes change.
+
+    A model that has fitted a record itself gives its class in a small neighborhood; one that has learned the population
+    gives it in a large one. The attacker changes each record at random, asks for classes alone, and scores the record
+    by the share of its copies with the right class. A record that is itself classified wrongly scores 0. The threshold
+    on the score is cross-fitted.
+
+    An attribute changes to the value of another record of those under attack, so that every value is one that occurs.
+    This is the attack by random noise of the paper, whose bits flip with a probability. Its search
+    for the decision boundary needs a continuum, which binary attributes lack.
+
+    Parameters
+    ----------
+    model : fitted classifier, DecisionTree or RuleList
+        The model under attack; it is asked for the classes of ``n_copies + 1`` versions of each record.
+    members, nonmembers : Sample
+        Training records, and records that were not used for training, with their classes.
+    perturbation : Perturbation, optional
+        How records change; by default 16 copies, each attribute with probability 1/4.
+    confidence : float, default=0.95
+        Confidence of the intervals, in (0, 1).
+    random_state : int, numpy.random.Generator or None, default=None
+        Makes copies, folds and permutations repeatable.
+    shift : Shift, optional
+        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
+
+    Returns
+    -------
+    Measured of MembershipResult, NotApplicable or Failed
+        Not applicable to a regression; failed where the model raises an error.
+
+    Raises
+    ------
+    InvalidDataError
+        If the data are empty, lack a column that changes together with others, or hold a class that the model does not
+        know.
+    InvalidParameterError
+        If a parameter lies outside its range.
+
+    References
+    ----------
+    Choquette-Choo, Tramèr, Carlini, Papernot: Label-only membership inference attacks, 2021, section 4.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200])
+    >>> found = label_only_attack(tree, Sample(X[:200], y[:200]), Sample(X[200:], y[200:]), random_state=0).value
+    >>> found.detected, found.gap.value
+    (True, 0.7675)
+    """
+    setting = setting_of(confidence, random_state, shift)
+    inside, outside = read_sides(members, nonmembers)
+    how = perturbation or Perturbation()
+    groups = _groups(inside, how)
+
+    def work() -> MembershipResult:
+        known = known_sides(model, inside, outside)
+        sides, pool = [answers(model, side) for side in known], known[0].join(known[1])
+        held = np.zeros(len(pool.target))
+        for _ in range(how.n_copies):
+            held += answers(model, _changed(pool, groups, how.share, setting.rng)).correct
+        m = len(sides[0].truth)
+        scores = [_scores(side, part, how.n_copies) for side, part in zip(sides, (held[:m], held[m:]), strict=True)]
+        return judge_scores(
+            "label-only attack",
+            sides[0].mean(scores[0]),
+            sides[1].mean(scores[1]),
+            setting,
+            gap=gap_figure(sides[0], sides[1], setting.confidence),
+        )
+
+    return attempt(work)
+
+
+def _scores(side: Answers, held: Floats, n_copies: int) -> Floats:
+    """Return the share of each record's versions, itself among them, with its class; 0 where its own is wrong."""
+    return np.asarray(side.correct * (held + 1) / (n_copies + 1))
+
+
+def _groups(records: Records, how: Perturbation) -> npt.NDArray[np.intp]:
+    """Return the group of each column, shape (d,): columns of one group are replaced together."""
+    names: Sequence[str | int] = records.names or range(records.width)
+    place = {name: i for i, name in enumerate(names)}
+    groups = np.arange(len(place))
+    for number, group in enumerate(how.together):
+        for column in group:
+            if column not in place:
+                raise InvalidDataError(
+                    f"the data lack the column {column!r} that changes together with others.",
+                    remedy=f"Add it, or leave it out of {parameter('together')}.",
+                )
+            groups[place[column]] = len(place) + number
+    return np.unique(groups, return_inverse=True)[1]
+
+
+def _changed(pool: Records, groups: npt.NDArray[np.intp], share: float, rng: np.random.Generator) -> Records:
+    """Return one changed copy of each record: each group of columns is its own, or that of a record drawn at random."""
+    n, n_groups = len(pool.target), int(groups.max()) + 1
+    rows = np.arange(n)[:, None]
+    # Shape (n, n_groups): the record that each group of columns comes from.
+    origin = np.where(rng.random((n, n_groups)) < share, rng.integers(n, size=(n, n_groups)), rows)[:, groups]
+    if isinstance(pool.native, np.ndarray):
+        return Records(np.take_along_axis(pool.native, origin, axis=0), pool.target, pool.persons)
+    frame = nw.from_native(pool.native, eager_only=True)
+    changed = frame.with_columns(*(frame[name][origin[:, i]] for i, name in enumerate(frame.columns)))
+    return Records(changed.to_native(), pool.target, pool.persons)

@@ -1,0 +1,204 @@
+"""Ordinary additive models: the private algorithms without noise, clip and budget."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from glassine.data.slices import Progress
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.learners.additive.estimators import (
+    AdditiveClassifier,
+    AdditiveEstimator,
+    AdditiveRegressor,
+    attributes_of,
+    class_training,
+)
+from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
+from glassine.learners.additive.memory import check_memory, pairs_asked_for
+from glassine.learners.additive.targets import Training, read_numbers
+from glassine.learners.estimator import keep
+from glassine.privacy.certificate import Certificate
+
+__all__ = ["EBMClassifier", "EBMRegressor"]
+
+
+class _OrdinaryEBM(AdditiveEstimator):
+    """What both estimators share."""
+
+    domain: Domain | None
+    algorithm: str
+    bins: Any
+    monotone: Any
+    interactions: Any
+    memory_limit: float
+    progress: Progress | None
+
+    @abstractmethod
+    def _read_training(self, X: Any, y: Any, times: Any) -> Training:
+        """Read the arguments of a fit."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the shape functions.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records. A regressor takes no table.
+        y : array-like of shape (n,), or str
+            Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
+        sample_weight : array-like of shape (n,), optional
+            How many records each row stands for; whole numbers.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError
+            If a parameter is out of its range, or the data do not fit the domain.
+        ClassTooLargeError
+            If what has to be tabulated may exceed the limit.
+        """
+        training = self._read_training(X, y, sample_weight)
+        plan = Plan.of(
+            training,
+            algorithm=self.algorithm,
+            accounting="gdp",
+            bins=self.bins,
+            monotone=self.monotone,
+            interactions=self.interactions,
+        )
+        pairs = pairs_asked_for(plan.interactions)
+        check_memory((plan.grids,), training.target, plan.algorithm, self.memory_limit, pairs=pairs)
+        source = f"glassine.{type(self).__name__}"
+        fit = fit_model(training, plan, Ordinary(), source=source, progress=self.progress)
+        keep(self, attributes_of(training, fit.model, Certificate.none("exact counts of the records")))
+        return self
+
+
+class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
+    """An additive classifier without privacy: one shape function for each attribute.
+
+    The code is that of :class:`~glassine.PrivateEBMClassifier`, with sums as they are: the difference of the two is the
+    price of privacy.
+
+    Parameters
+    ----------
+    domain : Domain, optional
+        The attributes; inferred from the data by default.
+    algorithm : {"penalized", "boosting"}, default="penalized"
+        "penalized": few rounds over all shape functions, with penalties set by the scatter of the residuals.
+        "boosting": Algorithm 1 of the paper, cyclic boosting of the best splits.
+    bins : mapping of str to sequence, optional
+        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. All other numbers get at most 128 bins
+        of about equal counts, with "boosting" 32.
+    monotone, interactions
+        As for :class:`~glassine.PrivateEBMClassifier`.
+    classes : sequence of scalars, optional
+        The classes; those of the domain's target or of the data by default.
+    memory_limit : float, default=4e9
+        Most bytes of the tables, besides the records.
+    progress : callable, optional
+        Called with the rounds done and the total.
+
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        The model, with exact numbers of records in its bins, and no errors.
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.OptimalTreeClassifier`.
+
+    Notes
+    -----
+    Guarantee: none: scores and counts are those of the records. Audit the model before it is published.
+
+    Edge cases: An attribute whose values are all in one bin gets no term.
+
+    References
+    ----------
+    Nori, Caruana, Bu, Shen and Kulkarni (2021), *Accuracy, Interpretability, and Differential Privacy via Explainable
+    Boosting*, Algorithm 1, for ``algorithm="boosting"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(400).reshape(-1, 1) % 100
+    >>> model = EBMClassifier().fit(X, X[:, 0] > 60)
+    >>> model.score(X, X[:, 0] > 60) > 0.97, model.certificate_.holds
+    (True, False)
+    """
+
+    classes: Sequence[Scalar] | None
+
+    def __init__(
+        self,
+        domain: Domain | None = None,
+        algorithm: str = "penalized",
+        *,
+        bins: Mapping[str, Any] | None = None,
+        monotone: Mapping[str, str] | None = None,
+        interactions: Any = 0,
+        classes: Sequence[Scalar] | None = None,
+        memory_limit: float = 4e9,
+        progress: Progress | None = None,
+    ) -> None:
+        self._store(locals())
+
+    def _read_training(self, X: Any, y: Any, times: Any) -> Training:
+        return class_training(self, X, y, times, private=False)
+
+
+class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
+    """An additive regression without privacy: one shape function for each attribute.
+
+    The code is that of :class:`~glassine.PrivateEBMRegressor`, with sums as they are.
+
+    Parameters
+    ----------
+    domain, algorithm
+        As for :class:`EBMClassifier`.
+    target_range : (float, float), optional
+        The range of the target; that of the domain or of the data by default. Targets and predictions outside are
+        clipped to it.
+    bins, monotone, interactions, memory_limit, progress
+        As for :class:`EBMClassifier`.
+
+    Attributes
+    ----------
+    model_, certificate_, domain_, n_features_in_, feature_names_in_
+        As for :class:`EBMClassifier`.
+
+    Notes
+    -----
+    Guarantee: none: scores and counts are those of the records. Audit the model before it is published.
+
+    Edge cases and references are those of :class:`EBMClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(400).reshape(-1, 1) % 100
+    >>> EBMRegressor().fit(X, 1000.0 + X[:, 0]).score(X, 1000.0 + X[:, 0]) > 0.99
+    True
+    """
+
+    target_range: tuple[float, float] | None
+
+    def __init__(
+        self,
+        domain: Domain | None = None,
+        algorithm: str = "penalized",
+        *,
+        target_range: tuple[float, float] | None = None,
+        bins: Mapping[str, Any] | None = None,
+        monotone: Mapping[str, str] | None = None,
+        interactions: Any = 0,
+        memory_limit: float = 4e9,
+        progress: Progress | None = None,
+    ) -> None:
+        self._store(locals())
+
+    def _read_training(self, X: Any, y: Any, times: Any) -> Training:
+        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=False)
