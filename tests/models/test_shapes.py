@@ -15,7 +15,7 @@ from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.additive import model_html, summarize_model
 from glassine.models.editing import set_score
 from glassine.models.scoring import contributions_html
-from glassine.models.shapes import bands, draw_shape, term_importance
+from glassine.models.shapes import bands, common_scale, draw_shape, term_importance
 from glassine.models.svg import ticks
 from tests.models.additive_models import additive_models, income_model, simple_model
 from tests.models.writing import HOSTILE
@@ -161,3 +161,70 @@ def test_any_span_of_scores_has_ticks(span: float) -> None:
     found = ticks(0.0, span, 5)
     assert 1 <= len(found) <= 5
     assert all(0 <= tick <= span for tick in found)
+
+
+def shape_of(bins: Any, scores: Any, **more: Any) -> Any:
+    term = Term(bins=bins, scores=np.array(scores, dtype=float), **more)
+    names = tuple(entry.attribute for entry in bins)
+    return summarize_model(AdditiveModel(attributes=names, terms=(term,), intercept=(0.0,), link="identity"))[0]
+
+
+def drawn_line(svg: str) -> tuple[list[float], list[float]]:
+    """Return where the steps of a drawing end, and how high they lie."""
+    (path,) = re.findall(r'class="line" d="([^"]+)"', svg)
+    starts = [float(x) for x, _ in re.findall(r"M([\d.]+) ([\d.]+)", path)]
+    heights = [float(y) for y in re.findall(r"(?:M[\d.]+ |V)([\d.]+)", path)]
+    return starts[:1] + [float(x) for x in re.findall(r"H([\d.]+)", path)], heights
+
+
+def test_bins_of_a_number_lie_to_scale_between_its_bounds() -> None:
+    shape = shape_of((NumericBins("age", (20.0, 30.0, 90.0), bounds=(0.0, 100.0)),), [1, 2, 3, 4, 0])
+    ends, _ = drawn_line(draw_shape(shape))
+    shares = [(end - ends[0]) / (ends[-1] - ends[0]) for end in ends]
+    assert shares == pytest.approx([0, 0.2, 0.3, 0.9, 1], abs=1e-3)
+    labels = re.findall(r'text-anchor="middle"[^>]*>([^<]*)<', draw_shape(shape))
+    assert labels[:-1] == ["0", "20", "40", "60", "80", "100"]
+
+
+def test_numbers_of_an_axis_have_thousands_separators() -> None:
+    svg = draw_shape(shape_of((NumericBins("income", (5000.0,), bounds=(0.0, 20000.0)),), [1, 2, 0]))
+    assert ">10,000<" in svg
+
+
+def test_a_bin_for_missing_values_is_drawn_where_it_says_something() -> None:
+    bins = (NumericBins("age", (40.0,)),)
+    assert ">missing<" not in draw_shape(shape_of(bins, [1, 2, 0], weights=[5, 5, 0]))
+    assert ">missing<" in draw_shape(shape_of(bins, [1, 2, 0], weights=[5, 5, 1]))
+    assert ">missing<" in draw_shape(shape_of(bins, [1, 2, -1]))
+    assert ">missing<" in draw_shape(shape_of(bins, [1, 2, 0], errors=np.array([0.1, 0.1, 0.1])))
+
+
+def test_one_scale_makes_equal_scores_equally_high() -> None:
+    small = shape_of((NumericBins("a", (1.0,)),), [0, 1, 0])
+    large = shape_of((NumericBins("b", (1.0,)),), [1, 5, 0])
+    scale = common_scale((small, large))
+    assert scale == (0.0, 5.0)
+    assert drawn_line(draw_shape(small, scale=scale))[1][1] == drawn_line(draw_shape(large, scale=scale))[1][0]
+    assert drawn_line(draw_shape(small))[1][1] != drawn_line(draw_shape(large))[1][0]
+
+
+def test_a_strip_of_records_stands_only_where_the_model_has_counts() -> None:
+    bins = (NumericBins("age", (40.0,), bounds=(0.0, 80.0)),)
+    assert 'class="weights"' not in draw_shape(shape_of(bins, [1, 2, 0]))
+    (path,) = re.findall(r'class="weights" d="([^"]+)"', draw_shape(shape_of(bins, [1, 2, 0], weights=[40, 10, 0])))
+    floors, tops = ([float(y) for y in re.findall(pattern, path)] for pattern in (r"M[\d.]+ ([\d.]+)", r"V([\d.]+)"))
+    tall = [floor - top for floor, top in zip(floors, tops, strict=True)]
+    # A quarter of the records is half as tall: the strip shows square roots.
+    assert tall[1] == pytest.approx(tall[0] / 2, abs=0.11)
+
+
+def test_a_heat_map_has_a_legend_and_its_numbers_grow_upwards() -> None:
+    bins = (NumericBins("age", (40.0,), bounds=(0.0, 80.0)), CategoryBins("job", (("a",), ("b",))))
+    svg = draw_shape(shape_of(bins, [[-2, 1, 0], [0.5, 1, 0], [0, 0, 0]]))
+    assert svg.count('class="key"') == 10
+    assert re.findall(r'text-anchor="start"[^>]*>([^<]*)<', svg) == ["+2", "0", "-2"]
+    cells = {title: float(y) for y, title in re.findall(r'class="cell"[^>]*? y="([\d.]+)"[^>]*><title>([^<]*)', svg)}
+    assert len(cells) == 4
+    young = next(y for title, y in cells.items() if title.startswith("&lt;= 40 &amp; a"))
+    old = next(y for title, y in cells.items() if title.startswith("&gt; 40 &amp; a"))
+    assert old < young

@@ -9,12 +9,16 @@ import pytest
 
 from glassine import MultiwayTreeClassifier, audit
 from glassine.attacks.disclosure import infer_sensitive
-from glassine.report import render_html
+from glassine.report import render_editor, render_html
+from glassine.server.page import render_page
+from tests.models.additive_models import income_model
+from tests.report.builders import balanced_tree, findings, part
 from tests.report.test_additive_report import model_of
 from tests.report.test_comparison import BEST, CART, CHEAP, CONSTANT
 from tests.report.test_comparison import page as comparison
 from tests.report.test_disclosure import HIDDEN, finding, people
 from tests.report.test_html import EVERY
+from tests.server.releases import small_release
 
 RUN = """() => {
   document.querySelectorAll("details").forEach(fold => { fold.open = true; });
@@ -41,6 +45,11 @@ def test_no_page_breaks_a_rule_of_accessibility(axe: str, chromium: Path, tmp_pa
     pages["disclosure"] = render_html(disclosed, title="Disclosure")
     pages["comparison"] = comparison(CHEAP, BEST, CART, CONSTANT)
     pages["additive"] = render_html(audit(model_of()))
+    pages["pairs"] = render_html(audit(income_model()))
+    pages["editor"] = render_editor(income_model())
+    pages["service"], _ = render_page(small_release(), decides=True, title="Loans")
+    parts = tuple(part(i, flags=("small",) * (i % 2)) for i in range(1, 121))
+    pages["large tree"] = render_html(findings(parts=parts, tree=balanced_tree(120)))
     path, broken = tmp_path / "page.html", {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])

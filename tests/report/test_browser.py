@@ -47,6 +47,10 @@ CONTRAST = """() => {
     judge(e.textContent.slice(0, 40), over(parse(getComputedStyle(e).color), back), back);
   }
   for (const t of document.querySelectorAll("svg.tree g text")) {
+    if (t.matches(".beside")) {
+      judge(t.textContent, parse(getComputedStyle(t).fill), ground(t.closest("figure")));
+      continue;
+    }
     const fill = getComputedStyle(t.parentElement.querySelector("rect")).fill;
     if (fill.startsWith("rgb")) judge(t.textContent, parse(getComputedStyle(t).fill), parse(fill));
   }
@@ -210,7 +214,7 @@ def test_labels_stay_within_their_boxes(show: Any) -> None:
     tree = tuple(replace(node, condition="worst concave points <= 0.1358") for node in balanced_tree(32))
     page = show(findings(tree=tree, parts=tuple(part(i) for i in range(1, 33))))
     over = page.evaluate(
-        "[...document.querySelectorAll('svg.tree text')]"
+        "[...document.querySelectorAll('svg.tree g text:not(.beside)')]"
         ".filter(t => t.getBoundingClientRect().right > t.previousElementSibling.getBoundingClientRect().right)"
         ".map(t => t.textContent)"
     )

@@ -15,7 +15,7 @@ from glassine.auditing.findings import InputFile
 from glassine.comparison import Comparison, Figures, Result, Row
 from glassine.comparison.values import NO_PARTS
 from glassine.report import Page, comparison_page, render_html, render_text
-from glassine.report.blocks import Command, Definitions
+from glassine.report.blocks import Command, Definitions, Figure
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
 from glassine.report.sections.comparison import advice_of
 from tests.comparison.builders import comparison, refused, row
@@ -252,6 +252,32 @@ def test_numbers_stand_apart_and_off_the_frontier(nothing: float) -> None:
         low, high = (min(before[0], across), min(before[1], down)), (max(before[0], across), max(before[1], down))
         for left, top, right, bottom in boxes:
             assert right < low[0] or left > high[0] or bottom < low[1] or top > high[1]
+
+
+def test_points_are_named_and_colored_by_model_and_stand_in_a_table() -> None:
+    shown = comparison_page(comparison(CHEAP, BEST, CART, CONSTANT), command="glassine fit x.csv")
+    section = shown.section("membership")
+    svg = str(all_of(section, Figure)[0].drawings[0])
+    assert re.findall(r'class="name mid k1"[^>]*>([^<]*)<', svg) == ["tree 0.1"]
+    assert re.findall(r'class="name mid"[^>]*>([^<]*)<', svg) == ["scikit-learn tree", "commonest class"]
+    assert len(re.findall(r'class="spot k\d"', svg)) == 2
+    rows = rows_of(section)
+    assert list(rows) == [
+        "4. the commonest class",
+        "1. private tree at epsilon 0.1",
+        "2. private additive model at epsilon 1",
+        "3. scikit-learn tree",
+    ]
+    assert rows["1. private tree at epsilon 0.1"].cells == ("0.510", "0.796 \u00b1 0.000", "0.700 \u00b1 0.000")
+
+
+def test_a_name_without_room_gives_way_to_its_number() -> None:
+    marks = [Mark(number=i, x=0.5, y=0.8, filled=True, name=f"a model of a long name {i}") for i in range(1, 13)]
+    svg = draw_frontier(marks, title="Accuracy", leak="vulnerability", nothing=0.5, ident="x")
+    labels = re.findall(r'class="name mid"[^>]*>([^<]*)<', svg)
+    assert len(labels) == 12
+    assert any(label.isdigit() for label in labels)
+    assert any(not label.isdigit() for label in labels)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])

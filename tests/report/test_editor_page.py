@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from glassine.errors import InvalidParameterError
 from glassine.formats.json import from_dict
-from glassine.models import AdditiveModel, CategoryBins, Term
+from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.editing import monotone
 from glassine.report.editor_page import render_editor
 from tests.models.additive_models import additive_models, income_model, simple_model
@@ -112,3 +112,18 @@ def test_the_page_says_what_is_claimed() -> None:
 def test_a_model_without_terms_has_a_page() -> None:
     model = AdditiveModel(attributes=("x",), terms=(), intercept=(0.5,), link="identity")
     assert from_dict(json.loads(written(render_editor(model)))) == model
+
+
+def test_an_example_of_a_whole_number_is_whole_and_in_its_bin() -> None:
+    bins = NumericBins("age", (39.5, 40.5, 12345.0), bounds=(18.0, 20000.0))
+    for common in range(4):
+        weights = [float(i == common) for i in range(5)]
+        term = Term(bins=(bins,), scores=np.arange(5.0), weights=np.array(weights))
+        model = AdditiveModel(attributes=("age",), terms=(term,), intercept=(0.0,), link="identity")
+        shown = data_of(render_editor(model))["attributes"]["age"]
+        assert shown["whole"]
+        assert float(shown["start"]).is_integer()
+        assert bins.index(np.array([float(shown["start"])])).tolist() == [common]
+    fraction = Term(bins=(NumericBins("x", (0.25,), bounds=(0.0, 1.0)),), scores=np.arange(3.0))
+    model = AdditiveModel(attributes=("x",), terms=(fraction,), intercept=(0.0,), link="identity")
+    assert not data_of(render_editor(model))["attributes"]["x"]["whole"]

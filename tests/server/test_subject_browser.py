@@ -18,11 +18,28 @@ from glassine.server import Limits, ReleaseFile, create_app, listen
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.distances import Metric
 from tests.report.test_browser import CONTRAST
-from tests.server.releases import QUERY, decide, small_release
+from tests.server.releases import DOMAIN, QUERY, decide, records, small_release
 
 pytestmark = pytest.mark.browser
 
 NAMES = list(QUERY)
+
+
+def one_leaf_release(form: str) -> SurrogateRelease:
+    """Return a release whose trees have one leaf each, among records of which one in ten is an exception."""
+    frame = records(200)
+    black_box = np.array(["no", "yes"])[(np.arange(200) % 10 == 0).astype(int)]
+    explainer = SurrogateExplainer(
+        lambda asked: np.full(len(asked), "no") if len(asked) != 200 else black_box,
+        100,
+        domain=DOMAIN,
+        form=form,
+        distance="gower",
+        max_depth=1,
+        min_samples_leaf=100,
+        random_state=0,
+    )
+    return explainer.fit(frame, black_box if form == "paper" else None).release()
 
 
 class Served:
@@ -115,6 +132,33 @@ def ask(page: Any) -> None:
     with page.expect_response(lambda response: response.url.endswith("/explanation")):
         page.click("#ask")
     page.wait_for_selector("#answer:not([hidden])")
+
+
+def test_an_example_is_typed_and_answered(serve: Any, show: Any) -> None:
+    page = show(serve())
+    with page.expect_response(lambda response: response.url.endswith("/explanation")) as asked:
+        page.click("#example")
+    page.wait_for_selector("#answer:not([hidden])")
+    told = asked.value.json()
+    assert page.input_value("#f0") == str(round(told["representative"]["age"]))
+    # The page names a group as the release, the interface and messages do.
+    assert page.text_content("#representative-said").startswith(f"Group {told['group']}, ")
+
+
+@pytest.mark.parametrize(("form", "said"), [("paper", True), ("restricted", False)])
+def test_a_tree_of_one_leaf_says_how_many_it_does_not_fit_where_it_publishes_that(
+    serve: Any, show: Any, form: str, said: bool
+) -> None:
+    release = one_leaf_release(form)
+    page = show(serve(release=release))
+    fill(page)
+    ask(page)
+    counts = (
+        release.trees[int(page.text_content("#representative-said").split()[1].strip(","))].nodes[0].evidence.counts
+    )
+    assert (counts is not None) == said
+    expected = f"{min(counts or (0,))} of {sum(counts or ())} records in this group have another label."
+    assert page.text_content("#way").endswith(expected if said else "for every record near yours.")
 
 
 def test_an_answer(serve: Any, show: Any) -> None:

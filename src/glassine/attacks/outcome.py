@@ -41,7 +41,7 @@ class About:
     about: int
 
     def __str__(self) -> str:
-        return f"about {self.about}"
+        return f"about {self.about:,}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ MOST_BINS = {1: 64, 2: 14}
 MOST_OUTPUTS = 3
 MOST_LETTERS = 40
 DIGITS = 4
+DENSITY_STEPS = 20
+"""Heights that the strip of records has: a reader sees where most are, and no count."""
 
 Array = npt.NDArray[np.float64]
 Joined = list[list[int]]
@@ -88,7 +90,18 @@ def show_shape(
         scores=drawn(term.scores) or (),
         low=drawn(shape.low),
         high=drawn(shape.high),
+        density=_density(term, joins, suppression) if len(joins) == 1 else None,
     )
+
+
+def _density(term: Term, joins: Sequence[Joined], suppression: Suppression) -> tuple[float, ...] | None:
+    """Return the published counts as they are drawn: too coarse to read off a number, nothing where there are few."""
+    if term.weights is None:
+        return None
+    sums = [float(np.maximum(term.weights[group], 0.0).sum()) for group in joins[0]]
+    sums = [size if size >= suppression.below else 0.0 for size in sums]
+    largest = max(sums) or 1.0
+    return tuple(round(size / largest * DENSITY_STEPS) / DENSITY_STEPS for size in sums)
 
 
 def _axis(
@@ -105,7 +118,8 @@ def _axis(
         kept = [i for i, (low, high) in enumerate(pairwise((-math.inf, *cuts))) if low < high]
         edges = [*kept, len(cuts)]
         merged = [[b for group in joined[start + 1 : end + 1] for b in group] for start, end in pairwise([-1, *edges])]
-        finding = AxisFinding(attribute=bins.attribute, cuts=tuple(cuts[i] for i in kept), groups=None)
+        bounds = None if bins.bounds is None else (_rounded(bins.bounds[0]), _rounded(bins.bounds[1]))
+        finding = AxisFinding(attribute=bins.attribute, cuts=tuple(cuts[i] for i in kept), groups=None, bounds=bounds)
         return finding, [*merged, [bins.n_bins - 1]]
     alone = [[i] for i in range(min(len(bins.groups), most))]
     rest = list(range(len(alone), len(bins.groups)))
@@ -119,7 +133,8 @@ def _axis(
     if rest:
         alone.append(rest)
         names.append(f"{len(rest)} other groups")
-    return AxisFinding(attribute=bins.attribute, cuts=None, groups=tuple(names)), [*alone, [bins.n_bins - 1]]
+    finding = AxisFinding(attribute=bins.attribute, cuts=None, groups=tuple(names), bounds=None)
+    return finding, [*alone, [bins.n_bins - 1]]
 
 
 def _intervals(bins: NumericBins, large_enough: Callable[[list[int]], bool], most: int) -> Joined:

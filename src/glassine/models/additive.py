@@ -17,7 +17,7 @@ from glassine.models.guarantee import Guarantee
 from glassine.models.rounding import rounded
 from glassine.models.scorecard import Scorecard, card_items, check_card
 from glassine.models.scoring import ScoringModel
-from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, term_importance
+from glassine.models.shapes import COVERAGE, ShapeFunction, bands, common_scale, draw_shape, term_importance
 from glassine.models.svg import plain, short
 from glassine.models.terms import Term, finite_array
 
@@ -326,14 +326,15 @@ SHOWN_TERMS = 12
 def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
     """Return a model as a piece of HTML for a notebook: its shape functions, the most important first."""
     shapes = summarize_model(model, coverage)
+    scale = common_scale(shapes[:SHOWN_TERMS])
     figures = []
     for shape in shapes[:SHOWN_TERMS]:
         for output in range(min(shape.term.n_outputs, 3)):
             of = f", {model.classes[output]}" if model.classes is not None and model.n_outputs > 1 else ""
             figures.append(
                 f'<figure style="margin:0"><figcaption><b>{plain(short(shape.name, 60))}</b>{plain(short(of, 40))} '
-                f"<small>importance {shape.importance:.3g}</small></figcaption>{draw_shape(shape, output=output)}"
-                "</figure>"
+                f"<small>importance {shape.importance:.3g}</small></figcaption>"
+                f"{draw_shape(shape, output=output, scale=scale)}</figure>"
             )
     rest = len(shapes) - SHOWN_TERMS
     more = f"<p>{rest} less important term{'s' * (rest > 1)} not drawn.</p>" if rest > 0 else ""
@@ -342,6 +343,6 @@ def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
     intercept = ", ".join(f"{value:.4g}" for value in model.intercept[:8])
     return (
         f'<div class="glassine-model"><p><b>Glassine: {plain(model)}</b> &mdash; {plain(score_meaning(model))}. '
-        f"Intercept {intercept}.{band} Bins are drawn equally wide.</p>"
+        f"Intercept {intercept}.{band} All drawings have one scale.</p>"
         f'<div style="display:flex;flex-wrap:wrap;gap:14px 22px">{"".join(figures)}</div>{more}</div>'
     )

@@ -7,21 +7,21 @@ style sheet can recolour them, and attributes for where there is none. Every tex
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, product
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from glassine.domain.literals import number
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
 from glassine.models.svg import element, short, ticks
 from glassine.models.terms import Term
 
-__all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "draw_shape", "term_importance"]
+__all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "common_scale", "draw_shape", "term_importance"]
 
 COVERAGE = 0.9
 """Default share of the noise of a term's own sums that its noise intervals hold."""
@@ -29,6 +29,14 @@ COVERAGE = 0.9
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 34.0
 GAP = 10.0
 """Room before the bin for missing values."""
+SLOT = 34.0
+"""Width of that bin beside a number."""
+OPEN_END = 0.08
+"""Width of an interval without an end, as a share of the span of the others."""
+KEY = 62.0
+"""Room for the legend of a heat map."""
+SHADES = 10
+"""Steps of that legend, half of them below 0."""
 HISTOGRAM = 0.16
 """Share of the height for the bars of the weights."""
 LETTER = 5.9
@@ -163,11 +171,35 @@ def term_importance(term: Term) -> float:
     return float((shares * np.abs(scores - centre)).sum(axis=0).mean())
 
 
-def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, height: int = 190) -> Markup:
+def common_scale(shapes: Iterable[ShapeFunction]) -> tuple[float, float]:
+    """Return the lowest and the highest score to draw, with 0 and the noise intervals among them.
+
+    Shape functions that are drawn on one scale can be compared.
+
+    Examples
+    --------
+    >>> from glassine.models.bins import NumericBins
+    >>> term = Term(bins=(NumericBins("age", (40,)),), scores=np.array([-1.0, 3.0, 0.0]))
+    >>> plain = {"low": None, "high": None, "coverage": 0.9, "importance": 1.0}
+    >>> common_scale([ShapeFunction(term=term, released=term.scores, **plain)])
+    (-1.0, 3.0)
+    """
+    drawn = [a for s in shapes for a in (s.term.scores, s.released, s.low, s.high) if a is not None]
+    return min([0.0, *(float(array.min()) for array in drawn)]), max([0.0, *(float(array.max()) for array in drawn)])
+
+
+def draw_shape(
+    shape: ShapeFunction,
+    *,
+    output: int = 0,
+    width: int = 420,
+    height: int = 190,
+    scale: tuple[float, float] | None = None,
+) -> Markup:
     """Return a shape function as SVG: scores, noise band, bin weights and, where edited, the released scores.
 
-    Bins are drawn equally wide, independent of their range; that for missing values is separate, at the right. A pair
-    of attributes is drawn as a heat map.
+    Bins of a number lie to scale between its bounds; groups are equally wide. The bin for missing values is separate,
+    at the right, and left out where it adds nothing. A pair of attributes is drawn as a heat map with its legend.
 
     Parameters
     ----------
@@ -177,6 +209,9 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
         The output, of several the index of the class.
     width, height : int
         Size in pixels.
+    scale : (float, float), optional
+        Ends of the axis of the scores, such as :func:`common_scale` of all that stand side by side; of a heat map the
+        larger size is the strongest color. Those of the shape function otherwise.
 
     Raises
     ------
@@ -192,7 +227,8 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
     return element(
         "svg",
         element("title", label),
-        *draw(shape, output, width, height),
+        element("desc", _description(shape, output)),
+        *draw(shape, output, (width, height), scale or common_scale((shape,))),
         class_="shape",
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {width} {height}",
@@ -206,28 +242,43 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
     )
 
 
+def _description(shape: ShapeFunction, output: int) -> str:
+    """Return where the score is lowest and highest."""
+    scores = shape.term.scores[..., output].reshape(-1)
+    ends = [f"{short(shape.labels[at], 80)} ({scores[at]:+.3g})" for at in (int(scores.argmin()), int(scores.argmax()))]
+    return f"Lowest score at {ends[0]}, highest at {ends[1]}."
+
+
 def _tick(text: str, x: float, y: float, anchor: str, **more: float) -> Markup:
     return element("text", text, class_="tick", x=x, y=y, **more, text_anchor=anchor, opacity=".75")
 
 
-def _name(text: str, x: float, y: float) -> Markup:
-    return element("text", text, class_="name", x=x, y=y, text_anchor="middle")
+def _name(text: str, x: float, y: float, **more: str) -> Markup:
+    return element("text", text, class_="name", x=x, y=y, text_anchor="middle", **more)
 
 
-def _steps(shape: ShapeFunction, output: int, width: int, height: int) -> Iterator[Markup]:
-    term = shape.term
-    scores, released = term.scores[:, output], shape.released[:, output]
-    low = None if shape.low is None else shape.low[:, output]
-    high = None if shape.high is None else shape.high[:, output]
-    reach = np.concatenate([scores, released, [0.0], *([] if low is None or high is None else [low, high])])
-    bottom_value, top_value = float(reach.min()), float(reach.max())
+def _last_bin_is_drawn(shape: ShapeFunction, axis: int) -> bool:
+    """Return whether the last bin of an axis has a score, noise or records: of many models it has none of them."""
+    weights = None if shape.term.weights is None else np.maximum(shape.term.weights, 0.0)
+    blurred = None if shape.low is None or shape.high is None else shape.high - shape.low
+    arrays = (shape.term.scores, shape.released, blurred, weights)
+    return any(array is not None and bool(np.take(array, -1, axis=axis).any()) for array in arrays)
+
+
+def _steps(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tuple[float, float]) -> Iterator[Markup]:
+    term, (width, height) = shape.term, size
+    bins, floor = term.bins[0], height - BOTTOM
+    slot = _last_bin_is_drawn(shape, 0)
+    edges = [(LEFT + a, LEFT + b) for a, b in _spread(bins, width - LEFT - RIGHT, slot=slot)]
+    n = len(edges)
+    scores, released = term.scores[:n, output], shape.released[:n, output]
+    bottom_value, top_value = scale
     span = (top_value - bottom_value) or 1.0
-    bottom = height - BOTTOM - (height - TOP - BOTTOM) * HISTOGRAM
+    bottom = floor - (floor - TOP) * HISTOGRAM
 
     def y(value: float) -> float:
         return bottom - (value - bottom_value) / span * (bottom - TOP)
 
-    edges = _edges(term.shape[0], width)
     for tick in ticks(bottom_value, bottom_value + span, 5):
         yield element(
             "line",
@@ -241,37 +292,99 @@ def _steps(shape: ShapeFunction, output: int, width: int, height: int) -> Iterat
         )
         yield _tick(f"{tick:g}", LEFT - 6, y(tick), "end", dy=4)
     if term.weights is not None:
-        weights = np.maximum(term.weights, 0.0)
-        tall, floor = (height - TOP - BOTTOM) * HISTOGRAM - 4, height - BOTTOM
-        tops = floor - weights / (float(weights.max()) or 1.0) * tall
-        bars = _boxes(edges, [floor] * len(edges), tops)
-        yield element("path", class_="weights", d=bars, fill="currentColor", fill_opacity=0.18)
-    if low is not None and high is not None:
+        yield element(
+            "path", class_="weights", d=_density(term.weights, edges, floor), fill="currentColor", fill_opacity=0.3
+        )
+    if shape.low is not None and shape.high is not None:
+        low, high = shape.low[:n, output], shape.high[:n, output]
         band = _boxes(edges, [y(value) for value in low], [y(value) for value in high])
         yield element("path", class_="band", d=band, fill=LINE, fill_opacity=0.2)
-    joined = isinstance(term.bins[0], NumericBins)
+    joined = bins.n_bins - 1 if isinstance(bins, NumericBins) else 0
     if shape.edited:
         path = _path([y(value) for value in released], edges, joined)
         dashed = {"stroke": "currentColor", "stroke_opacity": 0.6, "stroke_dasharray": "3 3"}
         yield element("path", class_="released", d=path, fill="none", **dashed)
     path = _path([y(value) for value in scores], edges, joined)
     yield element("path", class_="line", d=path, fill="none", stroke=LINE, stroke_width=2)
-    if len(edges) <= MOST_TITLES:
-        for (a, b), label, score in zip(edges, shape.labels, scores, strict=True):
+    if n <= MOST_TITLES:
+        for (a, b), label, score in zip(edges, shape.labels, scores, strict=False):
             title = element("title", f"{short(label, 80)}: {score:+.4g}")
-            box = {"x": a, "y": TOP, "width": b - a, "height": height - TOP - BOTTOM}
+            box = {"x": a, "y": TOP, "width": b - a, "height": floor - TOP}
             yield element("rect", title, **box, fill="none", pointer_events="all")
-    yield from _axis(term.bins[0], edges, height)
+    yield from _captions(_marks(bins, width - LEFT - RIGHT, slot=slot), LEFT, width, floor + 15)
+    yield _name(short(bins.attribute, 60), LEFT + (width - LEFT - RIGHT) / 2, height - 4)
 
 
-def _edges(n_bins: int, width: int) -> list[tuple[float, float]]:
-    """Return left and right end of each bin, the last one apart."""
-    each = (width - LEFT - RIGHT - GAP) / n_bins
-    edges = [(LEFT + i * each, LEFT + (i + 1) * each) for i in range(n_bins - 1)]
-    return [*edges, (width - RIGHT - each, width - RIGHT)]
+def _range(bins: NumericBins) -> tuple[float, float]:
+    """Return the ends of the axis: the bounds, a little beyond the cuts where there are none."""
+    if not bins.cuts:
+        low, high = bins.bounds or (0.0, 1.0)
+        return (low, high) if low < high else (low - max(abs(low), 1.0) / 2, high + max(abs(high), 1.0) / 2)
+    first, last = bins.cuts[0], bins.cuts[-1]
+    low, high = bins.bounds or (first, last)
+    span = max(high, last) - min(low, first)
+    margin = OPEN_END * span if span > 0 else max(abs(first), 1.0) / 2
+    return low if low < first else first - margin, high if high > last else last + margin
 
 
-def _boxes(edges: list[tuple[float, float]], bottoms: Iterable[float], tops: Iterable[float]) -> str:
+def _spread(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, float]]:
+    """Return the ends of each bin that is drawn on an axis of a length: numbers to scale, groups equally wide.
+
+    The last bin stands apart at the end, if it is drawn.
+    """
+    n = bins.n_bins - 1
+    if isinstance(bins, NumericBins):
+        last = SLOT if slot else 0.0
+        low, high = _range(bins)
+        shares = [0.0, *((cut - low) / (high - low) for cut in bins.cuts), 1.0]
+    else:
+        last = (length - GAP) / (n + 1) if slot else 0.0
+        shares = [i / n for i in range(n + 1)]
+    inner = length - last - (GAP if slot else 0.0)
+    edges = [(a * inner, b * inner) for a, b in pairwise(shares)]
+    return [*edges, (length - last, length)] if slot else edges
+
+
+def _marks(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, str]]:
+    """Return what stands at an axis and where: round numbers, or names of groups; then that of the last bin."""
+    edges = _spread(bins, length, slot=slot)
+    if isinstance(bins, NumericBins):
+        low, high = _range(bins)
+        inner = edges[bins.n_bins - 2][1]
+        known = bool(bins.cuts or bins.bounds)
+        marks = [((at - low) / (high - low) * inner, f"{at:,.6g}") for at in ticks(low, high, 7)] if known else []
+    else:
+        marks = [((a + b) / 2, label) for (a, b), label in zip(edges, bins.labels[:-1], strict=False)]
+    if slot:
+        other = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
+        marks.append((sum(edges[-1]) / 2, OTHER if other else MISSING))
+    return marks
+
+
+def _captions(marks: Sequence[tuple[float, str]], left: float, width: float, y: float) -> Iterator[Markup]:
+    """Yield as many marks below an axis as there is room for, the last one in any case: it may be that of a gap."""
+    placed: list[tuple[float, float, str]] = []
+    for at, text in (*marks[-1:], *marks[:-1]):
+        caption = short(text, 14)
+        half = len(caption) * LETTER / 2 + 2
+        x = min(left + at, width - half)
+        if all(x + half + 5 < end - wide or x - half - 5 > end + wide for end, wide, _ in placed):
+            placed.append((x, half, caption))
+    for x, _, caption in sorted(placed):
+        yield _tick(caption, x, y, "middle")
+
+
+def _density(weights: Array, edges: Sequence[tuple[float, float]], floor: float) -> str:
+    """Return a strip of the records for a length of the axis, so that a wide bin is not tall for its width."""
+    tall = (floor - TOP) * HISTOGRAM - 4
+    wide = np.maximum([b - a for a, b in edges], 0.5)
+    # Square roots: beside a value that many share, the other bins would not be seen.
+    dense = np.sqrt(np.maximum(weights[: len(edges)], 0.0) / wide)
+    tops = floor - dense / (float(dense.max()) or 1.0) * tall
+    return _boxes(edges, [floor] * len(edges), tops.tolist())
+
+
+def _boxes(edges: Sequence[tuple[float, float]], bottoms: Iterable[float], tops: Iterable[float]) -> str:
     """Return one box a bin as a path."""
     return "".join(
         f"M{a:.1f} {bottom:.1f}H{b:.1f}V{top:.1f}H{a:.1f}Z"
@@ -279,63 +392,64 @@ def _boxes(edges: list[tuple[float, float]], bottoms: Iterable[float], tops: Ite
     )
 
 
-def _path(heights: list[float], edges: list[tuple[float, float]], joined: bool) -> str:
-    """Return the steps as a path; groups of categories, and the bin for missing values, are not joined."""
+def _path(heights: list[float], edges: Sequence[tuple[float, float]], joined: int) -> str:
+    """Return the steps as a path, so many of the first ones joined; groups and the bin for missing values are not."""
     out = []
     for i, ((a, b), here) in enumerate(zip(edges, heights, strict=True)):
-        start = f"V{here:.1f}" if joined and 0 < i < len(edges) - 1 else f"M{a:.1f} {here:.1f}"
+        start = f"V{here:.1f}" if 0 < i < joined else f"M{a:.1f} {here:.1f}"
         out.append(f"{start}H{b:.1f}")
     return "".join(out)
 
 
-def _axis(bins: Bins, edges: list[tuple[float, float]], height: int) -> Iterator[Markup]:
-    """Yield the texts below the bins: cuts between numbers, names of groups, as many as there is room for."""
-    if isinstance(bins, NumericBins):
-        marks = [(edges[i][1], number(cut, 6)) for i, cut in enumerate(bins.cuts)]
-    else:
-        marks = [((a + b) / 2, label) for (a, b), label in zip(edges[:-1], bins.labels[:-1], strict=True)]
-    other = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
-    marks.append(((edges[-1][0] + edges[-1][1]) / 2, OTHER if other else MISSING))
-    free = -math.inf
-    # The last mark is drawn in any case; the others give way to it and to those at their left.
-    last = min(marks[-1][0], edges[-1][1] - 4 * LETTER)
-    for k, (x, text) in enumerate(marks):
-        final = k == len(marks) - 1
-        x = last if final else x
-        caption = short(text, 14)
-        half = len(caption) * LETTER / 2
-        if final or (x - half >= free and x + half <= last - 5 * LETTER):
-            yield _tick(caption, x, height - BOTTOM + 15, "middle")
-            free = x + half + 9
-    yield _name(short(bins.attribute, 60), (edges[0][0] + edges[-1][1]) / 2, height - 4)
+def _heat_map(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tuple[float, float]) -> Iterator[Markup]:
+    scores, (width, height) = shape.term.scores[..., output], size
+    most = max(map(abs, scale)) or 1.0
+    left, right, floor = 14 * LETTER, width - KEY, height - BOTTOM
+    down, across = shape.term.bins
+    slots = [_last_bin_is_drawn(shape, axis) for axis in (0, 1)]
+    columns = [(left + a, left + b) for a, b in _spread(across, right - left, slot=slots[1])]
+    # Numbers grow upwards, groups stand in their order from the top.
+    upwards = isinstance(down, NumericBins)
 
+    def y(at: float) -> float:
+        return floor - at if upwards else TOP + at
 
-def _heat_map(shape: ShapeFunction, output: int, width: int, height: int) -> Iterator[Markup]:
-    scores = shape.term.scores[..., output]
-    most = float(np.abs(scores).max()) or 1.0
-    rows, columns = scores.shape
-    left = 14 * LETTER
-    plane = {"x": left, "y": TOP, "width": width - left - RIGHT, "height": height - TOP - BOTTOM}
-    tall, wide = plane["height"] / rows, plane["width"] / columns
-    labels = [bins.labels for bins in shape.term.bins]
-    for i, j in np.ndindex(rows, columns):
+    rows = [tuple(sorted((y(a), y(b)))) for a, b in _spread(down, floor - TOP, slot=slots[0])]
+    labels = down.labels, across.labels
+    for (i, (top, base)), (j, (a, b)) in product(enumerate(rows), enumerate(columns)):
         score = float(scores[i, j])
         title = f"{short(labels[0][i], 60)} & {short(labels[1][j], 60)}: {score:+.4g}"
         yield element(
             "rect",
-            *([element("title", title)] if rows * columns <= MOST_CELL_TITLES else []),
+            *([element("title", title)] if len(rows) * len(columns) <= MOST_CELL_TITLES else []),
             class_="cell",
-            x=left + j * wide,
-            y=TOP + i * tall,
-            width=wide,
-            height=tall,
+            x=a,
+            y=top,
+            width=b - a,
+            height=base - top,
             fill=LINE if score > 0 else COLD,
-            fill_opacity=f"{abs(score) / most:.3f}",
+            fill_opacity=f"{min(abs(score) / most, 1.0):.3f}",
         )
-    for i, label in enumerate(labels[0] if tall >= 12 else ()):
-        yield _tick(short(label, 12), left - 5, TOP + (i + 0.5) * tall, "end", dy=4)
-    for j, label in enumerate(labels[1] if wide >= 4 * LETTER else ()):
-        yield _tick(short(label, int(wide / LETTER)), left + (j + 0.5) * wide, height - BOTTOM + 15, "middle")
+    free = -math.inf
+    for place, text in sorted((y(at), text) for at, text in _marks(down, floor - TOP, slot=slots[0])):
+        if place - free >= 12:
+            yield _tick(short(text, 11), left - 5, place, "end", dy=4)
+            free = place
+    yield from _captions(_marks(across, right - left, slot=slots[1]), left, width, floor + 15)
+    plane = {"x": left, "y": TOP, "width": right - left, "height": floor - TOP}
     yield element("rect", **plane, fill="none", stroke="currentColor", stroke_opacity=0.3)
-    down, across = (short(name, 24) for name in shape.term.attributes)
-    yield _name(f"{down} (rows) and {across} (columns)", width / 2, height - 4)
+    yield _name(short(across.attribute, 40), (left + right) / 2, height - 4)
+    turned = f"translate(9 {(TOP + floor) / 2:.0f}) rotate(-90)"
+    yield _name(short(down.attribute, int((floor - TOP) / LETTER)), 0.0, 0.0, transform=turned)
+    yield from _key(right + 12, floor, most)
+
+
+def _key(left: float, floor: float, most: float) -> Iterator[Markup]:
+    """Yield the legend of a heat map: the colors of the scores from the largest, at the top, to its opposite."""
+    each = (floor - TOP) / SHADES
+    for i in range(SHADES):
+        share = 1 - (2 * i + 1) / SHADES
+        color = {"fill": LINE if share > 0 else COLD, "fill_opacity": f"{abs(share):.3f}"}
+        yield element("rect", class_="key", x=left, y=TOP + i * each, width=10, height=each, **color)
+    for at, value in ((TOP, most), ((TOP + floor) / 2, 0.0), (floor, -most)):
+        yield _tick(f"{value:+.2g}" if value else "0", left + 14, at, "start", dy=4)

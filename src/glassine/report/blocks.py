@@ -253,6 +253,8 @@ class Figure:
         What is said of a figure that is wider than a phone and scrolls sideways; empty where it shrinks instead.
     from_right : bool
         Whether a figure that scrolls begins at its right end.
+    zooms : bool
+        Whether a script draws any part of it larger.
     """
 
     kind: ClassVar[str] = "figure"
@@ -262,6 +264,7 @@ class Figure:
     legend: Legend | None = None
     scrolls: str = ""
     from_right: bool = False
+    zooms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +306,10 @@ class PartRow:
         ``if``, ``else if`` or ``else`` for a rule; empty for a leaf.
     condition : str
         When it captures a record.
-    size, classes, prediction, purity, bits : str
-        The figures as text; empty where there is nothing to say.
+    size, classes, prediction, purity, bits, expected : str
+        The figures as text; empty where there is nothing to say. Expected are records by the domain's public shares.
+    count : str
+        The size in a word, for a drawing.
     share : float or None
         Bits learned as a share of the scale.
     level : int or None
@@ -313,6 +318,8 @@ class PartRow:
         The limits that it breaks, in words.
     weight : float or None
         Records for drawing: the size where it is shown, one constant where it is suppressed, None where unknown.
+    mix : tuple of float
+        Share of each class for drawing; empty where it is not shown.
     """
 
     number: int
@@ -323,10 +330,13 @@ class PartRow:
     prediction: str
     purity: str
     bits: str
+    expected: str
+    count: str
     share: float | None
     level: int | None
     flags: tuple[str, ...]
     weight: float | None
+    mix: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,12 @@ DEEPEST = 6
 REACH = (15.0, 24.0, 34.0, 46.0, 60.0, 76.0, 96.0, 120.0)
 """Distances from a point at which its number may stand, the nearest first."""
 
+NAMED = 4
+"""Distances at which a name may stand: farther off, a number is easier to follow."""
+
+NARROW = 7.2
+"""Width of a letter of a name at most."""
+
 TURNS = tuple(math.pi * eighths / 4 for eighths in (1, 7, 3, 5, 0, 4, 2, 6))
 """Directions in which it may stand, at each distance."""
 
@@ -85,13 +91,29 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A numbered point, such as a model or a remedy; one that is not ``filled`` is not private."""
+    """A numbered point, such as a model or a remedy.
+
+    Attributes
+    ----------
+    number : int
+        Its number in the table.
+    x, y : float
+        Where it lies.
+    filled, chosen : bool
+        Whether it is private, and whether it is recommended.
+    name : str
+        What stands beside it where there is room; its number stands there otherwise.
+    style : int
+        Its number among the colors; 0 for none.
+    """
 
     number: int
     x: float
     y: float
     filled: bool = True
     chosen: bool = False
+    name: str = ""
+    style: int = 0
 
 
 def draw_bar(mean: float, largest: float | None = None) -> Markup:
@@ -299,7 +321,7 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
         f"{wording.plural(len(marks), 'model')} as numbered points. On the line, from the left: "
         f"{', '.join(str(mark.number) for mark in corners)}. The table has the figures.",
         ident,
-        40,
+        NAMES,
         axes.levels(ticks(low, high)),
         axes.marks(places),
         *(
@@ -315,7 +337,7 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
 
 def _compared(across: Callable[[float], float], low: float, high: float) -> Axes:
     """Return the axes of a chart of a comparison."""
-    return Axes(left=62, top=18, width=620, height=340, across=across, up=lambda value: (value - low) / (high - low))
+    return Axes(left=62, top=18, width=728, height=340, across=across, up=lambda value: (value - low) / (high - low))
 
 
 def _framed(axes: Axes, title: str, description: str, ident: str, room: float, *pieces: Markup) -> Markup:
@@ -337,8 +359,12 @@ def _spot(mark: Mark, axes: Axes) -> Markup:
     x, y = axes.x(mark.x), axes.y(mark.y)
     ring = element("circle", class_="chosen", cx=x, cy=y, r=10) if mark.chosen else Markup("")
     if mark.filled:
-        return ring + element("circle", class_="spot", cx=x, cy=y, r=5)
+        return ring + element("circle", class_=_colored("spot", mark.style), cx=x, cy=y, r=5)
     return ring + element("rect", class_="open", x=x - 4.5, y=y - 4.5, width=9, height=9)
+
+
+def _colored(kind: str, style: int) -> str:
+    return f"{kind} k{style}" if style else kind
 
 
 def _stairs(corners: Sequence[Mark], axes: Axes) -> list[Box]:
@@ -359,36 +385,49 @@ def _numbers(marks: Sequence[Mark], axes: Axes, taken: Sequence[Box] = (), near:
     places = [(axes.x(mark.x), axes.y(mark.y)) for mark in marks]
     # Points are drawn 5 wide to each side; one more keeps numbers from touching them.
     full = [*((x - 6, y - 6, x + 6, y + 6) for x, y in places), *taken]
-    shared: list[tuple[float, float, list[str]]] = []
+    shared: list[tuple[float, float, list[Mark]]] = []
     for mark, (x, y) in zip(marks, places, strict=True):
-        beside = [numbers for u, v, numbers in shared if abs(u - x) < near and abs(v - y) < near]
+        beside = [others for u, v, others in shared if abs(u - x) < near and abs(v - y) < near]
         if beside:
-            beside[0].append(str(mark.number))
+            beside[0].append(mark)
         else:
-            shared.append((x, y, [str(mark.number)]))
+            shared.append((x, y, [mark]))
     out = []
-    for x, y, numbers in shared:
-        text = ", ".join(numbers)
-        wide = LETTER * len(text)
-        u, v, far = _place(x, y, wide, full, axes)
+    for x, y, together in shared:
+        numbers = ", ".join(str(mark.number) for mark in together)
+        name = together[0].name if len(together) == 1 else ""
+        text, wide = name, NARROW * len(name)
+        place = _place(x, y, wide, full, axes, REACH[:NAMED]) if name else None
+        if place is None:
+            text, wide = numbers, LETTER * len(numbers)
+            place = _place(x, y, wide, full, axes, REACH) or (x + REACH[0], y - REACH[0], REACH[0])
+        u, v, far = place
         full.append((u - wide / 2 - GAP, v - 7, u + wide / 2 + GAP, v + 7))
         if far > REACH[0]:
             out.append(element("path", class_="lead", d=f"M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"))
-        out.append(element("text", text, class_="name mid", x=u, y=v, dy=4))
+        out.append(element("text", text, class_=_colored("name mid", together[0].style), x=u, y=v, dy=4))
     return out
 
 
-def _place(x: float, y: float, wide: float, taken: Sequence[Box], axes: Axes) -> tuple[float, float, float]:
-    """Return the middle of a free place for a number of a width around a point, and how far off it is."""
-    for far in REACH:
+def _place(
+    x: float, y: float, wide: float, taken: Sequence[Box], axes: Axes, reach: Sequence[float]
+) -> tuple[float, float, float] | None:
+    """Return the middle of a free place for a text of a width around a point, and how far off it is; None if none."""
+    for far in reach:
         for angle in TURNS:
+            # A text begins or ends beside the point; above and below it, it stands in the middle.
             u = x + (far + wide / 2 - LETTER / 2) * math.cos(angle)
             v = y - far * math.sin(angle)
             box = (u - wide / 2, v - 7, u + wide / 2, v + 7)
-            inside = box[0] > axes.left - 4 and box[2] < axes.right + 34 and box[1] > 0 and box[3] < axes.bottom
+            inside = (
+                box[0] > axes.left - 4
+                and box[2] < axes.right + (34 if len(reach) == len(REACH) else NAMES - 10)
+                and box[1] > 0
+                and box[3] < axes.bottom
+            )
             if inside and not any(_meet(box, other) for other in taken):
                 return u, v, far
-    return x + REACH[0], y - REACH[0], REACH[0]
+    return None
 
 
 def _meet(one: Box, other: Box) -> bool:

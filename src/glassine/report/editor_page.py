@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -153,7 +154,17 @@ def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
         return {"values": [str(value) for value in values], "start": start, "apart": separate}
     low, high = bins.bounds or (min((0.0, *bins.cuts)), max((0.0, *bins.cuts)))
     ends = [low, *bins.cuts, high]
-    return {"values": None, "start": float(f"{(ends[common] / 2 + ends[common + 1] / 2):.3g}")}
+    middle = ends[common] / 2 + ends[common + 1] / 2
+    numeric = [other for _, other in axes if isinstance(other, NumericBins)]
+    whole = all(_is_of_whole_numbers(other) for other in numeric)
+    tried = (math.floor(middle), math.ceil(middle)) if whole else (float(f"{middle:.3g}"),)
+    example = next((value for value in tried if bins.index(np.array([float(value)]))[0] == common), middle)
+    return {"values": None, "start": example, "whole": whole}
+
+
+def _is_of_whole_numbers(bins: NumericBins) -> bool:
+    """Return whether cuts and bounds are whole or half way between whole numbers, as those of whole numbers are."""
+    return all(float(2 * value).is_integer() for value in (*bins.cuts, *(bins.bounds or ())))
 
 
 def _script_json(value: object) -> Markup:

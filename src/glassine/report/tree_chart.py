@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -13,16 +14,31 @@ from glassine.models.svg import Chart, element
 from glassine.report import wording
 from glassine.report.blocks import PartRow
 
-__all__ = ["children_of", "draw_tree", "leaves_below"]
+__all__ = ["CLASS_COLORS", "SEVERAL", "children_of", "draw_tree", "flag_colors", "leaves_below", "zooms"]
 
 MOST_BOXES = 240
+MOST_COLUMNS = 7
+"""As many columns as conditions can be read in."""
 TREE_WIDTH = 1000
+SIZES, CLASSES = 82.0, 96.0
+"""Width of the columns for sizes and for classes, right of the leaves."""
+HEAD = 18.0
+"""Height of the names of these columns."""
 ROW = 26
-SHORTEST, TALLEST = 150, 900
+SHORTEST, TALLEST = 150, 1040  # forty leaves are drawn with their labels
+TALLEST_ZOOMED = 900
+ZOOMED_FROM = 41
+"""Leaves from which a script draws any part of the tree larger."""
 LAST_COLUMN = 1.8  # width of the last column, where leaves stand, against the others
 EVEN = 0.55  # share of the height that all leaves divide evenly, so that small ones stay visible
+LEGIBLE = 13.0
+"""Least height of a box with text."""
 LETTER = 7.2  # width of a letter at the size used in the boxes, in a wide typeface
 FLAG = "\u25b2"
+COLORS = 3
+SEVERAL = "wrong-several"
+"""Color of leaves with several flags, and of what is beyond three kinds of them."""
+CLASS_COLORS = 4
 
 
 def children_of(tree: Sequence[TreeNode]) -> list[list[int]]:
@@ -44,6 +60,24 @@ def leaves_below(tree: Sequence[TreeNode], wanted: set[int] | None = None) -> li
     return out
 
 
+def zooms(tree: Sequence[TreeNode]) -> bool:
+    """Return whether a drawing has parts that can be read only where they are drawn larger."""
+    depth = [0] * len(tree)
+    for i, node in enumerate(tree):
+        if node.parent is not None:
+            depth[i] = depth[node.parent] + 1
+    return len(tree) > 1 and (leaves_below(tree)[0] >= ZOOMED_FROM or max(depth) >= MOST_COLUMNS)
+
+
+def flag_colors(rows: Sequence[PartRow]) -> dict[str, str]:
+    """Return the color of each flag that a leaf has, the most frequent first."""
+    kinds = Counter(flag for row in rows for flag in row.flags)
+    return {
+        flag: f"wrong-{i}" if i <= COLORS else SEVERAL
+        for i, flag in enumerate(sorted(kinds, key=lambda flag: (-kinds[flag], flag)), start=1)
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class _Box:
     index: int
@@ -52,11 +86,53 @@ class _Box:
     height: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawing:
+    """What every box is drawn by.
+
+    Attributes
+    ----------
+    tree, rows
+        The nodes and the leaves.
+    names : tuple of str
+        The attributes, which a label that is cut must still tell apart.
+    colors : mapping
+        The color of each flag.
+    flagged : list of set of str
+        Flags at or below each node.
+    count : list of int
+        Leaves at or below each node.
+    column, right : float
+        Width of a column, and where the boxes end.
+    sized, mixed : bool
+        Whether some leaf has a size, and shares of classes.
+    deepest : int
+        The last column.
+    zoomed : bool
+        Whether a script may draw a part larger: then every box has its label.
+    """
+
+    tree: Sequence[TreeNode]
+    rows: Sequence[PartRow]
+    names: tuple[str, ...]
+    colors: Mapping[str, str]
+    flagged: Sequence[set[str]]
+    count: Sequence[int]
+    column: float
+    right: float
+    sized: bool
+    mixed: bool
+    deepest: int
+    zoomed: bool
+
+
 def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup, str]:
     """Return the tree as a partition diagram, root at the left, and a sentence on how to read it.
 
     Leaves are taller the more records they hold if every size is published, those of suppressed size equally tall;
-    otherwise all leaves are equally tall. Only as many levels are drawn as fit.
+    otherwise all leaves are equally tall. Beside each stand its size and its classes. Colors say which limits a leaf
+    breaks, see :func:`flag_colors`. Only as many levels are in view as can be read; a script that zooms shows the
+    others.
 
     Parameters
     ----------
@@ -68,21 +144,39 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
     if len(tree) < 2:
         return Markup(""), ""
     children, count = children_of(tree), leaves_below(tree)
-    depth, weight, levels = _measure(tree, rows)
-    deepest = _levels_that_fit(depth)
-    shown_leaves = sum(1 for i, d in enumerate(depth) if d == deepest or (d < deepest and tree[i].part is not None))
-    height = min(max(shown_leaves * ROW, SHORTEST), TALLEST)
-    boxes = _place(children, weight, depth, deepest, height)
-    column = TREE_WIDTH / (deepest + LAST_COLUMN - 1)
-    pieces = [_draw(box, tree, rows, count, levels, column, deepest) for box in boxes]
-    by_records = all(row.weight is not None for row in rows)
+    depth, weight = _measure(tree, rows)
+    drawn = _levels_that_fit(depth)
+    deepest = min(drawn, MOST_COLUMNS - 1)
+    zoomed = zooms(tree)
+    in_view = sum(1 for i, d in enumerate(depth) if d == deepest or (d < deepest and tree[i].part is not None))
+    height = min(max(in_view * ROW, SHORTEST), TALLEST_ZOOMED if zoomed else TALLEST)
+    sized, mixed = any(row.weight is not None for row in rows), any(row.mix for row in rows)
+    right = TREE_WIDTH - (SIZES if sized else 0.0) - (CLASSES if mixed else 0.0)
+    flagged = [set(rows[node.part - 1].flags) if node.part is not None else set[str]() for node in tree]
+    for i in range(len(tree) - 1, 0, -1):
+        flagged[tree[i].parent or 0] |= flagged[i]
+    drawing = _Drawing(
+        tree=tree,
+        rows=rows,
+        names=tuple({wording.attribute_of(wording.clean(node.condition)): None for node in tree if node.condition}),
+        colors=flag_colors(rows),
+        flagged=flagged,
+        count=count,
+        column=right / (deepest + LAST_COLUMN - 1),
+        right=right,
+        sized=sized,
+        mixed=mixed,
+        deepest=deepest,
+        zoomed=zoomed,
+    )
+    boxes = _place(children, weight, depth, drawn if zoomed else deepest, height)
     caption = (
         "Taller boxes hold more records, not in proportion; leaves of suppressed size are drawn equally tall."
-        if by_records
+        if all(row.weight is not None for row in rows)
         else "All leaves are drawn equally tall, as the model does not publish how many records they hold."
     )
     if deepest < max(depth):
-        caption += f" Only the first {deepest} levels are drawn: a box that ends in … holds several leaves."
+        caption += f" Only the first {deepest} levels are in view: a box that ends in … holds several leaves."
     hatch = element(
         "pattern",
         element("rect", class_="ground", width=7, height=7),
@@ -97,41 +191,43 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
         kind="tree",
         ident="tree",
         width=TREE_WIDTH,
-        height=height,
-        title="The tree, coloured by bits learned",
+        height=height + HEAD,
+        title="The tree, colored by the limits that its leaves break",
         description=f"{wording.plural(count[0], 'leaf')} in {wording.plural(max(depth), 'level')}. The list below says "
         "the same.",
     )
-    return chart.draw(element("defs", hatch), *pieces), caption
+    heads = [element("text", wording.units(), class_="tick end", x=right + SIZES - 8, y=12)] if sized else []
+    heads += [element("text", "classes", class_="tick", x=TREE_WIDTH - CLASSES, y=12)] if mixed else []
+    shape = f"{drawing.column:.2f} {right:.0f} {deepest} {height:.0f} {HEAD:.0f}"
+    inside = element("g", *(_draw(box, drawing) for box in boxes), class_="boxes", data_shape=shape if zoomed else None)
+    return chart.draw(element("defs", hatch), *heads, inside), caption
 
 
-def _measure(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[list[int], list[float], list[int | None]]:
-    """Depth, drawn weight and highest known level of every node."""
+def _measure(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[list[int], list[float]]:
+    """Return depth and drawn weight of every node."""
     by_records = all(row.weight is not None for row in rows)
     total = math.fsum(row.weight or 0.0 for row in rows) if by_records else 0.0
-    depth, weight, level = [0] * len(tree), [0.0] * len(tree), [-1] * len(tree)
+    depth, weight = [0] * len(tree), [0.0] * len(tree)
     for i, node in enumerate(tree):
         if node.parent is not None:
             depth[i] = depth[node.parent] + 1
         if node.part is not None:
             row = rows[node.part - 1]
             weight[i] = EVEN / len(rows) + (1 - EVEN) * (row.weight or 0.0) / total if total else 1.0
-            level[i] = -1 if row.level is None else row.level
     for i in range(len(tree) - 1, 0, -1):
         parent = tree[i].parent
         if parent is not None:
             weight[parent] += weight[i]
-            level[parent] = max(level[parent], level[i])
-    return depth, weight, [None if value < 0 else value for value in level]
+    return depth, weight
 
 
 def _levels_that_fit(depth: Sequence[int]) -> int:
+    """Return how many levels have no more boxes than can be drawn."""
     at = [0] * (max(depth) + 1)
     for d in depth:
         at[d] += 1
     total, fits = 0, 1
-    # Nine columns are as narrow as a condition can be read in.
-    for level in range(1, min(len(at), 9)):
+    for level in range(1, len(at)):
         total += at[level]
         if total > MOST_BOXES and level > 1:
             break
@@ -143,7 +239,7 @@ def _place(
     children: Sequence[Sequence[int]], weight: Sequence[float], depth: Sequence[int], deepest: int, height: float
 ) -> list[_Box]:
     boxes: list[_Box] = []
-    stack = [_Box(0, 0, 0.0, height)]
+    stack = [_Box(0, 0, HEAD, height)]
     while stack:
         here = stack.pop()
         if here.index:
@@ -159,41 +255,74 @@ def _place(
     return boxes
 
 
-def _draw(
-    box: _Box,
-    tree: Sequence[TreeNode],
-    rows: Sequence[PartRow],
-    count: Sequence[int],
-    levels: Sequence[int | None],
-    column: float,
-    deepest: int,
-) -> Markup:
-    node = tree[box.index]
+def _draw(box: _Box, drawing: _Drawing) -> Markup:
+    node, column = drawing.tree[box.index], drawing.column
     condition = wording.clean(node.condition)
-    x, width = (box.depth - 1) * column, column if box.depth < deepest else column * LAST_COLUMN
-    room = max(int((width - 16) / LETTER), 8)
-    mark, label, full = "", condition, condition
-    if node.part is not None:
-        row = rows[node.part - 1]
-        kind = "unknown" if row.level is None else f"level-{row.level}"
-        width = TREE_WIDTH - x  # a leaf reaches to the right edge
-        room = max(int((width - 16) / LETTER), 8)
-        mark = f"{FLAG} " if row.flags else ""
-        says = [row.prediction, row.size, *row.flags]
+    row = drawing.rows[node.part - 1] if node.part is not None else None
+    ends = row is not None or box.depth >= drawing.deepest
+    x = (box.depth - 1) * column
+    # A box beyond the last column is out of view until a script brings it nearer, at most to the last column.
+    width = (drawing.right - min(x, (drawing.deepest - 1) * column)) if ends else column
+    # What a script may bring into the middle of the drawing has the room that it has there.
+    room = max(int(((column if drawing.zoomed and row is None else width) - 16) / LETTER), 8)
+    kind, after, mark, full = "inner", "", "", condition
+    if row is not None:
+        kind, mark = _color(drawing, box.index, row), f"{FLAG} " if row.flags else ""
+        says = [row.prediction, row.size, row.classes, *row.flags]
         full = "; ".join([condition, *(s for s in says if s), f"bits learned: {row.bits}"])
         after = f" → {wording.shorten(row.prediction, room // 2)}" if row.prediction else ""
-        label = f"{mark}{wording.shorten_condition(condition, max(room - len(mark) - len(after), 3))}{after}"
-    elif box.depth >= deepest:
-        level = levels[box.index]
-        kind = "unknown" if level is None else f"level-{level}"
-        full = f"{condition}; {wording.plural(count[box.index], 'leaf')}, coloured by the most exposed"
-        label = f"{wording.shorten_condition(condition, room - 2)} …"
-    else:
-        kind, label = "inner", wording.shorten_condition(condition, room)
+    elif ends:
+        kind, after = _color(drawing, box.index, None), " …"
+        full = f"{condition}; {wording.plural(drawing.count[box.index], 'leaf')}"
+    label = f"{mark}{wording.shorten_condition(condition, room - len(mark) - len(after), drawing.names)}{after}"
+    if row is not None and not label.startswith(f"{mark}{condition}"):
+        # The condition first: its value tells a leaf from its neighbors, and classes stand beside it.
+        label = f"{mark}{wording.shorten_condition(condition, room - len(mark), drawing.names)}"
     gap = 1.0 if box.height > 4 else 0.2
-    shape = element("title", wording.shorten(full, 240)) + element(
-        "rect", x=x + 1, y=box.y + gap, width=width - 2, height=max(box.height - 2 * gap, 0.6), rx=2
-    )
-    if box.height >= 13:
-        shape += element("text", wording.shorten(label, room), x=x + 9, y=box.y + box.height / 2, dy=4)
-    return element("g", shape, class_=kind)
+    legible, middle = box.height >= LEGIBLE, box.y + box.height / 2
+    pieces = [
+        element("title", wording.shorten(full, 240)),
+        element("rect", x=x + 1, y=box.y + gap, width=width - 2, height=max(box.height - 2 * gap, 0.6), rx=2),
+    ]
+    hidden = None if legible else "none"
+    if legible or drawing.zoomed:
+        pieces.append(element("text", wording.shorten(label, room), x=x + 9, y=middle, dy=4, display=hidden))
+    if row is not None:
+        pieces += _beside(row, drawing, box)
+    elif ends and (legible or drawing.zoomed) and drawing.sized:
+        text = wording.plural(drawing.count[box.index], "leaf")
+        pieces.append(_size(text, drawing, middle, hidden))
+    at = f"{box.depth} {box.y:.2f} {box.height:.2f} {int(row is not None)}" if drawing.zoomed else None
+    beyond = "none" if box.depth > drawing.deepest else None
+    return element("g", *pieces, class_=kind, data_at=at, display=beyond)
+
+
+def _color(drawing: _Drawing, index: int, row: PartRow | None) -> str:
+    """Return the color of a leaf, or of all leaves below a box."""
+    flags = drawing.flagged[index]
+    if len(flags) > 1:
+        return SEVERAL
+    if flags:
+        return drawing.colors[next(iter(flags))]
+    unknown = row is not None and row.weight is None and row.level is None
+    return "unknown" if unknown else "wrong-none"
+
+
+def _size(text: str, drawing: _Drawing, middle: float, hidden: str | None) -> Markup:
+    return element("text", text, class_="tick end beside", x=drawing.right + SIZES - 8, y=middle, dy=4, display=hidden)
+
+
+def _beside(row: PartRow, drawing: _Drawing, box: _Box) -> list[Markup]:
+    """Return the size of a leaf, and a bar of its classes."""
+    out, middle = [], box.y + box.height / 2
+    legible = box.height >= LEGIBLE
+    if drawing.sized and (legible or drawing.zoomed):
+        out.append(_size(row.count, drawing, middle, None if legible else "none"))
+    left = TREE_WIDTH - CLASSES
+    tall = min(max(box.height - 2, 0.6), 14.0)
+    for number, share in enumerate(row.mix, start=1):
+        if share > 0:
+            bar = {"x": left, "y": middle - tall / 2, "width": share * CLASSES, "height": tall}
+            out.append(element("rect", class_=f"mix k{min(number, CLASS_COLORS + 1)}", **bar))
+            left += share * CLASSES
+    return out

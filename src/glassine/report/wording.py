@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import takewhile
 
 from glassine.attacks.audience import Audience
 from glassine.attacks.outcome import ShownCount
@@ -17,6 +18,7 @@ __all__ = [
     "NOTICES",
     "ROWS",
     "amount",
+    "attribute_of",
     "bits",
     "candidates",
     "clean",
@@ -31,6 +33,7 @@ __all__ = [
     "row_name",
     "shorten",
     "shorten_condition",
+    "shorten_name",
     "unit",
     "units",
     "worlds",
@@ -49,7 +52,7 @@ NOTICES: dict[Audience, str] = {
 _DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 # A condition in three: what stands before the attribute, the attribute, and the comparison with its value.
 _CONDITION = re.compile(r"((?:not \()?(?:\S+ < )?)(.+?)( (?:<=|>=|<|>|!=|=|not in|in|is) [^<>=]+)", re.DOTALL)
-FEWEST_LETTERS = 4
+FEWEST_LETTERS = 2
 
 
 def clean(text: str) -> str:
@@ -62,14 +65,47 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
 
 
-def shorten_condition(text: str, width: int) -> str:
-    """Return a condition cut in its attribute, so that its value stays: ``worst conc… <= 0.1358``."""
+def attribute_of(condition: str) -> str:
+    """Return the attribute that a condition is about; empty where it has none."""
+    parts = _CONDITION.fullmatch(condition)
+    return parts[2] if parts else ""
+
+
+def shorten_name(name: str, width: int, others: Sequence[str] = ()) -> str:
+    """Return a name cut to at most ``width`` characters, so that others with the same beginning differ from it.
+
+    Examples
+    --------
+    >>> shorten_name("months_since_payment", 10, ("months_since_order", "age"))
+    '…payment'
+    >>> shorten_name("months_since_payment", 10)
+    'months_si…'
+    """
+    alike = max((_common(name, other) for other in others if other != name), default=0)
+    if len(name) <= width or alike < width - 1 or width < FEWEST_LETTERS:
+        return shorten(name, width)
+    # From the beginning of the word in which the names differ.
+    start = max((match.end() for match in re.finditer(r"[\W_]+", name) if match.end() <= alike), default=alike)
+    start = start if alike - start < width - 2 else alike
+    return f"…{shorten(name[start:], width - 1)}"
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of the common beginning of two names."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def shorten_condition(text: str, width: int, names: Sequence[str] = ()) -> str:
+    """Return a condition cut in its attribute, so that its value stays: ``worst conc… <= 0.1358``.
+
+    The attribute is cut where it stays different from other ``names``, see :func:`shorten_name`.
+    """
     parts = _CONDITION.fullmatch(text)
     if len(text) <= width or parts is None:
         return shorten(text, width)
     before, name, after = parts.groups()
     room = width - len(before) - len(after)
-    return before + shorten(name, room) + after if room >= FEWEST_LETTERS else shorten(text, width)
+    return before + shorten_name(name, room, names) + after if room >= FEWEST_LETTERS else shorten(text, width)
 
 
 def plural(count: int, noun: str) -> str:

@@ -69,6 +69,9 @@ def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tupl
                 "classes": list(release.classes),
                 "fields": [_choices(release.domain[name]) for name in release.domain],
                 "names": list(release.domain),
+                "example": _example(release),
+                "unit": release.provenance.counted,
+                "labels": release.provenance.labels,
             }
         ),
     )
@@ -115,6 +118,22 @@ def _listed(attribute: Category | Binary) -> tuple[Any, ...]:
 
 def _choices(attribute: Attribute) -> list[Any] | None:
     return list(_listed(attribute)) if isinstance(attribute, Category | Binary) else None
+
+
+def _example(release: SurrogateRelease) -> list[str]:
+    """Return what to type for a worked example: a published representative, as far as the fields take its values."""
+    return [_typed(release.domain[name], value) for name, value in release.representative(0).items()]
+
+
+def _typed(attribute: Attribute, value: Any) -> str:
+    """Return what the field of an attribute holds for a value."""
+    if isinstance(attribute, Category | Binary):
+        return "missing" if value is None else str(_listed(attribute).index(value))
+    if value is None:
+        return ""
+    # A representative is a mean: those of whole numbers need not be whole, and others have many digits.
+    rounded = float(round(value) if isinstance(attribute, Integer) else f"{value:.6g}")
+    return _short(min(max(rounded, attribute.lo), attribute.hi))
 
 
 def _script_json(value: object) -> Markup:

@@ -22,11 +22,14 @@ class AxisFinding:
         Points between the intervals of a number, to four digits; None for categories.
     groups : tuple of str or None
         Names of the groups of categories, those of few records hidden; None for numbers.
+    bounds : (float, float) or None
+        Range of a number that the model publishes, to four digits; None where it publishes none.
     """
 
     attribute: str
     cuts: tuple[float, ...] | None
     groups: tuple[str, ...] | None
+    bounds: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,9 @@ class ShapeFinding:
         joined.
     low, high : tuple of tuple of float, or None
         Ends of the noise interval; None where the model states no errors.
+    density : tuple of float or None
+        Records in each bin that the model publishes, as shares of the largest bin in twentieths; 0 for few. None where
+        it publishes no counts, and of a pair.
     """
 
     axes: tuple[AxisFinding, ...]
@@ -51,6 +57,7 @@ class ShapeFinding:
     scores: tuple[tuple[float, ...], ...]
     low: tuple[tuple[float, ...], ...] | None
     high: tuple[tuple[float, ...], ...] | None
+    density: tuple[float, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

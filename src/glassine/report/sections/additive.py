@@ -11,9 +11,21 @@ from markupsafe import Markup
 from glassine.auditing.findings import AdditiveFinding, BinsFinding, ShapeFinding, TermFinding
 from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.bins import MISSING, Bins
-from glassine.models.shapes import ShapeFunction, draw_shape
+from glassine.models.shapes import ShapeFunction, common_scale, draw_shape
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Definitions, Fact, Gallery, Heading, Paragraph, Points, Row, Table
+from glassine.report.blocks import (
+    Block,
+    Column,
+    Definitions,
+    Fact,
+    Fold,
+    Gallery,
+    Heading,
+    Paragraph,
+    Points,
+    Row,
+    Table,
+)
 from glassine.report.charts import draw_bar
 from glassine.report.section import Section
 
@@ -30,7 +42,8 @@ def additive_section(finding: AdditiveFinding) -> Section:
     blocks: list[Block] = [Paragraph(text=f"{lead} {summary}".strip(), tone="lead")]
     charts = tuple(islice(_charts(finding), MOST_FIGURES))
     if charts:
-        blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts)]
+        scores = Fold("The scores of each bin as text", (Definitions(tuple(islice(_scores(finding), MOST_FIGURES))),))
+        blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts), scores]
     if finding.terms:
         blocks.append(_terms(finding))
         more = len(finding.terms) - MOST_ROWS
@@ -83,22 +96,32 @@ def additive_figures(finding: AdditiveFinding, limit: int | None) -> tuple[Fact,
 
 
 def _charts(finding: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
+    drawn = [(term, _shape(term)) for term in finding.terms if term.shape is not None]
+    scale = common_scale(shape for _, shape in drawn[:MOST_FIGURES])
+    for term, shape in drawn:
+        for index, output in enumerate(term.shape.outputs if term.shape else ()):
+            note = f"{_name(output)} importance {term.importance:.3g}{', edited' if term.edited else ''}".strip()
+            yield _name(term.name), note, draw_shape(shape, output=index, scale=scale)
+
+
+def _scores(finding: AdditiveFinding) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the name of each drawing with what it shows, as text."""
     for term in finding.terms:
         if term.shape is None:
             continue
-        shape = _shape(term)
-        for index, output in enumerate(term.shape.outputs):
-            note = f"{_name(output)} importance {term.importance:.3g}{', edited' if term.edited else ''}".strip()
-            yield _name(term.name), note, draw_shape(shape, output=index)
+        labels = _shape(term).labels
+        for output, scores in zip(term.shape.outputs, term.shape.scores, strict=True):
+            said = (f"{wording.clean(label)}: {score:+.3g}" for label, score in zip(labels, scores, strict=True))
+            yield f"{_name(term.name)} {_name(output)}".strip(), ("; ".join(said),)
 
 
 def _shape(term: TermFinding) -> ShapeFunction:
     """Return what is drawn of a term as a separate shape function."""
-    finding = term.shape or ShapeFinding(axes=(), outputs=(), scores=(), low=None, high=None)
+    finding = term.shape or ShapeFinding(axes=(), outputs=(), scores=(), low=None, high=None, density=None)
     bins: list[Bins] = []
     for axis in finding.axes:
         if axis.cuts is not None:
-            bins.append(NumericBins(axis.attribute, axis.cuts))
+            bins.append(NumericBins(axis.attribute, axis.cuts, bounds=axis.bounds))
         else:
             names = _apart(axis.groups or ("",))
             # Missing values that have a group are not in the last bin.
@@ -111,7 +134,8 @@ def _shape(term: TermFinding) -> ShapeFunction:
     def array(rows: tuple[tuple[float, ...], ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         return np.stack([np.array(row).reshape(shape) for row in rows], axis=-1)
 
-    drawn = Term(bins=tuple(bins), scores=array(finding.scores), name=term.name)
+    density = None if finding.density is None else np.array(finding.density)
+    drawn = Term(bins=tuple(bins), scores=array(finding.scores), weights=density, name=term.name)
     return ShapeFunction(
         term=drawn,
         released=drawn.scores,
@@ -148,9 +172,12 @@ def _lead(finding: AdditiveFinding) -> str:
 
 def _reading(finding: AdditiveFinding) -> str:
     text = (
-        "Bins are drawn equally wide, numbers to four digits; neighbouring bins are joined where there are many, or "
-        f"where few {wording.units()} are in one. The mark at the right is for missing values."
+        "All drawings have one scale of scores. Bins of a number lie to scale; neighboring bins are joined where there "
+        f"are many, or where few {wording.units()} are in one. Missing values are drawn at the right where they change "
+        "the score."
     )
+    if any(term.shape is not None and term.shape.density is not None for term in finding.terms):
+        text += f" Gray: where the {wording.units()} are, by the counts that the model publishes."
     if any(term.shape is not None and term.shape.low is not None for term in finding.terms):
         text += (
             f" Shaded: {wording.percent(finding.coverage)} of the noise of each term's own sums. The score without "

@@ -379,9 +379,10 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
         for measure in DRAWN
     )
     yield from _drawn("budget", "What a budget buys", BUDGET, budget)
+    styles = _styles(rows)
     legend = Legend(
         (
-            (draw_key(Mark(number=0, x=0, y=0)), "private"),
+            *((draw_key(Mark(number=0, x=0, y=0, style=style)), title) for title, style in styles.items()),
             (draw_key(Mark(number=0, x=0, y=0, filled=False)), "not private"),
             *(((draw_key(Mark(number=0, x=0, y=0, chosen=True)), "recommended"),) if chosen else ()),
             ("", "numbers: see the table"),
@@ -407,13 +408,55 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
                     y=mean.value,
                     filled=row.private,
                     chosen=row is chosen,
+                    name=_short_name(row),
+                    style=styles.get(CANDIDATES[row.model].title, 0),
                 )
                 for row in rows
                 if (mean := row.measured(measure)) is not None and (leaked := getattr(row, leak)) is not None
             ]
             ident = f"{leak}-{measure}"
             charts.append(draw_frontier(marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
-        yield from _drawn(name, title, caption, charts, legend)
+        for section in _drawn(name, title, caption, charts, legend):
+            yield replace(section, blocks=(*section.blocks, _points(rows, numbers, leak, chosen)))
+
+
+def _points(rows: Sequence[Row], numbers: dict[int, int], leak: str, chosen: Row | None) -> Table:
+    """Return the points of the drawings as a table, those that reveal least first."""
+    drawn = [(leaked.value, row) for row in rows if (leaked := getattr(row, leak)) is not None]
+    drawn.sort(key=lambda pair: pair[0])
+    digits = 2 if leak == "bits" else 3
+    return Table(
+        caption="The points as a table, the least revealing first",
+        columns=(
+            Column("Model"),
+            *(Column(name, numeric=True) for name in (leak.capitalize(), *(TITLES[measure] for measure in DRAWN))),
+        ),
+        rows=tuple(
+            TableLine(
+                name=f"{numbers[id(row)]}. {name_of(row)}",
+                note="recommended" if row is chosen else "",
+                cells=(
+                    f"{value:.{digits}f}",
+                    *("" if (mean := row.measured(measure)) is None else _mean(mean) for measure in DRAWN),
+                ),
+                picked=row is chosen,
+            )
+            for value, row in drawn
+        ),
+    )
+
+
+def _short_name(row: Row) -> str:
+    """Return a model in as few words as a point has room for: that it is private is drawn."""
+    title = CANDIDATES[row.model].title.removeprefix("private ").removeprefix("the ")
+    return title if row.epsilon is None else f"{title} {row.epsilon:g}"
+
+
+def _styles(rows: Sequence[Row]) -> dict[str, int]:
+    """Return the color of each private kind of model that was measured."""
+    private = [name for name, candidate in CANDIDATES.items() if candidate.private]
+    measured = {row.model for row in rows}
+    return {CANDIDATES[name].title: style for style, name in enumerate(private, start=1) if name in measured}
 
 
 def _drawn(

@@ -13,7 +13,15 @@ from glassine.auditing.policy import Policy
 from glassine.report import wording
 from glassine.report.blocks import Block, Figure, Fold, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
 from glassine.report.section import Section
-from glassine.report.tree_chart import children_of, draw_tree, leaves_below
+from glassine.report.tree_chart import (
+    CLASS_COLORS,
+    SEVERAL,
+    children_of,
+    draw_tree,
+    flag_colors,
+    leaves_below,
+    zooms,
+)
 
 __all__ = ["Scale", "model_section", "outline", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
 
@@ -98,16 +106,19 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 condition=wording.clean(part.condition),
                 size=_size(part.size, noisy=findings.model.count_scale is not None)
                 + (", counted in the data" if counted and _is_counted(part, findings.model.approximate) else ""),
-                classes=_classes(part.counts, findings.model.classes),
+                classes=_classes(part.counts, findings.model.classes) + _outvoted(part, findings),
                 prediction="" if part.prediction is None else wording.clean(part.prediction),
                 purity=_purity(part),
                 bits="no possible record"
                 if "empty" in part.flags
-                else wording.bits(part.bits_learned, beyond=scale.limit) + _expected(part, findings),
+                else wording.bits(part.bits_learned, beyond=scale.limit),
+                expected=_expected(part, findings),
+                count="" if part.size is None else f"{part.size:,}" if isinstance(part.size, int) else str(part.size),
                 share=scale.share(part.bits_learned),
                 level=scale.level(part.bits_learned),
                 flags=tuple(labels.get(flag, flag) for flag in part.flags),
                 weight=_weight(part.size, findings.policy),
+                mix=_mix(part.counts),
             )
         )
     return tuple(out)
@@ -129,7 +140,7 @@ def _expected(part: Part, findings: Findings) -> str:
     if n is None or bits is None or not math.isfinite(bits) or findings.model.count_scale is not None:
         return ""
     expected = n * 2.0**-bits
-    return f"; {'under 1' if expected < 1 else f'about {expected:,.0f}'} of {n:,} expected by the domain"
+    return f"{'under 1' if expected < 1 else f'about {expected:,.0f}'} of {n:,} expected by the domain"
 
 
 def _is_counted(part: Part, approximate: bool) -> bool:
@@ -144,6 +155,14 @@ def _weight(size: ShownCount | None, policy: Policy) -> float | None:
     return float(size) if isinstance(size, int) else max(policy.suppress_below / 2, 1.0)
 
 
+def _mix(counts: tuple[ShownCount, ...] | None) -> tuple[float, ...]:
+    """Return the share of each class; nothing where a count is not shown."""
+    # Noisy counts may be negative.
+    sizes = [max(count, 0) for count in counts or () if isinstance(count, int)]
+    total = sum(sizes)
+    return tuple(size / total for size in sizes) if total and len(sizes) == len(counts or ()) else ()
+
+
 def _classes(counts: tuple[ShownCount, ...] | None, classes: tuple[str, ...] | None) -> str:
     """Return the most frequent classes with their counts."""
     if counts is None or classes is None:
@@ -153,6 +172,17 @@ def _classes(counts: tuple[ShownCount, ...] | None, classes: tuple[str, ...] | N
     texts = [f"{count:,} {wording.clean(name)}" for count, name in named[:MOST_CLASSES]]
     rest = sum(count for count, _ in named[MOST_CLASSES:])
     return ", ".join([*texts, f"{rest:,} of other classes"] if rest else texts)
+
+
+def _outvoted(part: Part, findings: Findings) -> str:
+    """Return why a leaf decides otherwise than its counts say; empty where it does not."""
+    classes, counts = findings.model.classes, part.counts
+    if findings.model.count_scale is None or classes is None or counts is None or part.prediction not in classes:
+        return ""
+    sizes = [count for count in counts if isinstance(count, int)]
+    if len(sizes) < len(counts) or sizes[classes.index(part.prediction)] == max(sizes):
+        return ""
+    return " (noise: the decision was chosen apart from these counts, and is more reliable)"
 
 
 def _purity(part: Part) -> str:
@@ -224,13 +254,13 @@ def model_section(findings: Findings) -> Section:
     scale = Scale.of(findings)
     rows, listed = part_rows(findings, scale), not parts_of(findings).nodes
     blocks: list[Block] = []
+    levels = tuple((f"level-{level}", words) for level, words in scale.legend)
+    if any(row.share is not None for row in rows):
+        blocks.append(Legend((*levels, ("unknown", "not known")), "Colors of bars: bits learned about each record"))
     if rows and len(rows) > FIRST_LOOK and not listed:
         order = ranked(parts_of(findings).parts)
         first = tuple(rows[number - 1] for number in order[:FIRST_LOOK])
         blocks += [Heading(f"The {FIRST_LOOK} leaves to look at first"), Parts(first), Heading("The whole tree")]
-    if rows:
-        levels = tuple((f"level-{level}", words) for level, words in scale.legend)
-        blocks.append(Legend((*levels, ("unknown", "not known")), "Colours: bits learned about each record"))
     drawing, reading = draw_tree(parts_of(findings).nodes, rows)
     if drawing:
         blocks.append(
@@ -238,8 +268,10 @@ def model_section(findings: Findings) -> Section:
                 drawings=(drawing,),
                 caption=f"Read from left to right: each column is one more condition. {reading} "
                 "\u25b2 marks a flagged leaf.",
+                legend=_legend(findings, rows),
                 scrolls="Drawing of the tree",
                 from_right=True,
+                zooms=zooms(parts_of(findings).nodes),
             )
         )
     if sizes_are_counted(findings):
@@ -251,6 +283,24 @@ def model_section(findings: Findings) -> Section:
         title="The rules, and what each rule reveals" if listed else "The tree, and what each leaf reveals",
         link="Rules" if listed else "Tree",
         blocks=tuple(blocks) if rows else (Paragraph(text="The model has no parts to show."),),
+    )
+
+
+def _legend(findings: Findings, rows: Sequence[PartRow]) -> Legend:
+    """Return what the colors of a drawing mean: the flags of its leaves, then the classes."""
+    colors = flag_colors(rows)
+    single = [(color, words) for words, color in colors.items() if color != SEVERAL]
+    several = [(SEVERAL, "several of these")] if len(colors) > 1 else []
+    clear = ("wrong-none", "no limit broken" if colors else "no leaf breaks a limit")
+    unknown = [("unknown", "not known")] if any(row.weight is None and row.level is None for row in rows) else []
+    classes = findings.model.classes if any(row.mix for row in rows) else ()
+    named = [
+        (f"mix-{number}", wording.shorten(wording.clean(name), 40))
+        for number, name in enumerate((classes or ())[:CLASS_COLORS], start=1)
+    ]
+    others = [(f"mix-{CLASS_COLORS + 1}", "other classes")] if len(classes or ()) > CLASS_COLORS else []
+    return Legend(
+        (*single, *several, clear, *unknown, *named, *others), "Colors: limits that a leaf breaks, and classes"
     )
 
 

@@ -24,6 +24,7 @@
   function isNumeric(t) { return !isPair(t) && t.bins[0].cuts !== undefined; }
   function shown(value) {
     if (value === 0) return "0";
+    if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US");
     var size = Math.abs(value);
     return size >= 1e6 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
   }
@@ -43,7 +44,7 @@
     /* Half a character pair is no text that a file could hold. */
     return Array.from(text).map(function (c) { return c.length === 1 && c >= "\ud800" && c <= "\udfff" ? "\ufffd" : c; }).join("");
   }
-  function plural(n, word) { return n + " " + word + (n === 1 ? "" : "s"); }
+  function plural(n, word) { return n.toLocaleString("en-US") + " " + word + (n === 1 ? "" : "s"); }
   function series(t, values, output) {
     return values.filter(function (_, i) { return i % t.outputs === output; });
   }
@@ -182,7 +183,7 @@
         input.value = attribute.start;
       } else {
         input = element("input");
-        input.type = "number"; input.step = "any"; input.placeholder = "missing"; input.value = attribute.start;
+        input.type = "number"; input.step = attribute.whole ? "1" : "any"; input.placeholder = "missing"; input.value = attribute.start;
       }
       input.id = "record-" + i;
       input.setAttribute("data-attribute", name);
@@ -587,7 +588,7 @@
   function drawTable() {
     var t = term(), table = element("table"), head = element("tr"), body = element("tbody");
     if (!at("table").parentElement.open) return;
-    [isPair(t) ? "Cell" : "Bin", "Score", "As released", t.low ? "Noise band" : null, t.weights ? "Records" : null].forEach(function (name, i) {
+    [isPair(t) ? "Cell" : "Bin", "Score", "As released", t.low ? "Noise interval" : null, t.weights ? "Records" : null].forEach(function (name, i) {
       if (name) { var th = element("th", i ? "n" : "", name); th.scope = "col"; head.appendChild(th); }
     });
     for (var i = 0; i < Math.min(t.scores.length / t.outputs, 2000); i++) {

@@ -116,6 +116,17 @@
     at("tree").replaceChildren(root);
   };
 
+  // How many records of a group the one decision of its tree does not fit, where the tree publishes that.
+  const exceptions = (tree) => {
+    const leaf = tree.nodes[0], counts = leaf.counts;
+    if ((leaf.branches || []).length || !counts || leaf.label === null || leaf.label === undefined) return "";
+    const total = counts.reduce((sum, count) => sum + count, 0), other = total - counts[leaf.label];
+    if (!other) return "";
+    const told = data.labels === "black-box" ? "were decided otherwise" : "have another label";
+    const noisy = tree.guarantee ? "About " : "";
+    return ` ${noisy}${other.toLocaleString("en-US")} of ${total.toLocaleString("en-US")} ${data.unit} in this group ${told}.`;
+  };
+
   const drawContrasts = (answer, constraints) => {
     const limited = constraints.fixed.length + constraints.only_up.length + constraints.only_down.length > 0;
     const holder = at("contrasts");
@@ -154,10 +165,10 @@
       : `No tree that was asked decides alike. The closest one says ${shown(answer.tree_decision)}, and is shown: it does not explain this decision.`;
     at("way").textContent = answer.conditions.length
       ? `Your record satisfies ${answer.conditions.join(" and ")}; such records are decided ${shown(answer.tree_decision)}.`
-      : `The tree decides ${shown(answer.tree_decision)} for every record near yours.`;
+      : `The tree decides ${shown(answer.tree_decision)} for every record near yours.${exceptions(answer.tree)}`;
     drawTree(answer.tree, answer.path);
     drawContrasts(answer, constraints);
-    at("representative-said").textContent = `Group ${answer.group + 1}, at distance ${roughly(answer.distance)} from your record.`;
+    at("representative-said").textContent = `Group ${answer.group}, at distance ${roughly(answer.distance)} from your record.`;
     const rows = data.names.map((name) => {
       const row = make("tr"), head = make("th", name);
       head.scope = "row";
@@ -175,6 +186,12 @@
     at("status").textContent = text;
     at("status").className = bad ? "bad" : "";
   };
+
+  at("example").addEventListener("click", () => {
+    data.example.forEach((value, i) => { at("f" + i).value = value; complain(at("f" + i), at("e" + i), ""); });
+    say("The example is a published representative. Change a value and ask again.");
+    at("query").requestSubmit(at("ask"));
+  });
 
   at("query").addEventListener("submit", async (event) => {
     event.preventDefault();
