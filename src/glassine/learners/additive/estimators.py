@@ -268,6 +268,8 @@ def class_training(estimator: Any, X: Any, y: Any, times: Any, *, private: bool)
 class _PrivateEBM(PrivateLearner, AdditiveEstimator):
     """What both estimators share."""
 
+    keeps_undeclared: ClassVar[bool] = AdditiveEstimator.keeps_undeclared
+
     epsilon: float
     delta: float
     domain: Domain | None
