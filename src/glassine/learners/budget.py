@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidCertificateError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.accounting import Event, Selection
@@ -244,7 +244,17 @@ def certificate_of(
 
     What was released may be given by its SHA-256, if it is no model.
     The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
+
+    Raises
+    ------
+    InvalidCertificateError
+        If there are no events: what released nothing with noise is no private fit.
     """
+    if not events:
+        raise InvalidCertificateError(
+            "a fit without events cannot be certified: nothing states what its releases cost.",
+            remedy="Fit with a budget, or write a certificate that says not private.",
+        )
     of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
     return Certificate(
         epsilon=float(epsilon),

@@ -319,7 +319,7 @@ class Exact:
 
     Guarantee
     ---------
-    none, and none can be stated: a certificate is made of events, and there are none.
+    none, and none is certified: there are no events, without which :func:`certificate_of` refuses.
 
     Examples
     --------
