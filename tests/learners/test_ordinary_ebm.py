@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import CountTable, PrivateEBMClassifier, PrivateEBMRegressor
+from glassine import CountTable, PrivateEBMClassifier, PrivateEBMRegressor, audit
 from glassine.domain import Category, Domain, Integer
+from glassine.errors import InvalidCertificateError
 from glassine.learners import EBMClassifier, EBMRegressor
 from glassine.learners.additive.boosting import BestSplits, Boosting, boost
 from glassine.learners.additive.budget import Exact, GaussianBudget
@@ -96,6 +97,31 @@ def test_an_ordinary_fit_has_no_event_from_which_a_certificate_could_follow() ->
     budget, paid = GaussianBudget.of(1.0, 1e-6), Paid(randomness=Randomness.of(None))
     with pytest.raises(Exception, match="NoneType"):
         budget.certify(fit.events, fit.model, paid=paid, public={})  # type: ignore[arg-type]  # that is the test
+
+
+@pytest.mark.parametrize("events", [[], ()])
+def test_a_fit_without_events_is_not_certified(events: Any) -> None:
+    """Exact sums state no event: what is left of them must not pass for a fit that spent nothing."""
+    frame, y = people(300)
+    model = learner(EBMClassifier).fit(frame, target(EBMClassifier, y)).model_
+    with pytest.raises(InvalidCertificateError, match="without events"):
+        GaussianBudget.of(1.0, 1e-6).certify(events, model, paid=Paid(randomness=Randomness.of(None)), public={})
+
+
+@pytest.mark.parametrize("interactions", [0, 1])
+def test_the_exact_counts_of_a_model_are_whole_and_fail_the_smallest_leaf_without_data(interactions: int) -> None:
+    rng = np.random.default_rng(0)
+    ages = np.append(rng.integers(18, 80, 299), 107)
+    frame, domain = (
+        pl.DataFrame({"age": ages, "size": rng.integers(0, 9, 300)}),
+        Domain({"age": Integer(0, 120), "size": Integer(0, 9)}),
+    )
+    model = EBMClassifier(domain, classes=(0, 1), interactions=interactions).fit(frame, (ages > 50).astype(int)).model_
+    for term in model.terms:
+        assert term.weights is not None
+        assert (term.weights == np.rint(term.weights)).all()
+    checks = {check.rule: check for check in audit(model, domain=domain).checks}
+    assert checks["smallest_leaf"].status == "fail"
 
 
 def test_exact_sums_are_the_sums_however_they_are_divided() -> None:

@@ -30,6 +30,8 @@ __all__ = ["AttributeBins", "BinLeakage", "TermBins", "is_public", "leak_bins", 
 
 CLOSE = 1e-9
 """Distance at which a rebuilt value counts as the value, relative to the largest end of the range."""
+DUST = 1e-6
+"""Distance at which a published count is a whole number: less than any noise, more than sums of fractions leave."""
 
 Origin = Literal["published", "counted"]
 
@@ -231,9 +233,10 @@ def _published(model: AdditiveModel, term: Term) -> tuple[int, ...] | None:
     weights = term.weights
     if weights is None or not model.counts_are_exact:
         return None
-    if not ((weights >= 0) & (weights < 2**53) & (weights == np.floor(weights))).all():
+    whole = np.rint(weights)
+    if not ((whole >= 0) & (whole < 2**53) & (np.abs(weights - whole) <= DUST)).all():
         return None
-    return tuple(int(size) for size in weights.reshape(-1))
+    return tuple(int(size) for size in whole.reshape(-1))
 
 
 def _n_records(sizes: dict[str, tuple[int, ...] | None]) -> int | None:

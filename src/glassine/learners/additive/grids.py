@@ -373,7 +373,9 @@ class CountTree:
             bin_of[-1] = len(merged)
             merged.append(self.gap)
             spread.append(noise**2)
-        return Axis(grid=self.grid, bin_of=bin_of, counts=np.array(merged), variances=np.array(spread))
+        # Sums of exact counts are whole but for the rounding of their weights.
+        totals = np.array(merged) if noise else np.rint(merged)
+        return Axis(grid=self.grid, bin_of=bin_of, counts=totals, variances=np.array(spread))
 
     def _leaves(self) -> tuple[list[tuple[int, int]], Array, Array]:
         """Return spans, counts and variances of the leaves, after least squares over the tree."""
