@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from glassine import load_model, write_model
-from glassine.domain import Domain, Integer
+from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import to_onnx, to_pmml
 from glassine.formats.loading import load_file
@@ -115,8 +115,31 @@ def test_pmml_is_read_back_to_the_last_digit(link: str, tmp_path: Path) -> None:
     rows = pl.DataFrame(records())
     assert (back.scores(rows) == model.scores(rows)).all()
     assert (back.predict(rows) == model.predict(rows)).all()
-    assert (back.attributes, back.intercept, back.classes) == (model.attributes, model.intercept, model.classes)
+    assert (back.attributes, back.intercept, back.classes) == (model.tested, model.intercept, model.classes)
     assert [term.bins[0] for term in back.terms[:2]] == [AGE, SIZE]
+
+
+def test_names_of_attributes_that_no_term_reads_are_neither_written_nor_read() -> None:
+    """They are no part of the model, and could hold whole records."""
+    smuggled = "Jane Doe, born 1970-01-02, ill"
+    text = to_pmml(model_of("logit", attributes=(smuggled, "age", "size", "one", "job", "smoker")))
+    assert smuggled not in text
+    domain = Domain(
+        {
+            **{name: Real(-99, 99, missing=True) for name in ("age", "size", "one")},
+            "job": Category(("clerk", "baker", 'a "quoted" <cook> & more', "pope"), missing=True),
+            "smoker": Binary(),
+        }
+    )
+    assert additive_from_pmml(text.encode(), domain).tested == model_of("logit").tested
+    start = text.index("    <DataField")
+    more = f'    <DataField name="{smuggled}" optype="continuous" dataType="double"/>\n'
+    longer = text[:start] + more + text[start:]
+    start = longer.index("      <MiningField")
+    more = f'      <MiningField name="{smuggled}" invalidValueTreatment="asIs"/>\n'
+    longer = (longer[:start] + more + longer[start:]).replace('numberOfFields="6"', 'numberOfFields="7"')
+    with pytest.raises(UnsupportedModelError, match="something was added"):
+        additive_from_pmml(longer.encode(), domain)
 
 
 def value_of(element: Element, row: dict[str, Any]) -> Any:

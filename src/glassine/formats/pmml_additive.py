@@ -24,9 +24,9 @@ __all__ = ["additive_from_pmml", "additive_to_pmml", "holds_additive"]
 def additive_to_pmml(model: AdditiveModel) -> str:
     """Return an additive model as PMML 4.4, see :func:`glassine.formats.to_pmml`."""
     target = TARGET
-    while target in model.attributes:
+    while target in model.tested:
         target += "_"
-    names = [target, *model.attributes]
+    names = [target, *model.tested]
     prefix = "term"
     while any(name.startswith(prefix) for name in names):
         prefix += "_"
@@ -35,12 +35,12 @@ def additive_to_pmml(model: AdditiveModel) -> str:
     return HEAD + "\n".join(
         [
             f'  <DataDictionary numberOfFields="{len(names)}">',
-            *(_data_field(name, model) for name in model.attributes),
+            *(_data_field(name, model) for name in model.tested),
             _target_field(target, model),
             "  </DataDictionary>",
             f'  <RegressionModel modelName="additive" functionName="{kind}"{link}>',
             "    <MiningSchema>",
-            *(f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in model.attributes),
+            *(f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in model.tested),
             f'      <MiningField name={quoted(target)} usageType="target"/>',
             "    </MiningSchema>",
             *_bounds(target, model),
