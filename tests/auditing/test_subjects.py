@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from glassine import AuditSettings, Domain
+from glassine import AuditSettings, Domain, as_model, write_model
 from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.additive import AdditiveSubject
@@ -23,6 +26,7 @@ from glassine.auditing.subject import Subject
 from glassine.auditing.trees import TreeSubject
 from glassine.domain import Between, Integer
 from glassine.errors import InvalidDomainError, InvalidParameterError
+from glassine.formats import load_file
 from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.surrogates import SurrogateExplainer
 from tests.policies import audit_by_bits as audit
@@ -143,6 +147,18 @@ def test_models_that_contradict_each_other_are_inconclusive() -> None:
     assert findings.verdict == "inconclusive"
     assert findings.value("joint").status == "inconsistent"
     assert any("No dataset meets the counts" in note for note in findings.notes)
+
+
+def test_what_each_of_several_estimators_carries_is_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(0, 99, 500), "height": rng.integers(100, 200, 500)})
+    first, second = (DecisionTreeClassifier(max_depth=d, min_samples_leaf=20).fit(X, X["age"] > 50) for d in (1, 2))
+    second.records_ = X.to_numpy()
+    write_model(as_model(first), tmp_path / "first.json")
+    for beside in (as_model(first), first, load_file(tmp_path / "first.json", DOMAIN)):
+        notes = [note for note in audit([beside, second], domain=DOMAIN).notes if "records_" in note]
+        assert len(notes) == 1
+        assert "model 2" in notes[0]
 
 
 def test_several_models_need_a_domain() -> None:

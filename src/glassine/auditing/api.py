@@ -16,7 +16,7 @@ from glassine.data.sample import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
-from glassine.formats.contents import FileContents
+from glassine.formats.contents import FileContents, OtherContent
 from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -108,7 +108,7 @@ def audit(
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
     parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
-    model, contents = _published(model, settings)
+    model, contents, carried = _published(model, domain, settings)
     members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
@@ -121,7 +121,7 @@ def audit(
         settings=settings,
         needs_domain=not attack,
         contents=contents,
-        carried=() if contents is not None else carried_by(model, domain),
+        carried=carried,
         parameters=parameters,
     )
     limits = policy or Policy()
@@ -154,19 +154,21 @@ def _is_forest(model: object) -> bool:
     return is_sklearn_forest(model)
 
 
-def _published(model: object, settings: AuditSettings) -> tuple[object, FileContents | None]:
-    """Return what is audited, and what the file or files hold that it was read from.
+def _published(
+    model: object, domain: Domain | None, settings: AuditSettings
+) -> tuple[object, FileContents | None, tuple[OtherContent, ...]]:
+    """Return what is audited, what the file or files hold that it was read from, and what estimators carry beside it.
 
     Of a file that is the model, or its estimator where an attack needs how splits were selected.
     """
     if isinstance(model, ModelFile):
         stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
-        return model.estimator if stated else model.model, model.contents
+        return model.estimator if stated else model.model, model.contents, ()
     if is_several(model):
         from glassine.auditing.several import opened
 
-        return opened(model)
-    return model, None
+        return opened(model, domain)
+    return model, None, carried_by(model, domain)
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:

@@ -30,9 +30,11 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.rows import Rows, compared, hide_rows
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
+from glassine.domain import Domain
 from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError, parameter
 from glassine.formats import ModelFile
-from glassine.formats.contents import FileContents, all_contents
+from glassine.formats.contents import FileContents, OtherContent, all_contents
+from glassine.formats.loading import carried_by
 
 __all__ = ["SeveralModels", "SeveralSubject", "opened", "several_subject"]
 
@@ -145,19 +147,27 @@ class SeveralSubject(Subject):
         return [*notes, ALONE]
 
 
-def opened(models: SeveralModels | Sequence[Any]) -> tuple[SeveralModels, FileContents | None]:
-    """Return several models, and what the files among them hold; None if none is a file."""
+def opened(
+    models: SeveralModels | Sequence[Any], domain: Domain | None = None
+) -> tuple[SeveralModels, FileContents | None, tuple[OtherContent, ...]]:
+    """Return several models, what the files among them hold, None if none is a file, and what the others carry."""
     published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
     names = published.names or [f"model {i + 1}" for i in range(len(published.models))]
-    pairs = zip(names, published.models, strict=False)
+    pairs = list(zip(names, published.models, strict=False))
     files = [(name, model.contents) for name, model in pairs if isinstance(model, ModelFile)]
+    carried = tuple(
+        replace(other, where=f"{name}, {other.where}")
+        for name, model in pairs
+        if not isinstance(model, ModelFile)
+        for other in carried_by(model, domain)
+    )
     plain = tuple(model.model if isinstance(model, ModelFile) else model for model in published.models)
-    return replace(published, models=plain), all_contents(files) if files else None
+    return replace(published, models=plain), all_contents(files) if files else None, carried
 
 
 def several_subject(models: SeveralModels | Sequence[Any], inputs: AuditInputs, policy: Policy) -> SeveralSubject:
     """Return several models of the same records with the inputs of their audit."""
-    published, _ = opened(models)
+    published, _, _ = opened(models)
     return SeveralSubject(inputs=inputs, policy=policy, published=published)
 
 
