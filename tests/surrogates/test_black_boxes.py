@@ -162,3 +162,20 @@ def test_records_that_were_asked_about_are_not_asked_about_again(form: str) -> N
     assert asked.n_queries == len(seen) == 10
     with pytest.raises(InvalidParameterError, match="may be asked on 3 records"):
         BlackBox(box, max_queries=3).ask_once(records, 6)
+
+
+@pytest.mark.parametrize("gap", ["Int64", "string", "float"])
+def test_gaps_of_any_type_are_equal_values(gap: str) -> None:
+    """A gap equals no value, not even itself: asked by values, it must not be asked again, nor fail."""
+    column = ["1", None, None, "2"] if gap == "string" else [1, None, None, 2]
+    records = pd.DataFrame({"a": pd.Series(column, dtype=gap), "b": [0, 1, 1, 2]})
+    asked: list[int] = []
+
+    def box(rows: Any) -> Any:
+        asked.append(len(rows))
+        return rows["b"].to_numpy()
+
+    black_box = BlackBox(box)
+    for _ in range(2):
+        assert black_box.ask_once(records, 4).tolist() == [0, 1, 1, 2]
+    assert asked == [3]

@@ -135,9 +135,15 @@ def _kind(value: object) -> str:
 
 
 def _values_of(records: Any) -> list[tuple[Any, ...]]:
-    """Return the values of each record of a frame or an array, in order; None for NaN, which does not equal itself."""
+    """Return the values of each record of a frame or an array, in order, so that equal records have equal values."""
     rows = records.tolist() if isinstance(records, np.ndarray) else nw.from_native(records, eager_only=True).rows()
-    return [tuple(None if value != value else value for value in row) for row in rows]
+    return [tuple(map(_comparable, row)) for row in rows]
+
+
+def _comparable(value: Any) -> Any:
+    """Return a value, or for NaN and pandas' NA, which do not equal themselves, what stands for their type."""
+    same = value == value
+    return value if isinstance(same, bool | np.bool_) and same else (_comparable, type(value).__name__)
 
 
 def _taken(records: Any, rows: list[int]) -> Any:
