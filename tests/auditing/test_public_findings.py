@@ -195,3 +195,30 @@ def test_reconstruction_and_labels_counted_in_the_data_are_for_the_checker(perso
         return {name: measured.get(name) for name in ("reconstruction", "labels")}
 
     assert published(110) == published(60)
+
+
+@pytest.mark.parametrize("declared", ["nothing", "inferred", "declared", "other ends"])
+def test_the_ends_of_a_shape_function_are_shown_where_a_domain_declares_them(declared: str) -> None:
+    """An ordinary additive model publishes its extremes: the values of one or two people."""
+    bins = NumericBins("income", (3000.0,), bounds=(1000.0, 98765.0))
+    model = AdditiveModel(
+        attributes=("income",),
+        terms=(Term(bins=(bins,), scores=np.array([[-1.0], [1.0], [0.0]]), weights=np.array([200.0, 200.0, 0.0])),),
+        intercept=(0.0,),
+        link="logit",
+        classes=("no", "yes"),
+    )
+    domains = {
+        "nothing": None,
+        "inferred": Domain({"income": Integer(1000, 98765, inferred=True)}),
+        "declared": Domain({"income": Integer(1000, 98765)}),
+        "other ends": Domain({"income": Integer(0, 100000)}),
+    }
+    findings = audit(model, domain=domains[declared])
+    shows = declared == "declared"
+    assert (findings.public().value("terms").terms[0].shape.axes[0].bounds is not None) == shows
+    plain, page, text, _ = shown(findings)
+    assert ("98760.0" in plain) == shows
+    assert shows or "987" not in (page + text).replace(",", "")
+    exact = audit(model, domain=domains[declared], settings=AuditSettings(show_small_counts=True))
+    assert exact.value("terms").terms[0].shape.axes[0].bounds == (1000.0, 98760.0)

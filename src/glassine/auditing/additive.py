@@ -301,7 +301,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
                 n_small=None if limit is None else entry.below(limit),
                 origin=entry.origin,
                 edited=shape.edited,
-                shape=show_shape(shape, entry, own, classes) if rank < DRAWN_TERMS else None,
+                shape=show_shape(shape, entry, own, classes, subject.inputs.domain) if rank < DRAWN_TERMS else None,
             )
         )
     return AdditiveFinding(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
@@ -47,12 +47,17 @@ Joined = list[list[int]]
 
 
 def show_shape(
-    shape: ShapeFunction, sizes: TermBins, suppression: Suppression, classes: Sequence[str] | None
+    shape: ShapeFunction,
+    sizes: TermBins,
+    suppression: Suppression,
+    classes: Sequence[str] | None,
+    domain: Domain | None = None,
 ) -> ShapeFinding:
     """Return a shape function as it may be drawn.
 
     Neighbouring intervals are joined until each has as many records as may be shown, where sizes are known, and until
-    there are few enough to draw. The names of categories of fewer records are hidden.
+    there are few enough to draw. The names of categories of fewer records are hidden, and so are the bounds of a number
+    that may be its extremes among the records: those that the domain does not declare.
 
     Parameters
     ----------
@@ -64,6 +69,8 @@ def show_shape(
         What may be shown of counts.
     classes : sequence of str, optional
         Names of the outputs, where there are several.
+    domain : Domain, optional
+        What is publicly known.
     """
     term = shape.term
     records = None if sizes.counts is None else np.array(sizes.counts).reshape(term.shape)
@@ -71,6 +78,8 @@ def show_shape(
     for axis, bins in enumerate(term.bins):
         margin = None if records is None else records.sum(axis=tuple(i for i in range(records.ndim) if i != axis))
         finding, joined = _axis(bins, margin, suppression, MOST_BINS[len(term.bins)])
+        if suppression.below and not _is_declared(finding, domain):
+            finding = replace(finding, bounds=None)
         axes.append(finding)
         joins.append(joined)
 
@@ -92,6 +101,14 @@ def show_shape(
         high=drawn(shape.high),
         density=_density(term, joins, suppression) if len(joins) == 1 else None,
     )
+
+
+def _is_declared(axis: AxisFinding, domain: Domain | None) -> bool:
+    """Return whether the bounds of a number are public: extremes of the records are values of single people."""
+    attribute = None if domain is None or axis.attribute not in domain else domain[axis.attribute]
+    if not isinstance(attribute, Integer | Real) or attribute.inferred:
+        return False
+    return axis.bounds == (_rounded(attribute.lo), _rounded(attribute.hi))
 
 
 def _density(term: Term, joins: Sequence[Joined], suppression: Suppression) -> tuple[float, ...] | None:
