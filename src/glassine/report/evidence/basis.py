@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import wraps
 from typing import Any, TypeAlias
 
 from glassine.auditing.describe import bounds_of
@@ -20,14 +21,12 @@ __all__ = [
     "Basis",
     "Figure",
     "Missing",
-    "Parts",
+    "NoFigureError",
     "answer",
     "bound_of",
     "bounded",
-    "certified",
     "judged",
     "limited",
-    "parts_of",
     "shown",
 ]
 
@@ -50,6 +49,10 @@ class Missing:
 Answer: TypeAlias = Figure | Missing
 
 
+class NoFigureError(Exception):
+    """What a figure needs is missing, for the reason that the message gives: the answer ends with it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
     """What evidence rests on.
@@ -64,6 +67,25 @@ class Basis:
 
     findings: Mapping[str, Any] | None = None
     certificate: Certificate | None = None
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """The findings; raises :class:`NoFigureError` without a report."""
+        if self.findings is None:
+            raise NoFigureError(NO_REPORT.reason)
+        return self.findings
+
+    @property
+    def stated(self) -> Certificate:
+        """The certificate; raises :class:`NoFigureError` without one."""
+        if self.certificate is None:
+            raise NoFigureError(NO_CERTIFICATE.reason)
+        return self.certificate
+
+    @property
+    def parts(self) -> list[Mapping[str, Any]]:
+        """The parts of the model; raises :class:`NoFigureError` where the audit has none."""
+        return list(self.figures("parts")["parts"])
 
     @property
     def bounds(self) -> Sequence[Mapping[str, Any]] | Missing:
@@ -93,6 +115,13 @@ class Basis:
         values: Mapping[str, Any] = outcome
         return values
 
+    def figures(self, name: str) -> Mapping[str, Any]:
+        """Return what an audit measured under a name; raise :class:`NoFigureError` if it did not."""
+        outcome = self.measured(name)
+        if isinstance(outcome, Missing):
+            raise NoFigureError(outcome.reason)
+        return outcome
+
     def check(self, name: str) -> Mapping[str, Any] | None:
         """Return the check of a criterion, if the audit made it."""
         checks = () if self.findings is None else self.findings["checks"]
@@ -102,16 +131,23 @@ class Basis:
 NO_REPORT = Missing("no report of an audit was given")
 NO_CERTIFICATE = Missing("no certificate was given")
 
-Parts: TypeAlias = list[Mapping[str, Any]]
 Measure: TypeAlias = Callable[[Basis], Iterator[Answer]]
 ANSWERS: dict[str, Measure] = {}
 """Each figure by the name that the table of items uses."""
 
 
 def answer(function: Measure) -> Measure:
-    """Register a figure under the name of its function."""
-    ANSWERS[function.__name__.removeprefix("_")] = function
-    return function
+    """Register a figure under the name of its function; what it lacks is its last answer."""
+
+    @wraps(function)
+    def answers(basis: Basis) -> Iterator[Answer]:
+        try:
+            yield from function(basis)
+        except NoFigureError as error:
+            yield Missing(str(error))
+
+    ANSWERS[function.__name__.removeprefix("_")] = answers
+    return answers
 
 
 def shown(value: Any) -> str:
@@ -148,17 +184,6 @@ def judged(basis: Basis, *names: str) -> Iterator[Answer]:
     for name in names:
         if basis.check(name) is not None:
             yield from limited(basis, name, name.replace("_", " "))
-
-
-def parts_of(basis: Basis) -> list[Mapping[str, Any]] | Missing:
-    """Return the parts of the model, or why there are none."""
-    found = basis.measured("parts")
-    return found if isinstance(found, Missing) else list(found["parts"])
-
-
-def certified(basis: Basis, figure: Callable[[Certificate], Answer]) -> Iterator[Answer]:
-    """Yield a figure of the certificate, if there is one."""
-    yield NO_CERTIFICATE if basis.certificate is None else figure(basis.certificate)
 
 
 def bound_of(basis: Basis, name: str) -> Figure | None:

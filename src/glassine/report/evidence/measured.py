@@ -16,11 +16,11 @@ from glassine.report.evidence.basis import (
     Basis,
     Figure,
     Missing,
+    NoFigureError,
     answer,
     bound_of,
     judged,
     limited,
-    parts_of,
     shown,
 )
 
@@ -36,10 +36,7 @@ def _smallest_leaf(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _small_leaves(basis: Basis) -> Iterator[Answer]:
-    parts = parts_of(basis)
-    if isinstance(parts, Missing):
-        yield parts
-        return
+    parts = basis.parts
     small = sum("small" in part["flags"] for part in parts)
     unknown = sum(part["size"] is None for part in parts)
     said = f"{small} of {len(parts)} parts are below the limit"
@@ -49,17 +46,14 @@ def _small_leaves(basis: Basis) -> Iterator[Answer]:
 @answer
 def _smallest_class(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "smallest_class_count")
-    parts = parts_of(basis)
-    if isinstance(parts, Missing):
-        yield parts
-        return
+    parts = basis.parts
     counts = [count for part in parts for count in part["counts"] or () if isinstance(count, int) and count]
     hidden = [part for part in parts if part["counts"] is None and part["size"] != 0]
     if counts:
         shown = len(parts) - len(hidden)
         yield Figure(f"smallest positive count of one class: {min(counts):,}, in {shown} parts", "published counts")
     if hidden:
-        below = (basis.findings or {})["policy"]["suppress_below"]
+        below = basis.report["policy"]["suppress_below"]
         yield Missing(
             f"counts of classes are not shown at {len(hidden)} of {len(parts)} parts: none is published, or one is "
             f"below {below} and suppressed"
@@ -69,10 +63,7 @@ def _smallest_class(basis: Basis) -> Iterator[Answer]:
 @answer
 def _zero_classes(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "zero_classes")
-    parts = parts_of(basis)
-    if isinstance(parts, Missing):
-        yield parts
-        return
+    parts = basis.parts
     zero = [part for part in parts if part["size"] != 0 and (part["purity"] == 1 or 0 in (part["counts"] or ()))]
     hidden = sum(part["counts"] is None and part["purity"] is None and part["size"] != 0 for part in parts)
     said = f"a class has no record in {len(zero)} of {len(parts)} parts"
@@ -89,18 +80,15 @@ def _purest_leaf(basis: Basis) -> Iterator[Answer]:
     yield from limited(basis, "purest_leaf", "largest share of one class")
 
 
-def _parameters(basis: Basis) -> int | Missing:
+def _parameters(basis: Basis) -> int:
     """Return the free parameters: two a split or condition and the shares of each leaf, or the scores of each bin."""
-    if basis.findings is None:
-        return NO_REPORT
-    subject = basis.findings["subject"]
+    subject = basis.report["subject"]
     if subject["kind"] == ADDITIVE:
-        terms = basis.measured("terms")
         outputs = max(len(subject["classes"] or ()) - 1, 1)
-        return terms if isinstance(terms, Missing) else int(terms["n_bins"]) * outputs
+        return int(basis.figures("terms")["n_bins"]) * outputs
     classes, parts = subject.get("classes"), basis.measured("parts")
     if classes is None or isinstance(parts, Missing):
-        return Missing("it is defined for trees and rule lists of classes, and for additive models")
+        raise NoFigureError("it is defined for trees and rule lists of classes, and for additive models")
     splits = {node["parent"] for node in parts["nodes"]} - {None} if parts["nodes"] else range(subject["n_parts"] - 1)
     return 2 * len(splits) + int(subject["n_parts"]) * (len(classes) - 1)
 
@@ -109,17 +97,13 @@ def _parameters(basis: Basis) -> int | Missing:
 def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "degrees_of_freedom")
     parameters = _parameters(basis)
-    if isinstance(parameters, Missing):
-        yield parameters
-        return
-    n = (basis.findings or {})["subject"]["n_records"]
+    n = basis.report["subject"]["n_records"]
     if n is None:
-        yield Missing("the model does not publish how many records it was trained on")
-        return
+        raise NoFigureError("the model does not publish how many records it was trained on")
     yield Figure(
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
         "records less the scores of each bin, which stand in place of leaves"
-        if (basis.findings or {})["subject"]["kind"] == ADDITIVE
+        if basis.report["subject"]["kind"] == ADDITIVE
         else "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
     )
 
@@ -127,44 +111,35 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
 @answer
 def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
     parameters = _parameters(basis)
-    if isinstance(parameters, Missing):
-        yield parameters
-        return
-    n = (basis.findings or {})["subject"]["n_records"]
+    n = basis.report["subject"]["n_records"]
     if n is None or not parameters:
-        yield Missing("the model does not publish how many records it was trained on, or has no parameter")
-        return
+        raise NoFigureError("the model does not publish how many records it was trained on, or has no parameter")
     yield Figure(f"{n / parameters:.3g} records a parameter", "records, over the parameters that T5 counts")
 
 
 @answer
 def _case_numbers(basis: Basis) -> Iterator[Answer]:
-    parts = parts_of(basis)
-    if isinstance(parts, Missing):
-        yield parts
-        return
-    counted = (basis.findings or {})["counted"]
+    parts = basis.parts
+    counted = basis.report["counted"]
     shown = sum(isinstance(part["size"], int) for part in parts)
     yield Figure(f"the number of {counted} stands at {shown} of {len(parts)} parts, unweighted", f"{counted} counted")
 
 
 @answer
 def _depth(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None or "depth" not in basis.findings["subject"]:
-        yield NO_REPORT if basis.findings is None else Missing("the subject is not one model")
-        return
-    subject = basis.findings["subject"]
+    subject = basis.report["subject"]
+    if "depth" not in subject:
+        raise NoFigureError("the subject is not one model")
     yield Figure(f"depth {subject['depth']}, {wording.plural(subject['n_parts'], 'part')}", "read off the model")
 
 
 @answer
 def _parameters_stated(basis: Basis) -> Iterator[Answer]:
     """Yield what a fitted estimator states of its training, and whether SACRO-ML calls that needlessly risky."""
-    subject = None if basis.findings is None else basis.findings["subject"]
-    stated = None if subject is None else subject.get("parameters")
-    if subject is None or stated is None:
-        yield NO_REPORT if subject is None else Missing("the file states no parameters of its learner")
-        return
+    subject = basis.report["subject"]
+    stated = subject.get("parameters")
+    if stated is None:
+        raise NoFigureError("the file states no parameters of its learner")
     listed = ", ".join(f"{name}={value}" for name, value in stated.items())
     method = "stated by the file, not proved; rules of SACRO-ML for scikit-learn's trees and forests (2502.09396)"
     risky = _riskiest(stated, subject)
@@ -204,10 +179,7 @@ def _riskiest(stated: Mapping[str, Any], subject: Mapping[str, Any]) -> bool | N
 
 @answer
 def _size(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    subject, domain = basis.findings["subject"], basis.findings["domain"]
+    subject, domain = basis.report["subject"], basis.report["domain"]
     n = subject.get("n_records")
     yield Missing("the number of records is not published") if n is None else Figure(f"{n:,} records", "published")
     if domain is not None:
@@ -238,10 +210,7 @@ def _membership_attacks(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _gap_attack(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("membership")
-    if isinstance(found, Missing):
-        yield found
-        return
+    found = basis.figures("membership")
     if found["loss_gap"] is None:
         yield Missing(f"the losses were not compared: {found['unmeasured_loss_gap']}".rstrip("."))
     else:
@@ -272,8 +241,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
             "published class counts, a reader who knows the leaf",
         )
     if isinstance(sensitive, Missing):
-        yield Missing(f"what can be inferred of a sensitive attribute was not asked for: {sensitive.reason}")
-        return
+        raise NoFigureError(f"what can be inferred of a sensitive attribute was not asked for: {sensitive.reason}")
     for reader in sensitive["readers"]:
         rate = "" if reader["guess_rate"] is None else f", guessed right for {reader['guess_rate']:.1%}"
         yield Figure(
@@ -285,10 +253,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _training_values(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("values")
-    if isinstance(found, Missing):
-        yield found
-        return
+    found = basis.figures("values")
     for name, what, needed in (
         ("n_thresholds", "thresholds on numbers", ""),
         ("n_off_grid", "thresholds that are not public cut points", "counting them needs a domain"),
@@ -305,10 +270,7 @@ def _training_values(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _reconstruction(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("reconstruction")
-    if isinstance(found, Missing):
-        yield found
-        return
+    found = basis.figures("reconstruction")
     if found.get("dist_g") is not None:
         yield Figure(f"share of uncertainty left: {found['dist_g']:.3f}", "Dist_G of the probabilistic data set")
     if found.get("undefined"):
@@ -319,8 +281,7 @@ def _reconstruction(basis: Basis) -> Iterator[Answer]:
 def _rows(basis: Basis) -> Iterator[Answer]:
     found = basis.measured("rows")
     if isinstance(found, Missing):
-        yield Missing(f"rows were not rebuilt: {found.reason}")
-        return
+        raise NoFigureError(f"rows were not rebuilt: {found.reason}")
     certain = "not proved" if found["n_whole"] is None else shown(found["n_whole"])
     yield Figure(f"{found['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count")
 
@@ -352,22 +313,19 @@ def _most_exposed(basis: Basis) -> Iterator[Answer]:
         yield found
     if bound is not None:
         yield bound
-    parts = parts_of(basis)
+    parts = basis.measured("parts")
     limited_to = None if basis.findings is None else basis.findings["policy"]["largest_bits_per_record"]
     if not isinstance(parts, Missing) and limited_to is not None and not isinstance(found, Missing):
-        exposed = sum("exposed" in part["flags"] for part in parts)
+        exposed = sum("exposed" in part["flags"] for part in parts["parts"])
         yield Figure(
-            f"{exposed} of {len(parts)} parts reveal more than the limit of {limited_to:g} bits",
+            f"{exposed} of {len(parts['parts'])} parts reveal more than the limit of {limited_to:g} bits",
             "possible records, counted",
         )
 
 
 @answer
 def _maximum_and_average(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("reconstruction")
-    if isinstance(found, Missing):
-        yield found
-        return
+    found = basis.figures("reconstruction")
     for name, word in (("bits_largest", "maximum"), ("bits_mean", "average")):
         value = found.get(name)
         yield (
@@ -384,22 +342,18 @@ def _maximum_and_average(basis: Basis) -> Iterator[Answer]:
 def _together(basis: Basis) -> Iterator[Answer]:
     found = basis.measured("joint")
     if isinstance(found, Missing):
-        yield Missing(
+        raise NoFigureError(
             "linking needs other data, and one model was audited; several models of the same records can be audited "
             "together"
         )
-        return
     yield Figure("several models of the same records were audited together", "their counts, intersected")
 
 
 @answer
 def _attacks_made(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
     every = (*TREE_MEASUREMENTS, *AdditiveSubject.measurements, *ReleaseSubject.measurements)
     titles = {one.name: one.title for one in (*SeveralSubject.measurements, *every)}
-    for name, outcome in basis.findings["measured"].items():
+    for name, outcome in basis.report["measured"].items():
         if outcome["status"] == "measured":
             yield Figure(f"{titles.get(name, name)}: measured", "the report has the figures")
         else:
@@ -408,22 +362,17 @@ def _attacks_made(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _reader(basis: Basis) -> Iterator[Answer]:
-    yield (
-        Figure(
-            "measured against an attacker who knows all other attributes of everyone: more than a motivated intruder",
-            "worst case of each measurement",
-        )
-        if basis.findings is not None
-        else NO_REPORT
+    if basis.findings is None:
+        raise NoFigureError(NO_REPORT.reason)
+    yield Figure(
+        "measured against an attacker who knows all other attributes of everyone: more than a motivated intruder",
+        "worst case of each measurement",
     )
 
 
 @answer
 def _rests_on_size(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    passed = [check for check in basis.findings["checks"] if check["status"] == "pass"]
+    passed = [check for check in basis.report["checks"] if check["status"] == "pass"]
     private = any(check["basis"] == "guarantee" for check in passed)
     sizes = bool(passed) and all(check["rule"] in ("smallest_leaf", "smallest_group") for check in passed)
     said = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from glassine.privacy import accounting
-from glassine.privacy.certificate import LOSS_BOUND, Certificate
+from glassine.privacy.certificate import LOSS_BOUND
 from glassine.report import wording
 from glassine.report.evidence.basis import (
     NO_CERTIFICATE,
@@ -15,9 +15,9 @@ from glassine.report.evidence.basis import (
     Basis,
     Figure,
     Missing,
+    NoFigureError,
     answer,
     bounded,
-    certified,
     judged,
 )
 
@@ -26,19 +26,19 @@ from glassine.report.evidence.basis import (
 def _bounds(basis: Basis) -> Iterator[Answer]:
     bounds = basis.bounds
     if isinstance(bounds, Missing):
-        yield bounds
-        return
+        raise NoFigureError(bounds.reason)
     yield from map(bounded, bounds)
 
 
 @answer
 def _standing(basis: Basis) -> Iterator[Answer]:
-    guarantee = None if basis.findings is None else basis.findings["guarantee"]
-    if guarantee is None:
-        yield NO_REPORT if basis.findings is None else Missing("the model claims no differential privacy")
-        if basis.certificate is not None and basis.findings is None:
-            yield from _claim(basis)
+    if basis.findings is None and basis.certificate is not None:
+        yield NO_REPORT
+        yield from _claim(basis)
         return
+    guarantee = basis.report["guarantee"]
+    if guarantee is None:
+        raise NoFigureError("the model claims no differential privacy")
     yield Figure(f"claimed by {guarantee['claimed_by']}; {guarantee['standing']}", "the claim, and the policy")
 
 
@@ -47,12 +47,10 @@ def _claim(basis: Basis) -> Iterator[Answer]:
     guarantee = None if basis.findings is None else basis.findings["guarantee"]
     stated: Any = basis.certificate or guarantee
     if stated is None:
-        yield Missing("the model claims no differential privacy" if basis.findings else NO_CERTIFICATE.reason)
-        return
+        raise NoFigureError("the model claims no differential privacy" if basis.findings else NO_CERTIFICATE.reason)
     values = stated if isinstance(stated, Mapping) else stated.to_dict()
     if values["epsilon"] is None:
-        yield Missing(f"the certificate claims nothing: {'; '.join(values['caveats'])}")
-        return
+        raise NoFigureError(f"the certificate claims nothing: {'; '.join(values['caveats'])}")
     against = f". It does not hold: {'; '.join(values['caveats'])}" if values["caveats"] else ""
     added = "events added up again when the certificate was read"
     method = added if basis.certificate is not None else "as the model states it; a model cannot prove it"
@@ -63,37 +61,30 @@ def _claim(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _certificate(basis: Basis) -> Iterator[Answer]:
-    def figure(stated: Certificate) -> Answer:
-        if stated.model is None:
-            return Missing("the certificate names no model")
-        file = "" if stated.file is None else f"; of the file {stated.file}"
-        return Figure(f"SHA-256 of the model's canonical form {stated.model}{file}", "compared by `certificate verify`")
-
-    yield from certified(basis, figure)
+    stated = basis.stated
+    if stated.model is None:
+        raise NoFigureError("the certificate names no model")
+    file = "" if stated.file is None else f"; of the file {stated.file}"
+    yield Figure(f"SHA-256 of the model's canonical form {stated.model}{file}", "compared by `certificate verify`")
 
 
 @answer
 def _variant(basis: Basis) -> Iterator[Answer]:
-    def figure(stated: Certificate) -> Answer:
-        words = {
-            "pure": "pure differential privacy",
-            "approximate": "approximate differential privacy",
-            "none": "no differential privacy",
-        }
-        rho = "" if stated.rho is None else f"; its events cost rho = {stated.rho:.4g} in zCDP"
-        return Figure(f"{words[stated.variant]}{rho}", "added up from the events")
-
-    yield from certified(basis, figure)
+    stated = basis.stated
+    words = {
+        "pure": "pure differential privacy",
+        "approximate": "approximate differential privacy",
+        "none": "no differential privacy",
+    }
+    rho = "" if stated.rho is None else f"; its events cost rho = {stated.rho:.4g} in zCDP"
+    yield Figure(f"{words[stated.variant]}{rho}", "added up from the events")
 
 
 @answer
 def _mechanisms(basis: Basis) -> Iterator[Answer]:
-    if basis.certificate is None:
-        yield NO_CERTIFICATE
-        return
-    if not basis.certificate.events:
+    if not basis.stated.events:
         yield Missing("the certificate has no events")
-    for event in basis.certificate.events:
+    for event in basis.stated.events:
         cost = accounting.cost(event)
         kind = type(event).__name__
         said = f"{event.name}: {kind}, epsilon {cost.pure:.6g}, rho {cost.rho:.4g}"
@@ -102,77 +93,65 @@ def _mechanisms(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _unit(basis: Basis) -> Iterator[Answer]:
-    def figure(stated: Certificate) -> Answer:
-        records = wording.plural(stated.unit.most_records, "record")
-        k = "" if stated.unit.is_person else " k records of one person are protected with k times epsilon."
-        return Figure(f"unit: {stated.unit}; {records} a unit.{k}", stated.neighboring)
-
-    yield from certified(basis, figure)
+    stated = basis.stated
+    records = wording.plural(stated.unit.most_records, "record")
+    k = "" if stated.unit.is_person else " k records of one person are protected with k times epsilon."
+    yield Figure(f"unit: {stated.unit}; {records} a unit.{k}", stated.neighboring)
 
 
 @answer
 def _public_knowledge(basis: Basis) -> Iterator[Answer]:
-    if basis.certificate is None:
-        yield NO_CERTIFICATE
-        return
-    names = ", ".join(basis.certificate.public)
+    names = ", ".join(basis.stated.public)
     yield Figure(f"taken as public: {names}" if names else "nothing is taken as public", "as the certificate states")
-    for caveat in basis.certificate.caveats:
+    for caveat in basis.stated.caveats:
         yield Figure(f"does not hold: {caveat}", "as the certificate states")
 
 
 @answer
 def _ledger(basis: Basis) -> Iterator[Answer]:
-    def figure(stated: Certificate) -> Answer:
-        receipt = stated.receipt
-        if receipt is None:
-            return Missing("no ledger was charged, so that other releases were not added up")
-        return Figure(
-            f"charge {receipt.charge} of the ledger {receipt.ledger[:12]}…; the dataset spent a total of epsilon "
-            f"{receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g}, this release included",
-            "receipt of the ledger; plain sums",
-        )
-
-    yield from certified(basis, figure)
+    stated = basis.stated
+    receipt = stated.receipt
+    if receipt is None:
+        raise NoFigureError("no ledger was charged, so that other releases were not added up")
+    yield Figure(
+        f"charge {receipt.charge} of the ledger {receipt.ledger[:12]}…; the dataset spent a total of epsilon "
+        f"{receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g}, this release included",
+        "receipt of the ledger; plain sums",
+    )
 
 
 @answer
 def _error_bound(basis: Basis) -> Iterator[Answer]:
-    def figure(stated: Certificate) -> Answer:
-        if LOSS_BOUND in stated.public:
-            loss = f"a loss of at most {stated.public[LOSS_BOUND]:,} records above that of the best model of the class"
-            return Figure(
-                f"{loss}, with probability 0.95", "utility of the exponential mechanism; public numbers alone"
-            )
-        if stated.error_bound is None:
-            return Missing("no bound on the loss in accuracy is proved for this learner")
-        return Figure(
-            f"at most {stated.error_bound:,} errors more on the training records than the best model of the class, "
-            "with probability 0.95",
-            "utility of the exponential mechanism; public numbers alone",
-        )
-
-    yield from certified(basis, figure)
+    stated = basis.stated
+    if LOSS_BOUND in stated.public:
+        loss = f"a loss of at most {stated.public[LOSS_BOUND]:,} records above that of the best model of the class"
+        yield Figure(f"{loss}, with probability 0.95", "utility of the exponential mechanism; public numbers alone")
+        return
+    if stated.error_bound is None:
+        raise NoFigureError("no bound on the loss in accuracy is proved for this learner")
+    yield Figure(
+        f"at most {stated.error_bound:,} errors more on the training records than the best model of the class, "
+        "with probability 0.95",
+        "utility of the exponential mechanism; public numbers alone",
+    )
 
 
 @answer
 def _release_type(basis: Basis) -> Iterator[Answer]:
-    yield from certified(basis, lambda stated: Figure(stated.derived["release_type"], "true of every certificate"))
+    yield Figure(basis.stated.derived["release_type"], "true of every certificate")
 
 
 @answer
 def _trust_model(basis: Basis) -> Iterator[Answer]:
-    yield from certified(basis, lambda stated: Figure(stated.derived["trust_model"], "true of every certificate"))
+    yield Figure(basis.stated.derived["trust_model"], "true of every certificate")
 
 
 @answer
 def _arithmetic(basis: Basis) -> Iterator[Answer]:
-    def figure(stated: Certificate) -> Answer:
-        if stated.arithmetic == "not stated":
-            return Missing("the certificate does not state it")
-        return Figure(f"random bits: {stated.randomness}. {stated.arithmetic}", "proofs beside the samplers")
-
-    yield from certified(basis, figure)
+    stated = basis.stated
+    if stated.arithmetic == "not stated":
+        raise NoFigureError("the certificate does not state it")
+    yield Figure(f"random bits: {stated.randomness}. {stated.arithmetic}", "proofs beside the samplers")
 
 
 @answer
@@ -183,17 +162,12 @@ def _assumptions(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _verdict(basis: Basis) -> Iterator[Answer]:
-    yield (
-        NO_REPORT if basis.findings is None else Figure(basis.findings["verdict"], "the checks of the policy together")
-    )
+    yield Figure(basis.report["verdict"], "the checks of the policy together")
 
 
 @answer
 def _checks(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    for check in basis.findings["checks"]:
+    for check in basis.report["checks"]:
         yield Figure(
             f"{check['rule']}: {check['status']}, limit {check['limit']:g}. {check['meaning']}", check["basis"]
         )
@@ -201,24 +175,18 @@ def _checks(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _policy(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
     limits = ", ".join(
-        f"{name} {'off' if value is None else str(value).lower()}" for name, value in basis.findings["policy"].items()
+        f"{name} {'off' if value is None else str(value).lower()}" for name, value in basis.report["policy"].items()
     )
-    source = basis.findings["policy_source"]
+    source = basis.report["policy_source"]
     yield Figure(limits, f"policy: {source}")
 
 
 @answer
 def _advice(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    for entry in basis.findings["advice"]:
+    for entry in basis.report["advice"]:
         yield Figure(f"advised: {entry['text']}", "what would help with a failed or an unknown check")
-    if not basis.findings["advice"]:
+    if not basis.report["advice"]:
         yield Figure("no measure is advised", "no check failed or is unknown")
 
 
@@ -232,41 +200,29 @@ def _versions(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _files(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    for file in basis.findings["inputs"]:
+    for file in basis.report["inputs"]:
         digest = "no digest: records" if file["sha256"] is None else f"SHA-256 {file['sha256']}"
         yield Figure(f"{file['role']}: {file['name']}, {digest}", "bytes that were read")
-    if not basis.findings["inputs"]:
+    if not basis.report["inputs"]:
         yield Missing("the audit was called from a program, and read no file")
 
 
 @answer
 def _audience(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    checker = basis.findings["audience"] == "checker"
+    checker = basis.report["audience"] == "checker"
     said = "the report holds figures for the checker only" if checker else "the report may be published"
     yield Figure(said, "marked in the report")
 
 
 @answer
 def _rounding(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    below = basis.findings["policy"]["suppress_below"]
+    below = basis.report["policy"]["suppress_below"]
     yield Figure(f"counts from 1 to below {below} are not shown, and shares and bits are rounded", "suppression")
 
 
 @answer
 def _no_digest(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    plain = [file for file in basis.findings["inputs"] if file["role"] in ("data", "holdout") and file["sha256"]]
+    plain = [file for file in basis.report["inputs"] if file["role"] in ("data", "holdout") and file["sha256"]]
     yield Figure(
         f"digests of records in the report: {len(plain)}",
         "a plain digest gives a record away to who has the others; ties are by a key that the holder keeps",
@@ -283,23 +239,19 @@ def _schemas(basis: Basis) -> Iterator[Answer]:
 @answer
 def _format(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "other_content", "fitted_values")
-    model = next((f for f in basis.findings["inputs"] if f["role"] == "model"), None) if basis.findings else None
+    model = next((file for file in basis.report["inputs"] if file["role"] == "model"), None)
     if model is None:
-        yield NO_REPORT if basis.findings is None else Missing("the audit read no file of the model")
-        return
+        raise NoFigureError("the audit read no file of the model")
     binary = model["name"].lower().endswith((".pkl", ".pickle", ".joblib", ".skops", ".onnx", ".ubj"))
     yield Figure(f"{model['name']}: {'a binary file' if binary else 'text'}", "ending of the file")
 
 
 @answer
 def _roles(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        yield NO_REPORT
-        return
-    sensitive = basis.findings["sensitive"]
+    sensitive = basis.report["sensitive"]
     found = basis.measured("disclosure")
     quasi = () if isinstance(found, Missing) else found["quasi_identifiers"]
-    for name in basis.findings["subject"].get("attributes", ()):
+    for name in basis.report["subject"].get("attributes", ()):
         role = "sensitive" if name == sensitive else "quasi-identifier" if name in quasi else "tested, no role stated"
         yield Figure(f"{name}: {role}", "as stated for the audit")
     if sensitive is None:
