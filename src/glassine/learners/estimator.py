@@ -20,12 +20,13 @@ from glassine.learners.intake import Intake, read_records
 from glassine.learners.limits import SECONDS_PER_STEP
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
-from glassine.models import DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Planned, release
 
 __all__ = [
+    "OrdinaryLearner",
     "Parameters",
     "PrivateLearner",
     "TransparentClassifier",
@@ -197,8 +198,8 @@ class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[
         return None if classes is None else len(classes)
 
 
-def fitted(intake: Intake, model: DecisionTree | RuleList, certificate: Certificate) -> dict[str, Any]:
-    """Return the fitted attributes of a learner of trees or rules by name."""
+def fitted(intake: Intake, model: DecisionTree | RuleList | AdditiveModel, certificate: Certificate) -> dict[str, Any]:
+    """Return the fitted attributes of a learner by name."""
     classes = {"classes_": class_array(intake.classes)} if intake.classes else {}
     return {"model_": model, "certificate_": certificate, "domain_": intake.domain, **classes}
 
@@ -216,6 +217,44 @@ def tags_of_domain(tags: Any, domain: object) -> Any:
     tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
     tags.input_tags.categorical = True
     return tags
+
+
+class OrdinaryLearner(ABC):
+    """An estimator whose fit reads the records without noise; each kind of model is learned in its own way.
+
+    Notes
+    -----
+    Guarantee: none; the model and its exact counts are those of the records.
+    """
+
+    released: ClassVar[frozenset[str]]
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a model.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records. A regressor takes no table.
+        y : array-like of shape (n,), or str
+            Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
+        sample_weight : array-like of shape (n,), optional
+            How many records each row stands for; whole numbers.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError
+            If a parameter is out of its range, or the data do not fit the domain or the model.
+        ClassTooLargeError
+            If what has to be tabulated may exceed a limit.
+        """
+        keep(self, self._learn(X, y, sample_weight))
+        return self
+
+    @abstractmethod
+    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
+        """Read the records and return the fitted attributes by name; ``times`` are the weights of ``fit``."""
 
 
 class PrivateLearner(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import TransparentClassifier, fitted, keep
+from glassine.learners.estimator import OrdinaryLearner, TransparentClassifier, fitted
 from glassine.learners.greedy.impurity import Criterion, check_criterion, impurity, split_information
 from glassine.learners.intake import Intake, read_training
 from glassine.models import Branch, DecisionTree, Evidence, Node
@@ -25,7 +25,7 @@ __all__ = ["MultiwayTreeClassifier"]
 DEEPEST = 10_000
 
 
-class MultiwayTreeClassifier(TransparentClassifier):
+class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     """A decision tree with one branch per category, grown from the root by the best split at every node.
 
     A category or binary attribute splits a node into one branch for each value that its records have, and is not used
@@ -104,38 +104,21 @@ class MultiwayTreeClassifier(TransparentClassifier):
     ) -> None:
         self._store(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError
-            As for :class:`~glassine.OptimalTreeClassifier`.
-        """
+    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
         rules = _Rules(
             criterion=check_criterion(self.criterion),
             smallest=check_whole(self.min_samples_split, "min_samples_split", 2, 2**62),
             deepest=DEEPEST if self.max_depth is None else check_whole(self.max_depth, "max_depth", 1, DEEPEST),
             gain=check_number(self.min_impurity_decrease, "min_impurity_decrease", low=0.0, high=1.0),
         )
-        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)
         model = DecisionTree(
             tuple(_Growth(intake, rules).nodes()),
             attributes=intake.domain.names,
             classes=intake.classes,
             source="glassine.MultiwayTreeClassifier",
         )
-        keep(self, fitted(intake, model, Certificate.none("exact counts of the records")))
-        return self
+        return fitted(intake, model, Certificate.none("exact counts of the records"))
 
     def _widest(self, domain: Domain, n_classes: int) -> NoReturn:
         raise InvalidParameterError(

@@ -51,13 +51,32 @@ __all__ = [
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
 
-# Editing fitted additive estimators: an editor of what they released, and new estimators with the edited model.
 
+class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A fitted additive estimator: it reads records in its domain, and its model is edited without spending budget.
 
-class Editable:
-    """Methods of a fitted additive estimator that edit its model without spending budget."""
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        The published model.
+    certificate_ : Certificate
+        Guarantee, events and assumptions.
+    domain_ : Domain
+        Domain of the attributes.
+    """
+
+    released: ClassVar[frozenset[str]] = frozenset(
+        {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
+    )
+    """The fitted attributes; nothing else is kept or pickled."""
 
     model_: AdditiveModel
+    certificate_: Certificate
+    domain_: Domain
+
+    def _columns(self, X: Any) -> Columns:
+        check_is_fitted(self, "model_")
+        return read_records(self, X, self.domain_, keep_undeclared=True)
 
     def edit(self) -> Editor:
         """Return an editor of the released model; this estimator does not change.
@@ -111,33 +130,15 @@ class Editable:
         new.model_ = edited
         return new
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
 
-class AdditiveEstimator(Parameters, Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """What private and ordinary additive estimators do with a fitted model.
 
-    Attributes
-    ----------
-    model_ : AdditiveModel
-        The published model.
-    certificate_ : Certificate
-        Guarantee, events and assumptions.
-    domain_ : Domain
-        Domain of the attributes.
-    """
-
-    released: ClassVar[frozenset[str]] = frozenset(
-        {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
-    )
-    """The fitted attributes; nothing else is kept or pickled."""
+class AdditiveEstimator(Editable):
+    """What private and ordinary additive estimators do besides: explain the model, and round it to a scorecard."""
 
     keeps_undeclared: ClassVar[bool] = True
-
-    certificate_: Certificate
-    domain_: Domain
-
-    def _columns(self, X: Any) -> Columns:
-        check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_, keep_undeclared=True)
 
     def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
         """Return the shape function of each term with its noise interval, the most important first.
@@ -189,12 +190,8 @@ class AdditiveEstimator(Parameters, Editable, BaseEstimator):  # type: ignore[mi
         columns = self._columns(X)
         return self.model_.contributions(columns)
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
 
-
-class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model has classes.
 
     Attributes
@@ -203,7 +200,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[mi
         Classes.
     """
 
-    released: ClassVar[frozenset[str]] = AdditiveEstimator.released | {"classes_"}
+    released: ClassVar[frozenset[str]] = Editable.released | {"classes_"}
 
     classes_: npt.NDArray[Any]
 
@@ -230,7 +227,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[mi
         return self.model_.predict(columns)
 
 
-class AdditiveRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model predicts a number."""
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
@@ -19,13 +19,13 @@ from glassine.learners.additive.estimators import (
 from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
 from glassine.learners.additive.memory import check_memory, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_numbers
-from glassine.learners.estimator import keep
+from glassine.learners.estimator import OrdinaryLearner
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["EBMClassifier", "EBMRegressor"]
 
 
-class _OrdinaryEBM(AdditiveEstimator):
+class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     """What both estimators share."""
 
     domain: Domain | None
@@ -40,26 +40,8 @@ class _OrdinaryEBM(AdditiveEstimator):
     def _read_training(self, X: Any, y: Any, times: Any) -> Training:
         """Read the arguments of a fit."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the shape functions.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records. A regressor takes no table.
-        y : array-like of shape (n,), or str
-            Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
-        sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError
-            If a parameter is out of its range, or the data do not fit the domain.
-        ClassTooLargeError
-            If what has to be tabulated may exceed the limit.
-        """
-        training = self._read_training(X, y, sample_weight)
+    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
+        training = self._read_training(X, y, times)
         plan = Plan.of(
             training,
             algorithm=self.algorithm,
@@ -72,8 +54,7 @@ class _OrdinaryEBM(AdditiveEstimator):
         check_memory((plan.grids,), training.target, plan.algorithm, self.memory_limit, pairs=pairs)
         source = f"glassine.{type(self).__name__}"
         fit = fit_model(training, plan, Ordinary(), source=source, progress=self.progress)
-        keep(self, attributes_of(training, fit.model, Certificate.none("exact counts of the records")))
-        return self
+        return attributes_of(training, fit.model, Certificate.none("exact counts of the records"))
 
 
 class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.conform import Columns
 from glassine.data.slices import Progress
@@ -16,16 +14,15 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
-from glassine.learners.additive.estimators import Editable, PrivateEBMClassifier
+from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
 from glassine.learners.additive.fitting import Card
 from glassine.learners.additive.grids import Grid, public_grids, read_cells
 from glassine.learners.additive.publishing import coarse_bins
 from glassine.learners.additive.targets import Training
-from glassine.learners.estimator import Parameters, keep, tags_of_domain
-from glassine.learners.intake import read_records, read_training
+from glassine.learners.estimator import OrdinaryLearner, fitted
+from glassine.learners.intake import read_training
 from glassine.models import AdditiveModel, Term
 from glassine.models.bins import CategoryBins, NumericBins
-from glassine.models.evidence import class_array
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
 
@@ -148,7 +145,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
         return {**coarse_bins(domain), **(self.bins or {})}
 
 
-class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     """A scorecard without privacy: few items worth whole points, of little log loss, and the risk at each total.
 
     A ridge regression on bins is rounded to points as a private card is; then points are moved one at a time as long
@@ -198,14 +195,6 @@ class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):
     (1.0, 'scorecard of 1 item on 1 attribute')
     """
 
-    released: ClassVar[frozenset[str]] = frozenset(
-        {"model_", "certificate_", "domain_", "classes_", "n_features_in_", "feature_names_in_"}
-    )
-
-    certificate_: Certificate
-    domain_: Domain
-    classes_: npt.NDArray[Any]
-
     def __init__(
         self,
         max_items: int = 10,
@@ -225,40 +214,24 @@ class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):
     classes: Sequence[Scalar] | None
     progress: Progress | None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a card.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError
-            If a parameter is out of its range, the classes are not two, or the data do not fit the domain.
-        """
+    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
         intake = read_training(
             self,
             X,
             y,
             domain=self.domain,
             classes=self.classes,
-            times=sample_weight,
+            times=times,
             private=False,
             keep_undeclared=True,
         )
         _two_classes(intake.classes)
         columns, labels = intake.columns, intake.labels
-        times = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities.astype(np.float64)
+        weights = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities.astype(np.float64)
         bins = {**_quantiles(columns, intake.domain), **coarse_bins(intake.domain), **(self.bins or {})}
         grids = public_grids(intake.domain, bins)
         cells = read_cells(columns, grids)
-        terms, intercept = _ridge(cells, grids, labels, times)
+        terms, intercept = _ridge(cells, grids, labels, weights)
         name = y if isinstance(y, str) else getattr(y, "name", None)
         model = AdditiveModel(
             attributes=intake.domain.names,
@@ -270,52 +243,12 @@ class ScorecardClassifier(Parameters, ClassifierMixin, Editable, BaseEstimator):
             source=f"glassine.{type(self).__name__}",
         )
         card = model.to_scorecard(max_items=self.max_items, max_points=self.max_points)
-        card = _polished(card, columns, labels, times, self.max_points, self.progress)
-        keep(
-            self,
-            {
-                "model_": card,
-                "certificate_": Certificate.none("exact counts of the records"),
-                "domain_": intake.domain,
-                "classes_": class_array(intake.classes),
-            },
-        )
-        return self
-
-    def _columns(self, X: Any) -> Columns:
-        check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_, keep_undeclared=True)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the log-odds of the second class, shape (n,)."""
-        columns = self._columns(X)
-        return self.model_.scores(columns)[:, 0]
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the predicted class of each record, shape (n,).
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records.
-        """
-        columns = self._columns(X)
-        return self.model_.predict(columns)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class for each record, shape (n, 2).
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records.
-        """
-        columns = self._columns(X)
-        return self.model_.predict_proba(columns)
+        card = _polished(card, columns, labels, weights, self.max_points, self.progress)
+        return fitted(intake, card, Certificate.none("exact counts of the records"))
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        tags = tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
+        """Return scikit-learn's tags: a card is of two classes, and takes the missing values that its domain allows."""
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 

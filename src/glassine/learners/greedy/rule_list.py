@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import fitted, keep
+from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
 from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
@@ -27,7 +27,7 @@ from glassine.privacy.exact import decimal
 __all__ = ["GreedyRuleListClassifier", "grow"]
 
 
-class GreedyRuleListClassifier(Classes, Lists):
+class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
 
     At each step the rule is chosen that makes the weighted Gini impurity of what it captures and what it leaves least.
@@ -108,26 +108,10 @@ class GreedyRuleListClassifier(Classes, Lists):
     ) -> None:
         self._store(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow a rule list.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError
-            As for :class:`~glassine.PrivateTreeClassifier`.
-        """
+    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
         self._check_parameters()
         support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
-        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)
         pool = GreedyPool.of(intake.domain, self._conditions(intake.domain).from_data(intake))
         growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
         model = list_model(
@@ -138,8 +122,7 @@ class GreedyRuleListClassifier(Classes, Lists):
             classes=intake.classes,
             source=f"glassine.{type(self).__name__}",
         )
-        keep(self, fitted(intake, model, Certificate.none("exact counts of the records")))
-        return self
+        return fitted(intake, model, Certificate.none("exact counts of the records"))
 
     def memory_needed(self) -> int:
         """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
