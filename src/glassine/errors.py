@@ -10,7 +10,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Mapping
-from typing import Self
+from typing import Self, TypeVar
 
 __all__ = [
     "BlackBoxError",
@@ -37,11 +37,14 @@ __all__ = [
     "UnreadableFileError",
     "UnsupportedModelError",
     "marked",
+    "not_installed",
     "parameter",
     "quoted",
     "warn_caller",
     "worded",
 ]
+
+E = TypeVar("E", bound="GlassineError")
 
 PACKAGE = __name__.rpartition(".")[0] + "."
 
@@ -277,7 +280,15 @@ class SeveralTreesError(UnsupportedModelError):
     """A file holds several trees where one is wanted."""
 
 
-class UnreadableFileError(GlassineError):
+class _FileError(GlassineError):
+    """An error of one file."""
+
+    def __init__(self, message: str, *, path: object, parameter: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(message, parameter=parameter, remedy=remedy)
+        self.path = str(path)
+
+
+class UnreadableFileError(_FileError):
     """A file is missing, truncated, not text, or not what its name says.
 
     Attributes
@@ -285,10 +296,6 @@ class UnreadableFileError(GlassineError):
     path : str
         The file.
     """
-
-    def __init__(self, message: str, *, path: object, parameter: str | None = None, remedy: str | None = None) -> None:
-        super().__init__(message, parameter=parameter, remedy=remedy)
-        self.path = str(path)
 
 
 class UndefinedMeasureError(GlassineError):
@@ -337,7 +344,7 @@ class InvalidBudgetError(GlassineError):
     """A privacy budget or a charge to it is not a finite number in its range."""
 
 
-class LedgerError(GlassineError):
+class LedgerError(_FileError):
     """A ledger's file cannot be used, or holds nothing on the data set that is asked for.
 
     Attributes
@@ -345,10 +352,6 @@ class LedgerError(GlassineError):
     path : str
         The file.
     """
-
-    def __init__(self, message: str, *, path: object, parameter: str | None = None, remedy: str | None = None) -> None:
-        super().__init__(message, parameter=parameter, remedy=remedy)
-        self.path = str(path)
 
 
 class DamagedLedgerError(LedgerError):
@@ -394,6 +397,26 @@ class BudgetExceededError(GlassineError):
         self.remaining = remaining
         self.requested_delta = requested_delta
         self.remaining_delta = remaining_delta
+
+
+def not_installed(kind: type[E], purpose: str, package: str, extra: str) -> E:
+    """Return the error of a step that needs a package of an extra of Glassine.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the error.
+    purpose : str
+        What needs the package, with the verb.
+    package, extra : str
+        The package, and the extra that installs it.
+
+    Examples
+    --------
+    >>> str(not_installed(GlassineError, "serving needs", "fastapi", "server"))
+    "serving needs the package fastapi. Install it with pip install 'glassine[server]'."
+    """
+    return kind(f"{purpose} the package {package}.", remedy=f"Install it with pip install 'glassine[{extra}]'.")
 
 
 class PrivacyLeakWarning(UserWarning):

@@ -339,19 +339,9 @@ class _Table:
         self, confidence: float, n_permutations: int, rng: np.random.Generator
     ) -> tuple[Estimate, float, float]:
         """Return V with its interval, its mean under permuted membership, and the p-value."""
-        value = float(0.5 + 0.5 * self.weights @ self.taus)
         permuted = self._permuted(n_permutations, rng)
-        p_value = (1 + int((permuted >= value - 1e-12).sum())) / (1 + n_permutations)
-        noise, spread = self._bootstrap(max(n_permutations, 200), rng)
-        half = _normal(confidence) * spread
-        estimate = Estimate(
-            value=value,
-            low=min(max(value - noise - half, 0.5), value),
-            high=min(value + half, 1.0),
-            confidence=confidence,
-            method="bootstrap, the bias bounded",
-        )
-        return estimate, float(permuted.mean()), p_value
+        errors = self._bootstrap(max(n_permutations, 200), rng)
+        return _tested(_value(self), permuted, errors, confidence, "bootstrap, the bias bounded")
 
     def _permuted(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Return V with membership permuted within each class: a draw without replacement from each row of counts."""
@@ -464,20 +454,10 @@ class _PeopleTable:
         self, confidence: float, n_permutations: int, rng: np.random.Generator
     ) -> tuple[Estimate, float, float]:
         """Return V with its interval, its mean where membership of people is permuted, and the p-value."""
-        value = _value(self.table)
         draws = (replace(self, member=rng.permutation(self.member)) for _ in range(n_permutations))
         permuted = np.array([_value(draw.table) for draw in draws])
-        p_value = (1 + int((permuted >= value - 1e-12).sum())) / (1 + n_permutations)
-        noise, spread = self._bootstrap(max(n_permutations, 200), rng)
-        half = _normal(confidence) * spread
-        estimate = Estimate(
-            value=value,
-            low=min(max(value - noise - half, 0.5), value),
-            high=min(value + half, 1.0),
-            confidence=confidence,
-            method="bootstrap of people, the bias bounded",
-        )
-        return estimate, float(permuted.mean()), p_value
+        errors = self._bootstrap(max(n_permutations, 200), rng)
+        return _tested(_value(self.table), permuted, errors, confidence, "bootstrap of people, the bias bounded")
 
     def _bootstrap(self, n_draws: int, rng: np.random.Generator) -> tuple[float, float]:
         """Return the mean absolute noise of V, an upper bound on its bias, and its standard deviation."""
@@ -498,6 +478,26 @@ class _PeopleTable:
 
 def _value(table: _Table) -> float:
     return float(0.5 + 0.5 * table.weights @ table.taus)
+
+
+def _tested(
+    value: float, permuted: Floats, errors: tuple[float, float], confidence: float, method: str
+) -> tuple[Estimate, float, float]:
+    """Return V with its interval, its mean under permuted membership, and the p-value.
+
+    ``errors`` are an upper bound on the bias of V, and its standard deviation.
+    """
+    (noise, spread), normal = errors, _normal(confidence)
+    estimate = Estimate(
+        value=value,
+        low=min(max(value - noise - normal * spread, 0.5), value),
+        high=min(value + normal * spread, 1.0),
+        confidence=confidence,
+        method=method,
+    )
+    # Draws that are equal but for rounding count against the finding.
+    p_value = (1 + int((permuted >= value - 1e-12).sum())) / (1 + len(permuted))
+    return estimate, float(permuted.mean()), p_value
 
 
 def _shares(counts: Counts | Floats) -> Floats:

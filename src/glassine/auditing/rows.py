@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from glassine.attacks.alignment import ErrorEstimate
+from glassine.attacks.attack import Measurement
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.auditing.findings.rows import RowsFinding
 from glassine.auditing.suppression import Suppression
 
-__all__ = ["Rows", "compared", "hide_rows"]
+__all__ = ["Rows", "compared", "rows_measured"]
 
 Rows = tuple[RowReconstruction, ErrorEstimate | None]
 """Rebuilt rows, and how far they are from the training records."""
@@ -28,7 +30,7 @@ def compared(
     return Measured((outcome.value, error))
 
 
-def hide_rows(value: Rows, suppression: Suppression) -> RowsFinding:
+def _hide(value: Rows, suppression: Suppression) -> RowsFinding:
     """Return what is certain about the rows; the rows themselves are no part of findings."""
     rows, error = value
     share = rows.share_certain
@@ -43,4 +45,18 @@ def hide_rows(value: Rows, suppression: Suppression) -> RowsFinding:
         share_certain=None if share is None else suppression.proportion(share, n_values),
         reproduced=rows.reproduced,
         error=error,
+    )
+
+
+def rows_measured(run: Callable[[Any], Outcome[Rows]]) -> Measurement[Any, Rows]:
+    """Return the measurement of rows, made of one kind of subject."""
+    return Measurement[Any, Rows](
+        name="rows",
+        title="Rows",
+        question="Which rows meet every count?",
+        finding=RowsFinding,
+        run=run,
+        hide=_hide,
+        asked=False,
+        listed=False,
     )

@@ -21,13 +21,12 @@ from glassine.auditing.findings import (
     GuaranteeFinding,
     JointFinding,
     LeftOutModel,
-    RowsFinding,
     SeveralSummary,
 )
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy
-from glassine.auditing.rows import Rows, compared, hide_rows
+from glassine.auditing.rows import Rows, compared, rows_measured
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
@@ -233,14 +232,5 @@ SeveralSubject.measurements = (
         run=_joint,
         hide=_hide_joint,
     ),
-    Measurement[SeveralSubject, Rows](
-        name="rows",
-        title="Rows",
-        question="Which rows meet every count?",
-        finding=RowsFinding,
-        run=_rows,
-        hide=hide_rows,
-        asked=False,
-        listed=False,
-    ),
+    rows_measured(_rows),
 )

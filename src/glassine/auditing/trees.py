@@ -37,7 +37,6 @@ from glassine.auditing.findings import (
     ModelSummary,
     PartsFinding,
     ReconstructionFinding,
-    RowsFinding,
     SubgroupFinding,
 )
 from glassine.auditing.inputs import (
@@ -65,7 +64,7 @@ from glassine.auditing.reconstruction import (
     rebuilt,
     subgroups,
 )
-from glassine.auditing.rows import Rows, compared, hide_rows
+from glassine.auditing.rows import Rows, compared, rows_measured
 from glassine.auditing.subject import Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_figures import NO_DOMAIN, TreeFigures
@@ -480,16 +479,7 @@ PARTS = Measurement[TreeSubject, TreeSubject](
     hide=_hide_parts,
     listed=False,
 )
-ROWS = Measurement[TreeSubject, Rows](
-    name="rows",
-    title="Rows",
-    question="Which rows meet every count?",
-    finding=RowsFinding,
-    run=_rows,
-    hide=hide_rows,
-    asked=False,
-    listed=False,
-)
+ROWS = rows_measured(_rows)
 
 # A new attack is one more line, anywhere: reports list them in this order.
 TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (

@@ -120,7 +120,7 @@ class MembershipOptions(Group):
             "--shadows",
             metavar="N",
             help="Shadow models of the likelihood-ratio attack; 0 leaves it out.",
-            callback=at_least("--shadows", 0, "16 or more give steady figures."),
+            callback=at_least(0, "16 or more give steady figures."),
         ),
     ] = 0
     confidence: ConfidenceOption = 0.99

@@ -75,20 +75,24 @@ FORMATS = "HTML, JSON or text by its ending"
 """Forms of a report."""
 
 
-def at_least(option: str, least: float, advice: str = "") -> Callable[[Any], Any]:
+Check: TypeAlias = Callable[[typer.CallbackParam, Any], Any]
+"""What looks at the value of an option: it returns the value, or raises."""
+
+
+def at_least(least: float, advice: str = "") -> Check:
     """Return the check of an option whose value has a lower limit."""
-    return _check(option, f"at least {least:g}", lambda value: value >= least, advice)
+    return _check(f"at least {least:g}", lambda value: value >= least, advice)
 
 
-def above(option: str, limit: float, advice: str = "") -> Callable[[Any], Any]:
+def above(limit: float, advice: str = "") -> Check:
     """Return the check of an option whose value must be finite and larger than a limit."""
-    return _check(option, f"a number above {limit:g}", lambda value: limit < value < math.inf, advice)
+    return _check(f"a number above {limit:g}", lambda value: limit < value < math.inf, advice)
 
 
-def _check(option: str, rule: str, kept: Callable[[Any], bool], advice: str) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
+def _check(rule: str, kept: Callable[[Any], bool], advice: str) -> Check:
+    def check(option: typer.CallbackParam, value: Any) -> Any:
         if value is not None and not kept(value):
-            raise InvalidParameterError(f"{option} must be {rule}, got {value:g}. {advice}".rstrip())
+            raise InvalidParameterError(f"{option.opts[0]} must be {rule}, got {value:g}. {advice}".rstrip())
         return value
 
     return check
@@ -279,7 +283,7 @@ SeedOption: TypeAlias = Annotated[
         "--seed",
         metavar="N",
         help="Seed of what is drawn at random: the same seed, the same result.",
-        callback=at_least("--seed", 0),
+        callback=at_least(0),
     ),
 ]
 UnprotectedSeedOption: TypeAlias = Annotated[
@@ -288,7 +292,7 @@ UnprotectedSeedOption: TypeAlias = Annotated[
         "--seed",
         metavar="N",
         help="Make the result repeatable: the guarantee does not hold then.",
-        callback=at_least("--seed", 0),
+        callback=at_least(0),
     ),
 ]
 OverwriteOption: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
@@ -319,7 +323,7 @@ class ModelFileOptions(Group):
             "--tree",
             metavar="N",
             help="Of a file with several trees: the one to read, from 0.",
-            callback=at_least("--tree", 0),
+            callback=at_least(0),
         ),
     ] = None
     trust_pickle: TrustOption = False

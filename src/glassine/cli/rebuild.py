@@ -100,7 +100,7 @@ class TogetherOptions(Group):
             "--smallest-group",
             metavar="N",
             help="Largest number of records of a group that several models betray.",
-            callback=at_least("--smallest-group", 1),
+            callback=at_least(1),
         ),
     ] = 5
     other_labels: Annotated[
@@ -127,9 +127,7 @@ class RowOptions(Group):
     ] = None
     time_limit: Annotated[
         float,
-        typer.Option(
-            "--time-limit", metavar="SECONDS", help="Most seconds for the solver.", callback=above("--time-limit", 0)
-        ),
+        typer.Option("--time-limit", metavar="SECONDS", help="Most seconds for the solver.", callback=above(0)),
     ] = 60.0
     seed: SeedOption = 0
     overwrite: OverwriteOption = False

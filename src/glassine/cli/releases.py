@@ -54,7 +54,7 @@ class ServiceOptions(Group):
             "--rate",
             metavar="NUMBER",
             help="Requests per second of one client in the long run; 0 for no limit.",
-            callback=at_least("--rate", 0),
+            callback=at_least(0),
         ),
     ] = 10.0
     burst: Annotated[
@@ -63,7 +63,7 @@ class ServiceOptions(Group):
             "--burst",
             metavar="N",
             help="Requests that a client may make at once.",
-            callback=at_least("--burst", 1),
+            callback=at_least(1),
         ),
     ] = 40
     total_rate: Annotated[
@@ -72,7 +72,7 @@ class ServiceOptions(Group):
             "--total-rate",
             metavar="NUMBER",
             help="Requests per second of all clients together; 0 for no limit.",
-            callback=at_least("--total-rate", 0),
+            callback=at_least(0),
         ),
     ] = 500.0
     connections: Annotated[
@@ -81,7 +81,7 @@ class ServiceOptions(Group):
             "--connections",
             metavar="N",
             help="Connections that a client may have at a time.",
-            callback=at_least("--connections", 1),
+            callback=at_least(1),
         ),
     ] = 64
     host_name: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import overload
 
 import numpy as np
@@ -14,11 +14,13 @@ from glassine.domain import Between, Binary, Category, Domain, Integer, Literal,
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
 __all__ = [
     "all_but",
+    "as_written",
     "at_least",
     "at_most",
     "binary",
@@ -57,6 +59,40 @@ def require(name: str, domain: Domain | None, what: str = "the model uses") -> N
         raise InvalidModelError(
             f"{what} {name!r}, which the domain lacks.{near(name, domain.names)} Declare it or rename it."
         )
+
+
+def as_written(
+    data: bytes,
+    domain: Domain | None,
+    *,
+    form: str,
+    read: Callable[[], AdditiveModel],
+    write: Callable[[AdditiveModel], bytes],
+    refused: tuple[type[Exception], ...],
+) -> AdditiveModel:
+    """Return the additive model of a file, every byte accounted for: it is written again, and must be the same.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If reading or writing raises one of the errors ``refused``, or the file holds anything else or more.
+    InvalidModelError
+        If the domain lacks an attribute of the model.
+    """
+    changed = UnsupportedModelError(
+        f"the {form} file is not an additive model as Glassine writes it: something was added or changed.",
+        remedy="Export it again.",
+    )
+    try:
+        model = read()
+        same = write(model) == data
+    except refused:
+        raise changed from None
+    if not same:
+        raise changed
+    for name in model.tested:
+        require(name, domain, "the additive model was given")
+    return model
 
 
 def _is_dummy(name: str, domain: Domain) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, not_installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
 from glassine.formats.conditions import require, with_missing
 from glassine.formats.sklearn.encodings import Coded, Number
@@ -231,10 +231,7 @@ def onnx_module() -> ModuleType:
         import onnx
         import onnx.numpy_helper
     except ImportError:
-        raise UnsupportedModelError(
-            "reading and writing ONNX needs the package onnx.",
-            remedy="Install it with pip install 'glassine[formats]'.",
-        ) from None
+        raise not_installed(UnsupportedModelError, "reading and writing ONNX needs", "onnx", "formats") from None
     return onnx
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import readable, require
+from glassine.formats.conditions import as_written, readable
 from glassine.formats.onnx import OURS, onnx_module
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -295,20 +295,14 @@ def additive_from_onnx(data: bytes, domain: Domain | None = None) -> AdditiveMod
         If the model does not fit the domain.
     """
     onnx = onnx_module()
-    changed = UnsupportedModelError(
-        "the ONNX file is not an additive model as Glassine writes it: something was added or changed.",
-        remedy="Export it again.",
+    return as_written(
+        data,
+        domain,
+        form="ONNX",
+        read=lambda: _parsed(onnx, onnx.load_model_from_string(data).graph),
+        write=additive_to_onnx,
+        refused=(Exception,),  # protocol buffers check types, not what lists hold
     )
-    try:
-        model = _parsed(onnx, onnx.load_model_from_string(data).graph)
-        same = additive_to_onnx(model) == data
-    except Exception:  # protocol buffers check types, not what lists hold
-        raise changed from None
-    if not same:
-        raise changed
-    for name in model.tested:
-        require(name, domain, "the additive model was given")
-    return model
 
 
 def _attributes(onnx: ModuleType, node: Any) -> dict[str, Any]:

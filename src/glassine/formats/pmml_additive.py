@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import GlassineError, UnsupportedModelError
-from glassine.formats.conditions import require
+from glassine.errors import GlassineError
+from glassine.formats.conditions import as_written
 from glassine.formats.pmml_predicates import Element, parsed_xml
 from glassine.formats.pmml_text import HEAD, TARGET, escaped, field_type, quoted, text_of
 from glassine.models.additive import AdditiveModel
@@ -194,21 +194,15 @@ def additive_from_pmml(data: bytes, domain: Domain | None = None) -> AdditiveMod
         If the model does not fit the domain.
     """
     root = parsed_xml(data)
-    changed = UnsupportedModelError(
-        "the PMML file is not an additive model as Glassine writes it: something was added or changed.",
-        remedy="Export it again.",
-    )
-    try:
-        model = _parsed(root)
-        same = additive_to_pmml(model).encode() == data
-    except (GlassineError, AttributeError, KeyError, IndexError, ValueError, RecursionError):
+    return as_written(
+        data,
+        domain,
+        form="PMML",
+        read=lambda: _parsed(root),
+        write=lambda model: additive_to_pmml(model).encode(),
         # An element or attribute is not where it stands in every such file.
-        raise changed from None
-    if not same:
-        raise changed
-    for name in model.tested:
-        require(name, domain, "the additive model was given")
-    return model
+        refused=(GlassineError, AttributeError, KeyError, IndexError, ValueError, RecursionError),
+    )
 
 
 def _parsed(root: Element) -> AdditiveModel:

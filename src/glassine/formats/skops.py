@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, not_installed
 from glassine.files import MAX_BYTES, parse_json
 
 __all__ = ["read_skops", "unpacked"]
@@ -147,9 +147,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
     try:
         import skops.io
     except ImportError:
-        raise UnsupportedModelError(
-            "reading skops files needs the package skops.", remedy="Install it with pip install 'glassine[formats]'."
-        ) from None
+        raise not_installed(UnsupportedModelError, "reading skops files needs", "skops", "formats") from None
     try:
         data = unpacked(data, path)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -217,15 +217,8 @@ def certify(
     error_bound: int | None,
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    return certificate_of(
-        events,
-        model,
-        epsilon=budget.total,
-        unit=budget.unit,
-        paid=paid,
-        public=public,
-        error_bound=error_bound,
-    )
+    certificate = certificate_of(events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public)
+    return replace(certificate, error_bound=error_bound)
 
 
 def certificate_of(
@@ -238,7 +231,6 @@ def certificate_of(
     paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
-    error_bound: int | None = None,
 ) -> Certificate:
     """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events.
 
@@ -267,7 +259,6 @@ def certificate_of(
         public=public,
         randomness=paid.origin,
         arithmetic=EXACT_DRAWS,
-        error_bound=error_bound,
         model=model if isinstance(model, str) else fingerprint(model),
         receipt=paid.receipt,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glassine.errors import GlassineError, SignatureError, UnreadableFileError
+from glassine.errors import GlassineError, SignatureError, UnreadableFileError, not_installed
 from glassine.files import decoded, parse_json, read_bytes, write_bytes, write_json
 
 __all__ = ["Opened", "Signed", "make_keys", "read_public_key"]
@@ -25,9 +25,7 @@ def _cryptography(name: str) -> Any:
     try:
         return importlib.import_module(f"cryptography.hazmat.primitives.{name}")
     except ImportError:
-        raise GlassineError(
-            "signatures need the package cryptography.", remedy="Install it with pip install 'glassine[server]'."
-        ) from None
+        raise not_installed(GlassineError, "signatures need", "cryptography", "server") from None
 
 
 def _unsupported() -> type[Exception]:

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from glassine import __version__
-from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, UnreadableFileError
+from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, UnreadableFileError, not_installed
 from glassine.files import parse_json
 from glassine.server.access import Access
 from glassine.server.contract import Asked, contract_of, read_asked
@@ -138,9 +138,7 @@ def create_app(
     try:
         fastapi = importlib.import_module("fastapi")
     except ImportError:
-        raise GlassineError(
-            "serving needs the package fastapi.", remedy="Install it with pip install 'glassine[server]'."
-        ) from None
+        raise not_installed(GlassineError, "serving needs", "fastapi", "server") from None
     release = file.release
     box = None if black_box is None else BlackBox(black_box)
     service = _Service(

@@ -6,7 +6,7 @@ import importlib
 import socket
 from typing import TYPE_CHECKING, Any
 
-from glassine.errors import GlassineError, InvalidParameterError, parameter
+from glassine.errors import GlassineError, InvalidParameterError, not_installed, parameter
 
 if TYPE_CHECKING:
     from glassine.server.access import Access
@@ -81,9 +81,7 @@ def run(app: Any, listening: socket.socket, *, limits: Limits | None = None, acc
     try:
         uvicorn = importlib.import_module("uvicorn")
     except ImportError:
-        raise GlassineError(
-            "serving needs the package uvicorn.", remedy="Install it with pip install 'glassine[server]'."
-        ) from None
+        raise not_installed(GlassineError, "serving needs", "uvicorn", "server") from None
     from glassine.server.access import Access, Connections
     from glassine.server.limits import Limits, PatientProtocol
 

@@ -14,7 +14,7 @@ from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
-from glassine.errors import InvalidParameterError, UnsupportedModelError
+from glassine.errors import InvalidParameterError, UnsupportedModelError, not_installed
 from glassine.formats.conditions import check_domain, check_model, compared_values, outcomes
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
@@ -415,9 +415,7 @@ def _stored(model: DecisionTree | RuleList, domain: Domain | None, *, extension:
     try:
         from skops import io
     except ImportError:
-        raise UnsupportedModelError(
-            "writing skops files needs the package skops.", remedy="Install it with pip install 'glassine[formats]'."
-        ) from None
+        raise not_installed(UnsupportedModelError, "writing skops files needs", "skops", "formats") from None
     return bytes(io.dumps(pipeline))
 
 

@@ -16,7 +16,6 @@ from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.exhaustive.lists import list_model
 from glassine.learners.greedy.growth import GreedyPool, Remaining, count_bytes
 from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
 from glassine.learners.greedy.published import (
@@ -31,7 +30,6 @@ from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
-from glassine.learners.publishing import evidence_of
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
@@ -223,15 +221,8 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
         pool = GreedyPool.of(intake.domain, rules)
         grow = grow_as_published if plan.published else grow_strictly
         growth = grow(plan, pool, Remaining.of(intake, pool.antecedents), paid.randomness, self.progress)
-        model = list_model(
-            growth.drawn,
-            pool.antecedents,
-            evidence_of([*(label for _, label in growth.drawn.rules), growth.drawn.default], growth.counts),
-            attributes=intake.domain.names,
-            classes=intake.classes,
-            source=f"glassine.{type(self).__name__}",
-            guarantee=guarantee_of(plan.epsilon, lost, unit=plan.unit, count_scale=growth.scale, caveats=paid.caveats),
-        )
+        claim = guarantee_of(plan.epsilon, lost, unit=plan.unit, count_scale=growth.scale, caveats=paid.caveats)
+        model = growth.model(pool, intake, source=f"glassine.{type(self).__name__}", guarantee=claim)
         certificate = certificate_of(
             [*events, *growth.events],
             model,

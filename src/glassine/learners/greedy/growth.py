@@ -16,8 +16,10 @@ from glassine.data.conjunctions import _popcount
 from glassine.data.slices import cuts, run
 from glassine.domain import Domain, Literal
 from glassine.learners.antecedents import Antecedent
-from glassine.learners.exhaustive.lists import DrawnList
+from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.intake import Intake
+from glassine.learners.publishing import evidence_of
+from glassine.models import Guarantee, RuleList
 from glassine.privacy.accounting import Event
 
 __all__ = ["GreedyPool", "Growth", "Remaining", "bit_set_bytes", "count_bytes"]
@@ -287,3 +289,16 @@ class Growth:
     counts: npt.NDArray[np.int64]
     scale: float | None = None
     events: tuple[Event, ...] = ()
+
+    def model(self, pool: GreedyPool, intake: Intake, *, source: str, guarantee: Guarantee | None = None) -> RuleList:
+        """Return the list as a published model."""
+        labels = [*(label for _, label in self.drawn.rules), self.drawn.default]
+        return list_model(
+            self.drawn,
+            pool.antecedents,
+            evidence_of(labels, self.counts),
+            attributes=intake.domain.names,
+            classes=intake.classes,
+            source=source,
+            guarantee=guarantee,
+        )

@@ -16,11 +16,10 @@ from glassine.domain.attributes import Scalar
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.exhaustive.lists import DrawnList, list_model
+from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
 from glassine.learners.greedy.impurity import best_split
 from glassine.learners.intake import read_training
-from glassine.learners.publishing import evidence_of
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
@@ -114,14 +113,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)
         pool = GreedyPool.of(intake.domain, self._conditions(intake.domain).from_data(intake))
         growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
-        model = list_model(
-            growth.drawn,
-            pool.antecedents,
-            evidence_of([*(label for _, label in growth.drawn.rules), growth.drawn.default], growth.counts),
-            attributes=intake.domain.names,
-            classes=intake.classes,
-            source=f"glassine.{type(self).__name__}",
-        )
+        model = growth.model(pool, intake, source=f"glassine.{type(self).__name__}")
         return fitted(intake, model, Certificate.none("exact counts of the records"))
 
     def memory_needed(self) -> int:
