@@ -18,11 +18,9 @@ from glassine.auditing.criterion import (
     COUNTED,
     DOMAIN,
     GROUPED,
-    MOST_COUNT,
     NUMBER,
     RECORDS,
     SHARE,
-    WHOLE,
     Criterion,
     F,
     Flag,
@@ -38,6 +36,7 @@ from glassine.auditing.criterion import (
     passed,
     remedy,
     unknown,
+    whole_limit,
 )
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
 from glassine.auditing.file_criteria import FITTED_VALUES, OTHER_CONTENT
@@ -92,7 +91,7 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
     return passed(f"{meaning}, as {sizes.stated_by} states." if sizes.stated_by else f"{meaning}.", fewest)
 
 
-FEWEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)
+FEWEST = whole_limit(RECORDS, 10, fewest=True)
 
 SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     name="smallest_leaf",

@@ -21,14 +21,12 @@ __all__ = [
     "CUT_POINTS",
     "DOMAIN",
     "GROUPED",
-    "MOST_COUNT",
     "NUMBER",
     "OCCURRENCES",
     "RECORDS",
     "ROUNDED_SHARE",
     "SHARE",
     "VALUES",
-    "WHOLE",
     "Check",
     "Criterion",
     "Flag",
@@ -49,6 +47,7 @@ __all__ = [
     "passed",
     "remedy",
     "unknown",
+    "whole_limit",
 ]
 
 N = TypeVar("N", int, float)
@@ -167,6 +166,12 @@ class Limit(Generic[N]):
         if self.unit is SHARE and number and isinstance(value, int | float) and 2 <= value <= 100:
             hint = f" For {value:g}%, use {value / 100:g}."
         raise InvalidPolicyError(f"{parameter(name)} is {quoted(value)}. It must be {self.range}.{hint}")
+
+
+def whole_limit(unit: Unit, default: int | None = None, *, fewest: bool = False) -> Limit[int]:
+    """Return a limit that is a whole number, 0 among them; without a default it is off."""
+    words = "a whole number of at least 0"
+    return Limit(unit=unit, default=default, most=MOST_COUNT, range=words, whole=True, zero=True, fewest=fewest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -383,7 +388,6 @@ class Criterion(Generic[N, F]):
 
 MOST_COUNT = 10**15
 """Above the number of people there are, by far; larger counts are typing errors."""
-WHOLE = "a whole number of at least 0"
 
 COUNTED = remedy(
     "Pass the training records, so that they can be counted: {step}. Or ask the publisher for the counts.",

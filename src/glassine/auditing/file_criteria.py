@@ -5,11 +5,8 @@ from __future__ import annotations
 from glassine.auditing.criterion import (
     BYTES,
     DOMAIN,
-    MOST_COUNT,
     VALUES,
-    WHOLE,
     Criterion,
-    Limit,
     Ruling,
     Words,
     failed,
@@ -18,6 +15,7 @@ from glassine.auditing.criterion import (
     passed,
     remedy,
     unknown,
+    whole_limit,
 )
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.formats.contents import FileContents
@@ -51,7 +49,7 @@ def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruli
 
 OTHER_CONTENT: Criterion[int, FileContents] = Criterion(
     name="other_content",
-    limit=Limit(unit=BYTES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=whole_limit(BYTES, 0),
     words=Words(
         label="Content beside the model",
         measures="Largest number of bytes that a file may hold beside the model: attributes, metadata, comments, "
@@ -90,7 +88,7 @@ def _judge_fitted(limit: int, contents: FileContents, evidence: Evidence) -> Rul
 
 FITTED_VALUES: Criterion[int, FileContents] = Criterion(
     name="fitted_values",
-    limit=Limit(unit=VALUES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=whole_limit(VALUES, 0),
     words=Words(
         label="Training values in the pipeline",
         measures="Largest number of values of the training data that scalers, imputers, encoders and other parts of a "

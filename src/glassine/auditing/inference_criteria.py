@@ -8,12 +8,9 @@ from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
     GROUPED,
-    MOST_COUNT,
     OCCURRENCES,
     VALUES,
-    WHOLE,
     Criterion,
-    Limit,
     Remedies,
     Ruling,
     Words,
@@ -25,6 +22,7 @@ from glassine.auditing.criterion import (
     passed,
     remedy,
     unknown,
+    whole_limit,
 )
 from glassine.auditing.evidence import Certain, Evidence, Named, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
@@ -96,7 +94,7 @@ ROUNDED: Remedies = {
 
 THRESHOLDS_OFF_GRID: Criterion[int, Thresholds] = Criterion(
     name="thresholds_off_grid",
-    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=whole_limit(VALUES),
     words=Words(
         label="Thresholds that are not public cut points",
         measures="Largest number of thresholds that are not public cut points of the domain; off unless it is set.",
@@ -139,7 +137,7 @@ def _midpoints_by_guarantee(limit: int, guarantee: GuaranteeFinding, evidence: E
 
 MIDPOINTS: Criterion[int, Thresholds] = Criterion(
     name="midpoints",
-    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=whole_limit(VALUES),
     words=Words(
         label="Midpoints of two training values",
         measures="Largest number of thresholds that are the midpoint of two training values; judged with the data, and "
@@ -201,7 +199,7 @@ def _judge_named(limit: int, named: Named, evidence: Evidence) -> Ruling:
 
 NAMED_BY_THRESHOLDS: Criterion[int, Named] = Criterion(
     name="named_by_thresholds",
-    limit=Limit(unit=OCCURRENCES, default=20, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=whole_limit(OCCURRENCES, 20),
     words=Words(
         label="Named by thresholds",
         measures="Largest number of records, or people, that thresholds name: flagged by the midpoint attack, with the "
@@ -238,7 +236,7 @@ def _judge_certain(limit: int, certain: Certain, evidence: Evidence) -> Ruling:
 
 MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     name="most_certain",
-    limit=Limit(unit=OCCURRENCES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=whole_limit(OCCURRENCES),
     words=Words(
         label="Sensitive values that can be inferred",
         measures="Largest number of records, or of people where persons are stated, whose sensitive value an attacker "

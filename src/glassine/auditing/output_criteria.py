@@ -6,12 +6,9 @@ import numpy as np
 
 from glassine.auditing.criterion import (
     COUNTED,
-    MOST_COUNT,
     RECORDS,
     VALUES,
-    WHOLE,
     Criterion,
-    Limit,
     Ruling,
     Words,
     covered,
@@ -21,6 +18,7 @@ from glassine.auditing.criterion import (
     passed,
     remedy,
     unknown,
+    whole_limit,
 )
 from glassine.auditing.evidence import Cells, Evidence
 from glassine.auditing.membership_criteria import COUNTS
@@ -70,7 +68,7 @@ def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
 
 SMALLEST_CLASS_COUNT: Criterion[int, Cells] = Criterion(
     name="smallest_class_count",
-    limit=Limit(unit=RECORDS, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True),
+    limit=whole_limit(RECORDS, fewest=True),
     words=Words(
         label="Smallest class in a {part}",
         measures="Fewest training records of one class that a leaf or rule may hold, other than none; off unless it is "
@@ -109,7 +107,7 @@ def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
 
 ZERO_CLASSES: Criterion[int, Cells] = Criterion(
     name="zero_classes",
-    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=whole_limit(VALUES),
     words=Words(
         label="Absent classes",
         measures="Largest number of leaves or rules that hold no training record of some class; off unless it is set.",
@@ -142,7 +140,7 @@ def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
 
 DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
     name="degrees_of_freedom",
-    limit=Limit(unit=VALUES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True),
+    limit=whole_limit(VALUES, fewest=True),
     words=Words(
         label="Residual degrees of freedom",
         measures="Fewest residual degrees of freedom: records less twice the splits, less the leaves or rules times "
