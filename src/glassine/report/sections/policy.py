@@ -1,8 +1,8 @@
-"""The policy, check by check, what to do next, and what was measured."""
+"""The policy, check by check, what to do next, what was measured, and what only a person can state."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Failed, Measured, ShownCount
@@ -14,6 +14,7 @@ from glassine.report.blocks import (
     Block,
     Column,
     Columns,
+    Definitions,
     Failure,
     Failures,
     Fold,
@@ -27,7 +28,6 @@ from glassine.report.blocks import (
 from glassine.report.measured import measured_sections
 from glassine.report.section import Page, Section, clean_inputs, sentence
 from glassine.report.sections.file import file_sections, holds_more, listed_beside
-from glassine.report.sections.sign_off import sign_off_section
 
 __all__ = [
     "CAVEAT",
@@ -50,6 +50,9 @@ PUBLISHED = ("model", "release")
 """Roles of files that a verdict is on."""
 CAVEAT = "The verdict covers only what was measured."
 PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins"), "several models": ("group", "groups")}
+
+ONLY_A_PERSON = "Only a person can state this. Glassine fills in nothing."
+EMPTY = "(empty)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,3 +333,26 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
     sentences = [f"Not measured: {', '.join(missing)}."] if missing else []
     sentences += [f"Measured in part: {', '.join(partly)}."] if partly else []
     return " ".join(sentences)
+
+
+def sign_off_section(findings: Findings) -> Iterator[Section]:
+    """Yield what a person stated of the release; for the checker with the fields that are empty."""
+    stated = findings.sign_off
+    filled = {name: wording.clean(getattr(stated, name)) for name in stated.names() if name not in stated.empty}
+    names = tuple(filled) if findings.audience == "public" else stated.names()
+    if not names:
+        return
+    labels = {name: name.replace("_", " ").capitalize() for name in names}
+    empty = ", ".join(labels[name].lower() for name in names if name not in filled)
+    yield Section(
+        id="sign-off",
+        title="Sign-off",
+        blocks=(
+            Paragraph(text=ONLY_A_PERSON, tone="note"),
+            Definitions(tuple((labels[name], (filled.get(name, EMPTY),)) for name in names)),
+        ),
+        text=(
+            *(f"{labels[name]}: {text}" for name, text in filled.items()),
+            *((f"Empty, as only a person can state it: {empty}.",) if empty else ()),
+        ),
+    )
