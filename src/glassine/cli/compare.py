@@ -22,7 +22,9 @@ from glassine.cli.options import (
     RecordsPerPersonOption,
     ReportOption,
     SeedOption,
+    SummaryOption,
     TargetOption,
+    TrainingArgument,
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
@@ -107,10 +109,7 @@ class ModelOptions(Group):
         float,
         typer.Option("--time-limit", metavar="SECONDS", help="Trees and lists: most seconds of a fit."),
     ] = 60.0
-    summary: Annotated[
-        Path | None,
-        typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize."),
-    ] = None
+    summary: SummaryOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +161,7 @@ def compare_command(
     written: RecordsFileOptions,
     report: OutputOptions,
     twin: TwinOptions,
-    data: Annotated[Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")] = None,
+    data: TrainingArgument = None,
     target: TargetOption = None,
 ) -> None:
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.

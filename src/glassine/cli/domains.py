@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_command", "infer_command", "new_command"]
 
+DraftOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
+    ),
+]
 ENDINGS = (".json", ".toml")
 """Names that a file of a domain may end in."""
 
@@ -57,12 +63,7 @@ TestedOption: TypeAlias = Annotated[
 def infer_command(
     data: RecordsArgument,
     written: RecordsFileOptions,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
-        ),
-    ] = None,
+    output: DraftOption = None,
     exclude: ExcludeOption = None,
     include: Annotated[
         list[str] | None,
@@ -188,12 +189,7 @@ def new_command(
             "--codebook", metavar="FILE", help="Take types and values from a code book: CSV of name, type, values."
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
-        ),
-    ] = None,
+    output: DraftOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write a domain without any record: from a code book, or a form to fill in from what a model tests.

@@ -26,6 +26,10 @@ __all__ = [
     "fit_tree_command",
 ]
 
+DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="NUMBER", help="Delta.", show_default="1e-06")]
+BinsOption = Annotated[
+    Path | None, typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values.")
+]
 NotPrivateOption = Annotated[bool, typer.Option("--not-private", help="Fewest errors instead, without any guarantee.")]
 MemoryOption = Annotated[
     float | None,
@@ -243,13 +247,8 @@ class AdditiveOptions(NumberOptions):
         Literal["gdp", "classic"] | None,
         typer.Option("--accounting", help="Of boosting: how epsilon is added up.", show_default="gdp"),
     ] = None
-    delta: Annotated[float | None, typer.Option("--delta", metavar="NUMBER", help="Delta.", show_default="1e-06")] = (
-        None
-    )
-    bins: Annotated[
-        Path | None,
-        typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values."),
-    ] = None
+    delta: DeltaOption = None
+    bins: BinsOption = None
     monotone: Annotated[
         list[str] | None,
         typer.Option("--monotone", metavar="NAME:DIRECTION", help="Scores increasing or decreasing; repeat it."),
@@ -291,13 +290,8 @@ class ScorecardOptions(Group):
             show_default="0.15",
         ),
     ] = None
-    delta: Annotated[float | None, typer.Option("--delta", metavar="NUMBER", help="Delta.", show_default="1e-06")] = (
-        None
-    )
-    bins: Annotated[
-        Path | None,
-        typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values."),
-    ] = None
+    delta: DeltaOption = None
+    bins: BinsOption = None
     monotone: Annotated[
         list[str] | None,
         typer.Option("--monotone", metavar="NAME:DIRECTION", help="Points increasing or decreasing; repeat it."),

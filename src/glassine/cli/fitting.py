@@ -29,7 +29,9 @@ from glassine.cli.options import (
     PublicOptions,
     RecordsFileOptions,
     RecordsPerPersonOption,
+    SummaryOption,
     TargetOption,
+    TrainingArgument,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display
@@ -142,14 +144,9 @@ class FileOptions(Group):
 class FitOptions(Group):
     """What all fits have in common."""
 
-    path: Annotated[
-        Path | None,
-        typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet."),
-    ] = None
+    path: TrainingArgument = None
     column: TargetOption = None
-    summary: Annotated[
-        Path | None, typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize.")
-    ] = None
+    summary: SummaryOption = None
     public: PublicOptions
     budget: BudgetOptions
     files: FileOptions

@@ -62,7 +62,9 @@ __all__ = [
     "RequiredTargetOption",
     "SeedOption",
     "SmallOption",
+    "SummaryOption",
     "TargetOption",
+    "TrainingArgument",
     "TrustOption",
     "UnprotectedSeedOption",
     "above",
@@ -202,6 +204,12 @@ ModelsArgument: TypeAlias = Annotated[
 ]
 RecordsArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one row a person.")
+]
+TrainingArgument: TypeAlias = Annotated[
+    Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")
+]
+SummaryOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize.")
 ]
 ReleaseArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="RELEASE", help="The release of surrogate trees, signed or not.")
