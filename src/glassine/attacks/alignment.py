@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.inference import columns
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError, parameter
 
-__all__ = ["ErrorEstimate", "align", "distances"]
-
+__all__ = ["ErrorEstimate", "Records", "align", "distances", "original_records"]
 
 Records: TypeAlias = dict[str, npt.NDArray[Any]]
 
@@ -54,6 +55,29 @@ class ErrorEstimate:
         if self.no_better_than_random:
             return f"The rows are no closer to the original records than random ones are: {figures}."
         return f"The rows are closer to the original records than random ones are: {figures}."
+
+
+def original_records(
+    original: Any, domain: Domain, n_records: int, *, n_draws: int = 1, max_records: int = 1
+) -> Records:
+    """Return the columns of the records that reconstructed ones are compared with.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is not a column, the number of records differs, or a number of draws or records is below 1.
+    """
+    data = columns(original)
+    for name in domain:
+        if name not in data:
+            raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
+    n = len(data[domain.names[0]])
+    if n != n_records:
+        raise InvalidDataError(f"the original holds {n} records, but the model counts {n_records}.")
+    for name, value in (("n_draws", n_draws), ("max_records", max_records)):
+        if not value >= 1:
+            raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
+    return {name: data[name] for name in domain}
 
 
 def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.float64]:

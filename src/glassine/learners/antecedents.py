@@ -15,6 +15,7 @@ from glassine.domain.grid import public_grid
 from glassine.domain.literals import complement
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.intake import Intake
+from glassine.learners.reading import records_at
 from glassine.privacy.accounting import Event
 from glassine.privacy.quantiles import private_quantiles_of_attributes
 from glassine.privacy.randomness import Randomness
@@ -100,7 +101,9 @@ def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[st
     for name in names:
         values, times = intake.numbers(name)
         distinct, place = np.unique(values, return_inverse=True)
-        counts = np.bincount(place, minlength=len(distinct)) if times is None else _added(place, times, len(distinct))
+        counts = (
+            np.bincount(place, minlength=len(distinct)) if times is None else records_at(place, times, len(distinct))
+        )
         distinct, counts = distinct[counts > 0], counts[counts > 0]
         middles = (distinct[:-1] + distinct[1:]) / 2
         if len(middles) > number:
@@ -108,12 +111,6 @@ def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[st
             middles = np.unique(middles[np.minimum(np.searchsorted(middles, at), len(middles) - 1)])
         cuts[name] = tuple(float(value) for value in middles)
     return cuts
-
-
-def _added(place: npt.NDArray[np.intp], times: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    out = np.zeros(size, dtype=np.int64)
-    np.add.at(out, place, times)
-    return out
 
 
 def _quantiles(

@@ -29,6 +29,7 @@ __all__ = [
     "named",
     "open_table",
     "pop_target",
+    "records_at",
     "take_rows",
     "without_target",
 ]
@@ -229,6 +230,13 @@ def without_target(domain: Domain, names: Sequence[str], target: object) -> Doma
                 f"data lack the column {name!r} of the domain.", remedy="Add it, or drop the attribute."
             )
     return domain if len(names) == len(domain) else domain.restrict([name for name in domain if name in names])
+
+
+def records_at(places: npt.NDArray[Any], counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """Return how many records are in each place; exactly, however many they are."""
+    out = np.zeros(size, dtype=np.int64)
+    np.add.at(out, places, counts)
+    return out
 
 
 def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.alignment import ErrorEstimate, align
+from glassine.attacks.alignment import ErrorEstimate, align, original_records
 from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
 from glassine.attacks.reconstruction.intervals import Interval, ReconstructionEstimate
 from glassine.attacks.reconstruction.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
@@ -485,16 +485,8 @@ class ProbabilisticDataset(PossibleRecords):
         UndefinedMeasureError
             As for :meth:`sample`.
         """
-        data = read_columns(original)
-        for name in self.domain:
-            if name not in data:
-                raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
-        n = len(data[self.domain.names[0]])
-        if n != self.n_records:
-            raise InvalidDataError(f"the original holds {n} records, but the model counts {self.n_records}.")
-        for name, value in (("n_draws", n_draws), ("max_records", max_records)):
-            if not value >= 1:
-                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
+        n = self.n_records
+        data = original_records(original, self.domain, n, n_draws=n_draws, max_records=max_records)
         rng = np.random.default_rng(random_state)
         self._require_possible(domain_aware)
         possible = self._worlds_of(domain_aware, by_shares=True)
@@ -504,7 +496,9 @@ class ProbabilisticDataset(PossibleRecords):
             rows = np.sort(rng.permutation(n)[:size])
             sizes = rng.multivariate_hypergeometric(self.supports, size).tolist()
             random = possible.draw(possible.counter.sample(Region({}), size, rng), rng)
-            draws.append(({name: data[name][rows] for name in self.domain}, possible.draw_cells(sizes, rng), random))
+            draws.append(
+                ({name: column[rows] for name, column in data.items()}, possible.draw_cells(sizes, rng), random)
+            )
         return align(self.domain, draws)
 
     def notes(self, *, domain_aware: bool = False) -> list[str]:

@@ -9,12 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.alignment import ErrorEstimate, Records, align, distances
+from glassine.attacks.alignment import ErrorEstimate, Records, align, distances, original_records
 from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
-from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
+from glassine.errors import UndefinedMeasureError
 from glassine.models import DecisionTree, Node, RuleList
 from glassine.models.forest import Forest
 
@@ -127,10 +126,7 @@ class RowReconstruction:
         InvalidDataError
             If an attribute is not a column, or the number of records is not that of the rows.
         """
-        data = self._original(original)
-        for name, value in (("n_draws", n_draws), ("max_records", max_records)):
-            if not value >= 1:
-                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
+        data = original_records(original, self.domain, self.n_records, n_draws=n_draws, max_records=max_records)
         rng = np.random.default_rng(random_state)
         anything = Worlds(_TRIVIAL, self.domain, True, MAX_STEPS)
         size = min(self.n_records, max_records)
@@ -157,22 +153,12 @@ class RowReconstruction:
             raise UndefinedMeasureError(
                 "the order of the rows means nothing here.", remedy="Use error_to, which matches them."
             )
-        data = self._original(original)
+        data = original_records(original, self.domain, self.n_records)
         apart = [
             float(distances(self.domain, _pick(data, np.array([i])), _pick(self.rows, np.array([i])))[0, 0])
             for i in range(self.n_records)
         ]
         return math.fsum(apart) / len(apart)
-
-    def _original(self, original: Any) -> Records:
-        data = read_columns(original)
-        for name in self.domain:
-            if name not in data:
-                raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
-        n = len(data[self.domain.names[0]])
-        if n != self.n_records:
-            raise InvalidDataError(f"the original holds {n} records, but the model counts {self.n_records}.")
-        return {name: data[name] for name in self.domain}
 
     def __str__(self) -> str:
         parts = [f"{self.n_records} rows rebuilt: {self.meaning}"]

@@ -15,6 +15,7 @@ from glassine.domain import Integer, Real
 from glassine.learners.additive.grids import Axis, Grid, read_cells
 from glassine.learners.additive.sums import apply_bins, count_cells
 from glassine.learners.engine_intake import EngineIntake
+from glassine.learners.reading import records_at
 
 __all__ = ["AdditiveRecords", "Binned", "CountedRecords", "HeldRecords", "blocks_of"]
 
@@ -155,7 +156,7 @@ class CountedRecords:
         groups, labels = self.intake.grouped([], {})
         n_classes = len(self.intake.classes)
         small = np.arange(n_classes, dtype=np.min_scalar_type(n_classes))
-        return np.repeat(small, _weighed(labels, groups.counts, n_classes))
+        return np.repeat(small, records_at(labels, groups.counts, n_classes))
 
     def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
         """Return the exact number of records in each public cell of each attribute."""
@@ -165,7 +166,7 @@ class CountedRecords:
             some = [coded[k] for k in block]
             groups, _ = self.intake.grouped([grid.attribute for grid in some], {})
             for grid, cells in zip(some, read_cells(groups.columns, some), strict=True):
-                counted[grid.attribute] = _weighed(cells, groups.counts, grid.n_cells + 1)
+                counted[grid.attribute] = records_at(cells, groups.counts, grid.n_cells + 1)
         for grid in grids:
             attribute = self.intake.domain[grid.attribute]
             if grid.cuts is not None and isinstance(attribute, Integer | Real):
@@ -214,13 +215,6 @@ class CountedRecords:
             parts.append((codes, labels.astype(small), counts))
         every = list(zip(*parts, strict=True))
         return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
-
-
-def _weighed(places: npt.NDArray[Any], counts: Ints, size: int) -> Ints:
-    """Return how many records are in each place; exactly, however many they are."""
-    out = np.zeros(size, dtype=np.int64)
-    np.add.at(out, places, counts)
-    return out
 
 
 def blocks_of(sizes: Sequence[int], pairs: Sequence[tuple[int, int]], most: int) -> list[list[int]]:
