@@ -179,12 +179,8 @@ def convex_concave(
 
     Parameters
     ----------
-    engine : Engine
-        The problem without internal constraints.
-    constraints : Constraints
-        The internal constraints.
-    start : Point
-        The solution without them.
+    engine, constraints, start
+        As for :func:`~glassine.attacks.disclosure.cuts.outer_approximation`.
     table : ndarray, shape (q, c)
         Where to start.
     most_steps : int
@@ -224,12 +220,8 @@ def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats)
 
     Parameters
     ----------
-    engine : Engine
-        The problem without internal constraints.
-    constraints : Constraints
-        The internal constraints.
-    start : Point
-        The solution without them.
+    engine, constraints, start
+        As for :func:`~glassine.attacks.disclosure.cuts.outer_approximation`.
     table : ndarray, shape (q, c)
         Where to start.
     """
