@@ -10,7 +10,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Mapping
-from typing import Self, TypeVar
+from typing import Self
 
 __all__ = [
     "BlackBoxError",
@@ -43,8 +43,6 @@ __all__ = [
     "warn_caller",
     "worded",
 ]
-
-E = TypeVar("E", bound="GlassineError")
 
 PACKAGE = __name__.rpartition(".")[0] + "."
 
@@ -399,7 +397,7 @@ class BudgetExceededError(GlassineError):
         self.remaining_delta = remaining_delta
 
 
-def not_installed(kind: type[E], purpose: str, package: str, extra: str) -> E:
+def not_installed(kind: type[GlassineError], purpose: str, package: str, extra: str) -> GlassineError:
     """Return the error of a step that needs a package of an extra of Glassine.
 
     Parameters
