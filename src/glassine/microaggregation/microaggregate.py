@@ -43,7 +43,7 @@ class Microaggregation:
         One row a group in the original units: the mean of a number; of a category the value whose squared
         dissimilarities to the group's values add up to the least (without a taxonomy, the most frequent one), the first
         of equal ones. Where values are missing, a number is the mean of those that are there, and NaN if they are
-        fewer than k or than half of the group; a missing category counts as a value of its own, None.
+        fewer than k or than half of the group; a missing category counts as one more value, None.
         Doubles if all attributes are numbers, Python objects otherwise.
     sizes : ndarray of int64, shape (g,)
         Number of records of each group.

@@ -80,8 +80,8 @@ class Remaining(NamedTuple):
     """Records that are in no group yet: the first ``cursor[0]`` places of each array; ``cursor[1]`` groups are formed.
 
     Numbers of shape (p, n) and codes of shape (q, n) with their tables of dissimilarities, shape (q, c, c); ``numbers``
-    says which record stands in a place; ``sums`` (3, p) and ``counts`` are the sums of what remains. A missing number is
-    NaN.
+    says which record stands in a place; ``sums`` (3, p) and ``counts`` are the sums of what remains. Missing numbers
+    are NaN.
     """
 
     columns: npt.NDArray[np.float64]

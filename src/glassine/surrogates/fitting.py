@@ -159,7 +159,7 @@ def joined_groups(
 def _middles(
     columns: Columns, groups: npt.NDArray[np.int64], n_groups: int, metric: Metric, domain: Domain
 ) -> npt.NDArray[np.float64]:
-    """Return the exact representatives, whoever is behind them, as the distance sees them, shape (g, d)."""
+    """Return the exact representatives, of however few records, as the distance sees them, shape (g, d)."""
     points = representatives_of(columns, groups, n_groups, metric, domain, rounded=False, k=1)
     return np.concatenate([metric.embed_one(domain, dict(zip(domain, point, strict=True))) for point in points])
 
@@ -265,7 +265,7 @@ def _usable(scale: float) -> float:
 
 
 def _spread(values: npt.NDArray[np.float64]) -> float:
-    """Return the standard deviation of the values, computed in a power of two near them, so that no square overflows."""
+    """Return the standard deviation of values, computed in a power of two near them, so that no square overflows."""
     values = values[~np.isnan(values)]
     if not len(values):
         return 0.0
