@@ -7,11 +7,15 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+from starlette.testclient import TestClient
 
 from glassine import Category, Domain
-from glassine.surrogates import SurrogateRelease
+from glassine.server import create_app, read_release
+from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from tests.cli.running import Run
 from tests.server.releases import DOMAIN, QUERY, decide, records
 
@@ -67,6 +71,33 @@ def test_a_release_from_records(folder: Path, run: Run) -> None:
     assert json.loads(asked.out) == release.explain(QUERY, "yes").to_dict()
     run(*MAKE, "-k", "30", "--target", "label", "-o", "again.json", "--seed", "3", cwd=folder)
     assert (folder / "again.json").read_bytes() == (folder / "release.json").read_bytes()
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_file_with_empty_cells_becomes_a_release_in_which_k_records_are_behind_each_number(
+    folder: Path, run: Run, declared: bool
+) -> None:
+    frame = pd.read_csv(folder / "records.csv").drop(columns="label")
+    frame.loc[(frame["age"] > 60) | (frame.index % 9 == 0), "hours"] = np.nan
+    frame.to_csv(folder / "gaps.csv", index=False)
+    make = ["explain", "make", "gaps.csv", *MAKE[3:7], "--distance", "gower", "-k", "30", "-o", "release.json"]
+    assert run(*make, *(MAKE[7:] if declared else []), cwd=folder).status == 0
+    release = SurrogateRelease.from_json(folder / "release.json")
+    again = SurrogateExplainer(decide, 30, domain=DOMAIN if declared else None, distance="gower").fit(frame)
+    assert release.representatives == again.release_.representatives
+    stated = dict(enumerate(point[1] for point in release.representatives))
+    assert None in stated.values()
+    for group, hours in stated.items():
+        own = frame["hours"][again.training_.groups == group]
+        assert len(own) >= 30
+        assert (hours is not None) == (own.notna().sum() >= max(30, len(own) / 2))
+        assert hours is None or hours == pytest.approx(own.mean(), abs=2.5)
+    file = read_release(folder / "release.json")
+    service = TestClient(create_app(file, black_box=decide, takes="pandas"), base_url="http://localhost")
+    asked = {"query": {"age": 80, "hours": None, "work": "private", "member": 0}}
+    told = service.post("/explanation", json=asked).json()
+    assert (told["decision"], told["representative"]["hours"]) == ("yes", None)
+    assert "leave empty if not known" in service.get("/").text
 
 
 def test_a_report_on_the_release(folder: Path, run: Run) -> None:

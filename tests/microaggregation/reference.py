@@ -20,16 +20,18 @@ def standardized(X: FloatArray) -> FloatArray:
 
 
 def squared(Z: FloatArray, point: FloatArray) -> FloatArray:
-    """Squared distances of records to a point, attribute by attribute."""
+    """Squared distances of records to a point, attribute by attribute; 2 from a missing value, 0 between two."""
     total = np.zeros(len(Z))
     for j in range(Z.shape[1]):
-        total = total + (Z[:, j] - point[j]) ** 2
+        absent = np.isnan(Z[:, j]).astype(int) + np.isnan(point[j])
+        total = total + np.where(absent > 0, np.where(absent == 1, 2.0, 0.0), (Z[:, j] - point[j]) ** 2)
     return total
 
 
 def mean_record(Z: FloatArray) -> FloatArray:
-    """Mean of records, each sum rounded once."""
-    return np.array([math.fsum(column) / len(Z) for column in Z.T])
+    """Mean of records, each sum rounded once; missing where more than half of them have no value."""
+    columns = [column[~np.isnan(column)] for column in Z.T]
+    return np.array([math.fsum(c) / len(c) if 2 * len(c) >= len(Z) else math.nan for c in columns])
 
 
 def mdav(Z: FloatArray, k: int, *, strict: bool = False) -> IntArray:

@@ -197,16 +197,15 @@ def test_sums_are_rounded_once_whatever_left(kind: str) -> None:
         n, p = X.shape
         bits = word_bits(n)
         rows, factors = on_grid(X, bits)
-        high, low, out = np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64), np.empty(p)
+        sums, out = np.zeros((3, p), dtype=np.int64), np.empty(p)
         for row in rows:
-            add(high, low, row, factors, bits, 1)
+            add(sums, row, factors, bits, 1)
         order = rng.permutation(n)
         for gone, record in enumerate(order):
-            means(high, low, factors, bits, n - gone, out)
+            means(sums, factors, bits, n - gone, out)
             assert out.tolist() == [math.fsum(column) / (n - gone) for column in rows[order[gone:]].T]
-            add(high, low, rows[record], factors, bits, -1)
-        assert not high.any()
-        assert not low.any()
+            add(sums, rows[record], factors, bits, -1)
+        assert not sums.any()
 
 
 def test_rounding_to_units_leaves_ordinary_numbers_alone() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,15 @@ def test_gaps_differ_by_one_from_values_and_not_from_gaps() -> None:
     records: list[Record] = [{"n": None, "c": None}, {"n": 1.0, "c": "u"}, {"n": None, "c": "u"}]
     points = np.concatenate([metric.embed_one(domain, record) for record in records])
     assert metric.between(points, points, domain).tolist() == [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]]
-    with pytest.raises(GlassineError, match="may be missing"):
-        Metric(distance="euclidean", scales=(10.0, 1.0)).check(Domain({"n": domain["n"], "m": Real(0.0, 1.0)}))
+    numbers = Domain({"n": domain["n"], "m": Real(0.0, 1.0)})
+    euclidean = Metric(distance="euclidean", scales=(10.0, 1.0))
+    some: list[Record] = [{"n": None, "m": 0.0}, {"n": 1.0, "m": 0.0}, {"n": None, "m": 3.0}, {"n": 21.0, "m": 0.0}]
+    points = np.concatenate([euclidean.embed_one(numbers, record) for record in some])
+    wanted = np.sqrt([[0, 2, 9, 2], [2, 0, 11, 4], [9, 11, 0, 11], [2, 4, 11, 0]])
+    assert euclidean.between(points, points, numbers) == pytest.approx(wanted)
+    assert euclidean.differences(points[:1], points[1:2], numbers) == {"n": math.sqrt(2), "m": 0.0}
+    with pytest.raises(GlassineError, match="is a category"):
+        euclidean.check(domain)
 
 
 @pytest.mark.parametrize("framed", [True, False])

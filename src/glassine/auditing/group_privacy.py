@@ -217,17 +217,19 @@ def _shared(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[np.
     same = np.ones(len(groups), dtype=bool)
     uniform = 0
     for j, name in enumerate(release.domain):
-        values = columns.array(name)
-        low, high = (np.fmin.reduceat(values[order], starts), np.fmax.reduceat(values[order], starts))
+        values = np.asarray(columns.array(name), dtype=float)
+        if name in columns.numbers:
+            # Missing is one value more, larger than any number.
+            values = np.where(np.isnan(values), np.inf, values)
+        low, high = (np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts))
         points = [point[j] for point in release.representatives]
         if name in columns.numbers:
-            stated = np.array([np.nan if v is None else float(v) for v in points])
+            stated = np.array([np.inf if v is None else float(v) for v in points])
         else:
             attribute = columns.attributes[name]
             listed: list[Scalar | None] = list(attribute.values) if isinstance(attribute, Category) else [0, 1]
             stated = np.array([listed.index(v) if v in listed else -1.0 for v in points])
-        equal = (values == stated[groups]) | (np.isnan(values.astype(float)) & np.isnan(stated[groups]))
-        same &= equal
+        same &= values == stated[groups]
         uniform += int(((low == high) & (low == stated[own])).sum())
     return len(np.unique(groups[same])), uniform
 

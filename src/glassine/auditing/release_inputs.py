@@ -307,7 +307,7 @@ def _groups(
 
     Of a release that counts people, groups are joined as its maker did, which needs the persons.
     """
-    made, domain, metric = release.provenance, release.domain, release.metric
+    made, domain, metric, k = release.provenance, release.domain, release.metric, release.k or 2
     if made.partition == "public":
         return release.closest(columns, 1)[:, 0].astype(np.int64)
     distance: Any = SemanticDistance(metric.taxonomies) if metric.distance == "semantic" else metric.distance
@@ -316,17 +316,18 @@ def _groups(
     for declared in (None, domain) if domain.inferred else (domain,):
         try:
             grouping = group_records(
-                native, release.k or 2, domain=declared, method=made.method, scaling=made.scaling, distance=distance
+                native, k, domain=declared, method=made.method, scaling=made.scaling, distance=distance
             )
         except GlassineError:
             continue
-        groups = grouping.labels
-        if made.counted == "people" and persons is not None:
-            groups = joined_groups(groups, release.k or 2, columns, metric, domain, persons)
+        whose = persons if made.counted == "people" else None
+        groups = joined_groups(grouping.labels, k, columns, metric, domain, whose)
         n_groups = int(groups.max()) + 1
         if n_groups != release.n_groups:
             continue
-        points = representatives_of(columns, groups, n_groups, metric, domain, rounded=made.form == "restricted")
+        points = representatives_of(
+            columns, groups, n_groups, metric, domain, rounded=made.form == "restricted", k=k, persons=whose
+        )
         if points == release.representatives:
             return groups
     return None

@@ -22,7 +22,7 @@ class Tree(NamedTuple):
 
     ``blocks`` (leaf, p, slot) and ``numbers`` (leaf, slot) hold the records of each leaf, the first ``filled`` of them
     remaining. Of each node: its box ``low`` and ``high`` (node, p), the largest squared norm ``reach``, and the lowest
-    remaining record ``first``, n if there is none. ``sums`` (2, p) are the words of what remains; ``cursor`` counts the
+    remaining record ``first``, n if there is none. ``sums`` (3, p) are the sums of what remains; ``cursor`` counts the
     remaining records and the groups.
     """
 
@@ -41,7 +41,10 @@ class Tree(NamedTuple):
 
 
 def build(rows: npt.NDArray[np.float64], factors: npt.NDArray[np.float64], bits: int) -> Tree:
-    """Return the tree of records of shape (n, p), cut at the median of the widest attribute again and again."""
+    """Return the tree of records of shape (n, p), cut at the median of the widest attribute again and again.
+
+    None of them has a missing value: how far it lies from a value follows from no box.
+    """
     n, p = rows.shape
     depth = 0
     while (n >> depth) > LEAF:
@@ -59,7 +62,7 @@ def build(rows: npt.NDArray[np.float64], factors: npt.NDArray[np.float64], bits:
         labels=np.full(n, -1, dtype=np.int64),
         factors=factors,
         bits=bits,
-        sums=np.zeros((2, p), dtype=np.int64),
+        sums=np.zeros((3, p), dtype=np.int64),
         cursor=np.array([n, 0], dtype=np.int64),
     )
     _grow(tree, np.ascontiguousarray(rows))
@@ -75,7 +78,7 @@ def _grow(tree: Tree, rows: AnyArray) -> None:
     starts, ends = np.zeros(2 * leaves - 1, dtype=np.int64), np.zeros(2 * leaves - 1, dtype=np.int64)
     ends[0] = n
     for i in range(n):
-        add(tree.sums[0], tree.sums[1], rows[i], tree.factors, tree.bits, 1)
+        add(tree.sums, rows[i], tree.factors, tree.bits, 1)
     for node in range(leaves - 1):
         start, end = starts[node], ends[node]
         middle = (start + end) // 2
@@ -195,7 +198,7 @@ def take_out(tree: Tree, places: AnyArray, group: int) -> None:
         leaf = places[i] // slots
         while i >= 0 and places[i] // slots == leaf:
             t, last = places[i] - leaf * slots, tree.filled[leaf] - 1
-            add(tree.sums[0], tree.sums[1], tree.blocks[leaf, :, t], tree.factors, tree.bits, -1)
+            add(tree.sums, tree.blocks[leaf, :, t], tree.factors, tree.bits, -1)
             tree.labels[tree.numbers[leaf, t]] = group
             tree.numbers[leaf, t] = tree.numbers[leaf, last]
             for j in range(tree.blocks.shape[1]):
@@ -334,7 +337,7 @@ def advance(tree: Tree, k: int, steps: int, stop: int) -> bool:
     for _ in range(steps):
         if tree.cursor[0] < 3 * k or tree.cursor[0] <= stop:
             return False
-        means(tree.sums[0], tree.sums[1], tree.factors, tree.bits, tree.cursor[0], point)
+        means(tree.sums, tree.factors, tree.bits, tree.cursor[0], point)
         for _ in range(2):
             seed[0] = _farthest(tree, point, stack, bounds, distances)
             point[:] = tree.blocks[seed[0] // slots, :, seed[0] % slots]

@@ -195,7 +195,8 @@ def search_method(n: int, k: int, p: int) -> str:
     """Return how the nearest and farthest records are found: in a "kd-tree", or by a "scan" of all that remain.
 
     Both give the same groups. The tree pays where many groups are to be formed of few attributes: from
-    ``max(4000, 16 p^3 k^0.4)`` records on, as measured on normal records of 1 to 50 attributes.
+    ``max(4000, 16 p^3 k^0.4)`` records on, as measured on normal records of 1 to 50 attributes. Records with missing
+    values are always scanned.
 
     Parameters
     ----------
@@ -261,7 +262,7 @@ class Points:
         """Return the group of each record by MDAV; a search that is named is kept to the end."""
         n, p = self.rows.shape
         labels, groups = np.full(n, -1, dtype=np.int64), 0
-        if self.metric.squared and (method or search_method(n, k, p)) == "kd-tree":
+        if self.metric.squared and not np.isnan(self.rows).any() and (method or search_method(n, k, p)) == "kd-tree":
             stop = 0 if method else int(_fewest_in_tree(k, p))
             labels, groups = self._in_tree(k, stop, progress)
         # The scan goes on where the tree stopped; both give the same groups.

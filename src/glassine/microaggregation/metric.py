@@ -169,6 +169,12 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 LARGEST_UNSCALED = 1e150
 
+GAP = 1.0
+"""How far a missing value lies from any value in Gower's distance: as far as two values can."""
+
+SQUARED_GAP = 2.0
+"""The same in squares of standard deviations: what two records differ by on average. Missing ones do not differ."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Metric:
@@ -189,7 +195,8 @@ class Metric:
     values : tuple of tuples of scalars, length q
         The values of each category attribute.
     tables : ndarray of float64, shape (q, c, c)
-        Their dissimilarities; rows beyond an attribute's values are infinite, columns beyond them zero.
+        Their dissimilarities; rows beyond an attribute's values are infinite, columns beyond them zero. The last value
+        may be None, for a missing one.
     distance : str or SemanticDistance
         As given.
     domain : Domain or None
@@ -202,7 +209,7 @@ class Metric:
     shifts: FloatArray
     scales: FloatArray
     unit: float
-    values: tuple[tuple[Scalar, ...], ...]
+    values: tuple[tuple[Scalar | None, ...], ...]
     tables: FloatArray
     distance: str | SemanticDistance
     domain: Domain | None
@@ -232,6 +239,11 @@ class Metric:
             if odd is not None:
                 raise InvalidDataError(f"X lacks the column {odd!r} of the groups.", remedy="Rename or add it.")
             table = table.reorder(self.names)
+        if table.values != self.values and len(table.values) == len(self.values):
+            raise InvalidDataError(
+                "X lacks values of categories that no record of the groups lacks.",
+                remedy="Declare them as missing in the domain.",
+            )
         if not np.array_equal(table.numeric, self.numeric):
             raise InvalidDataError(
                 "X holds categories where the groups have numbers, or the other way round.", remedy="Convert it."
@@ -245,7 +257,7 @@ class Metric:
 
 def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
     """Read records as a distance needs them."""
-    categories: dict[str, tuple[Scalar, ...]] = {}
+    categories: dict[str, tuple[Scalar | None, ...]] = {}
     if isinstance(distance, SemanticDistance):
         categories = {name: distance.taxonomy(name).values for name in distance.taxonomies}
     return read_unscaled(X, domain=domain, categorical=distance != "euclidean", categories=categories)
@@ -259,7 +271,7 @@ def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance
     InvalidParameterError
         If the scaling or the distance is unknown, or they do not go together.
     InvalidDataError
-        If unscaled numbers are too large to be squared.
+        If unscaled numbers are too large to be squared, or missing.
     """
     if not isinstance(distance, SemanticDistance) and distance not in ("euclidean", "gower"):
         raise InvalidParameterError(
@@ -294,18 +306,27 @@ def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance
 
 def _standard(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     """Return means and standard deviations; computed in powers of two near the values, so that nothing overflows."""
-    numbers = table.numbers
-    constant = numbers.min(axis=0) == numbers.max(axis=0)
-    units = np.ldexp(1.0, np.frexp(np.abs(numbers).max(axis=0))[1])
+    numbers, mean, deviation = table.numbers, np.mean, np.std
+    gaps = np.isnan(numbers)
+    if gaps.any():
+        # A column without any value is one of equal values: only the distance to missing ones is left of it.
+        numbers, mean, deviation = np.where(gaps.all(axis=0), 0.0, numbers), np.nanmean, np.nanstd
+    constant = np.fmin.reduce(numbers, axis=0) == np.fmax.reduce(numbers, axis=0)
+    units = np.ldexp(1.0, np.frexp(np.fmax.reduce(np.abs(numbers), axis=0))[1])
     units[units == 0] = 1.0
     near = numbers / units
-    scales = near.std(axis=0) * units
+    scales = deviation(near, axis=0) * units
     scales[constant | (scales == 0)] = np.inf
-    return near.mean(axis=0) * units, scales
+    return mean(near, axis=0) * units, scales
 
 
 def _unscaled(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     """Return one power of two for all attributes: exact, and squares neither overflow nor vanish."""
+    if np.isnan(table.numbers).any():
+        raise InvalidDataError(
+            f"{parameter('scaling', 'none')} has no unit in which a missing value could lie from others.",
+            remedy=f"Use {parameter('scaling', 'standard')}.",
+        )
     largest = float(np.abs(table.numbers).max(initial=0.0))
     if not largest <= LARGEST_UNSCALED:
         raise InvalidDataError(
@@ -321,9 +342,9 @@ def _ranges(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     bounds = table.bounds
     if bounds is None:
         numbers = table.numbers
-        bounds = np.array([numbers.min(axis=0), numbers.max(axis=0)])
+        bounds = np.array([np.fmin.reduce(numbers, axis=0), np.fmax.reduce(numbers, axis=0)])
     scales = bounds[1] - bounds[0]
-    scales[scales == 0] = np.inf
+    scales[~(scales > 0)] = np.inf
     return bounds[0], scales
 
 
@@ -336,5 +357,7 @@ def _tables(table: Unscaled, distance: str | SemanticDistance) -> FloatArray:
         out[j, :c] = 0.0
         out[j, :c, :c] = 1.0 - np.eye(c)
         if isinstance(distance, SemanticDistance) and name in distance.taxonomies:
-            out[j, :c, :c] = distance.taxonomy(name).table()
+            # A missing value has no place in a taxonomy: it is as far as categories can be.
+            own = distance.taxonomy(name).table()
+            out[j, : len(own), : len(own)] = own
     return out

@@ -13,7 +13,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.microaggregation.mdav import Mixed, Points, closest
-from glassine.microaggregation.metric import Metric, SemanticDistance, metric_of, read_records
+from glassine.microaggregation.metric import GAP, SQUARED_GAP, Metric, SemanticDistance, metric_of, read_records
 from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
@@ -42,7 +42,8 @@ class Microaggregation:
     representatives : ndarray, shape (g, d)
         One row a group in the original units: the mean of a number; of a category the value whose squared
         dissimilarities to the group's values add up to the least (without a taxonomy, the most frequent one), the first
-        of equal ones.
+        of equal ones. Where values are missing, a number is the mean of those that are there, and NaN if they are
+        fewer than k or than half of the group; a missing category counts as one more value, None.
         Doubles if all attributes are numbers, Python objects otherwise.
     sizes : ndarray of int64, shape (g,)
         Number of records of each group.
@@ -138,17 +139,24 @@ def microaggregate(
     in double precision, attribute by attribute; means are sums rounded once, divided by the count. So equal records
     are treated by their row numbers, and the result depends on nothing but the data.
 
+    A missing value (None or NaN) lies 0 from another missing one. In Gower's and the semantic distance it lies 1 from
+    any value, as far as two values can. In the Euclidean one it lies the root of 2 standard deviations from any value:
+    so far apart are the values of two records drawn at random, in the root of the mean square. Gower leaves such pairs
+    out instead, and a record without values would be close to all. The mean of a group is one of the values that are
+    there, and missing where most records have none.
+
     Guarantee
     ---------
     Every record is in exactly one group. MDAV's groups have k to 2k - 1 records; so have V-MDAV's, unless fewer places
-    are free in them than records are left over. A representative is the mean of at least k records: k-anonymity of the
+    are free in them than records are left over. A representative is the mean of at least k values: k-anonymity of the
     representatives, and no more. It is no differential privacy: one record can change all groups.
 
     Parameters
     ----------
     X : array-like of shape (n, d), or data frame
         The records: numbers, or with ``distance="gower"`` or a :class:`SemanticDistance` categories too. Any frame that
-        narwhals reads (pandas, polars, Arrow, DuckDB and so on). Leave the class out.
+        narwhals reads (pandas, polars, Arrow, DuckDB and so on). Values may be missing, and need a domain that declares
+        so where there is one. Leave the class out.
     k : int
         Smallest size of a group, from 1 to n.
     method : {"mdav", "v-mdav"}, default="mdav"
@@ -177,14 +185,16 @@ def microaggregate(
     InvalidParameterError
         If ``k`` is not a whole number from 1 to n, a name is unknown, or ``gamma`` is negative or not finite.
     InvalidDataError
-        If there is no record or no attribute, a value is missing, infinite or beyond 1e300 (1e150 unscaled), a category
-        has no distance, or a value is not in its taxonomy.
+        If there is no record or no attribute, a value is infinite or beyond 1e300 (1e150 unscaled), a category has no
+        distance, or a value is not in its taxonomy; if a value is missing where the domain declares none to be, or of
+        numbers that are not scaled.
 
     References
     ----------
     J. Domingo-Ferrer and V. Torra: Ordinal, continuous and heterogeneous k-anonymity through microaggregation. Data
     Mining and Knowledge Discovery 11(2), 2005. A. Solanas and A. Martínez-Ballesté: V-MDAV: a multivariate
-    microaggregation with variable group size. COMPSTAT, 2006.
+    microaggregation with variable group size. COMPSTAT, 2006. J. C. Gower: A general coefficient of similarity and some
+    of its properties. Biometrics 27(4), 1971.
 
     Examples
     --------
@@ -238,13 +248,15 @@ def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method
     """Return the partition with its representatives and what they lose."""
     metric, sizes = points.metric, np.bincount(labels)
     centers = points.centers(labels)
+    for column, center in zip(points.rows.T, centers.numbers, strict=True):
+        center[np.bincount(labels[~np.isnan(column)], minlength=len(sizes)) < k] = np.nan
     sse = _squares(points, centers, labels)
     total = _squares(points, points.centers(np.zeros_like(labels)), np.zeros_like(labels))
     return Microaggregation(
         k=k,
         method=method,
         labels=labels,
-        representatives=_representatives(table, labels, centers.codes),
+        representatives=_representatives(table, labels, centers),
         sizes=sizes,
         names=table.names,
         sse=sse * metric.unit * metric.unit,
@@ -257,15 +269,19 @@ def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method
 
 def _squares(points: Points, centers: Mixed, labels: IntArray) -> float:
     """Return the sum of squared dissimilarities to the centers, attribute by attribute."""
-    total = 0.0
+    total, gap = 0.0, SQUARED_GAP if points.metric.squared else GAP
     for column, center in zip(points.rows.T, centers.numbers, strict=True):
-        total += float(np.sum((column - center[labels]) ** 2))
+        squares = (column - center[labels]) ** 2
+        if np.isnan(squares).any():
+            alike = np.isnan(column) & np.isnan(center[labels])
+            squares = np.where(np.isnan(squares), np.where(alike, 0.0, gap), squares)
+        total += float(np.sum(squares))
     for j, center_codes in enumerate(centers.codes):
         total += float(np.sum(points.metric.tables[j][center_codes[labels], points.codes[:, j]] ** 2))
     return total
 
 
-def _representatives(table: Unscaled, labels: IntArray, center_codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+def _representatives(table: Unscaled, labels: IntArray, centers: Mixed) -> npt.NDArray[Any]:
     """Return the means of the numbers in their own units, and the central values of the categories."""
     columns: list[npt.NDArray[Any]] = []
     order = np.argsort(labels, kind="stable")
@@ -274,14 +290,15 @@ def _representatives(table: Unscaled, labels: IntArray, center_codes: npt.NDArra
     rows, factors = on_grid(table.numbers, bits)
     own = np.empty((len(starts), rows.shape[1]))
     group_means(rows, order, np.append(starts[1:], len(order)), factors, bits, own)
+    own[np.isnan(centers.numbers.T)] = np.nan
     numeric = iter(zip(table.numbers.T, own.T, strict=True))
-    categories = iter(zip(table.values, center_codes, strict=True))
+    categories = iter(zip(table.values, centers.codes, strict=True))
     for is_number in table.numeric:
         if is_number:
             column, means = next(numeric)
             column = column[order]
             # Rounding may carry the mean of equal numbers beyond them.
-            columns.append(np.clip(means, np.minimum.reduceat(column, starts), np.maximum.reduceat(column, starts)))
+            columns.append(np.clip(means, np.fmin.reduceat(column, starts), np.fmax.reduceat(column, starts)))
         else:
             values, codes = next(categories)
             lookup = np.empty(len(values), dtype=object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -36,9 +37,9 @@ class Unscaled:
     numeric : ndarray of bool, shape (d,)
         Which of them are numbers.
     numbers : ndarray of float64, shape (n, p)
-        The numbers, in order.
+        The numbers, in order; NaN for a missing one.
     values : tuple of tuples of scalars, length q
-        The values of each other attribute.
+        The values of each other attribute; the last is None where one may be missing.
     codes : ndarray of int32, shape (n, q)
         Index of each record's value.
     bounds : ndarray of float64, shape (2, p), or None
@@ -48,7 +49,7 @@ class Unscaled:
     names: tuple[str, ...]
     numeric: npt.NDArray[np.bool_]
     numbers: FloatArray
-    values: tuple[tuple[Scalar, ...], ...]
+    values: tuple[tuple[Scalar | None, ...], ...]
     codes: npt.NDArray[np.int32]
     bounds: FloatArray | None = None
 
@@ -73,7 +74,7 @@ def read_unscaled(
     *,
     domain: Domain | None,
     categorical: bool,
-    categories: Mapping[str, Sequence[Scalar]],
+    categories: Mapping[str, Sequence[Scalar | None]],
     names: Sequence[str] = (),
 ) -> Unscaled:
     """Read records.
@@ -86,7 +87,7 @@ def read_unscaled(
         The public domain; the records are made to conform to it.
     categorical : bool
         Whether attributes may be categories. Otherwise Booleans are numbers, and text is refused.
-    known : mapping of str to sequence of scalars
+    categories : mapping of str to sequence of scalars
         All values of some attributes, which are then categories.
     names : sequence of str, optional
         Names of an array's columns, if it has as many; ``x0``, ``x1`` and so on otherwise.
@@ -94,8 +95,8 @@ def read_unscaled(
     Raises
     ------
     InvalidDataError
-        If there is no record or no attribute; if a value is missing, infinite, beyond 1e300 or not known; if text
-        stands where numbers are needed; if two columns have one name.
+        If there is no record or no attribute; if a value is infinite, beyond 1e300 or not known, or is missing where
+        the domain declares that none is; if text stands where numbers are needed; if two columns have one name.
     """
     if sparse.issparse(X):
         raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix.", remedy="Call its toarray().")
@@ -179,33 +180,36 @@ def _of_numbers(names: tuple[str, ...], array: npt.NDArray[Any]) -> Unscaled:
 
 
 def _check_finite(name: str, column: FloatArray) -> None:
-    # Written so that NaN fails too; neither the value nor its record is told.
-    if not (np.abs(column) <= LARGEST).all():
+    # Neither the value nor its record is told.
+    if (np.abs(column) > LARGEST).any():
         raise InvalidDataError(
-            f"column {name!r} holds NaN, infinity or a number beyond 1e300.", remedy="Replace or drop these records."
+            f"column {name!r} holds infinity or a number beyond 1e300.", remedy="Replace or drop these records."
         )
 
 
 def _numbers_of(name: str, column: npt.NDArray[Any]) -> FloatArray:
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
-    for value in column.tolist():
+    listed = [math.nan if _is_gap(value) else value for value in column.tolist()]
+    for value in listed:
         if not isinstance(value, int | float | np.number):
             raise InvalidDataError(
-                f"column {name!r} holds {_kind(value)}, and a Euclidean distance needs numbers.",
+                f"column {name!r} holds values of type {type(value).__name__}, and a Euclidean distance needs numbers.",
                 remedy=f"Code it as numbers, or use {parameter('distance', 'gower')} or a SemanticDistance.",
             )
     try:
-        return column.astype(np.float64)
+        return np.array(listed, dtype=np.float64)
     except OverflowError:
         raise InvalidDataError(
             f"column {name!r} holds a number beyond 1e300.", remedy="Replace or drop these records."
         ) from None
 
 
-def _kind(value: object) -> str:
-    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-    return "a missing value" if missing else f"values of type {type(value).__name__}"
+def _is_gap(value: object) -> bool:
+    """Return whether a value stands for a missing one: None, NaN, or pandas' NA and NaT."""
+    if isinstance(value, float):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _of_columns(
@@ -213,7 +217,7 @@ def _of_columns(
     booleans: set[str],
     *,
     categorical: bool,
-    categories: Mapping[str, Sequence[Scalar]],
+    categories: Mapping[str, Sequence[Scalar | None]],
 ) -> Unscaled:
     numbers, codes, values, numeric = [], [], [], []
     for name, column in arrays.items():
@@ -241,19 +245,22 @@ def _of_columns(
 
 
 def _codes_of(
-    name: str, column: list[Any], values: Sequence[Scalar] | None
-) -> tuple[npt.NDArray[np.int32], tuple[Scalar, ...]]:
-    column = [value.item() if isinstance(value, np.generic) else value for value in column]
-    odd = next((value for value in column if not isinstance(value, str | int | float) or value != value), None)
-    if odd is not None or None in column:
+    name: str, column: list[Any], values: Sequence[Scalar | None] | None
+) -> tuple[npt.NDArray[np.int32], tuple[Scalar | None, ...]]:
+    """Return codes and values, None the last of them where one is missing."""
+    column = [None if _is_gap(v) else v.item() if isinstance(v, np.generic) else v for v in column]
+    present = [value for value in column if value is not None]
+    odd = next((value for value in present if not isinstance(value, str | int | float)), None)
+    if odd is not None:
         raise InvalidDataError(
-            f"column {name!r} holds {_kind(odd) if odd is None or odd == odd else 'a missing value'}.",
-            remedy="Give missing values a category of their own, and convert others to strings.",
+            f"column {name!r} holds values of type {type(odd).__name__}.", remedy="Convert them to strings."
         )
     if values is None:
-        if len({isinstance(value, str) for value in column}) > 1:
+        if len({isinstance(value, str) for value in present}) > 1:
             raise InvalidDataError(f"column {name!r} holds both text and numbers.", remedy="Convert all of it to text.")
-        values = sorted(set(column))
+        values = sorted(set(present))
+    if len(present) < len(column) and None not in values:
+        values = (*values, None)
     if len(values) > MOST_VALUES:
         raise InvalidDataError(
             f"column {name!r} has {len(values)} different values, more than {MOST_VALUES}: an identifier? "
@@ -270,7 +277,9 @@ def _codes_of(
     return codes, tuple(values)
 
 
-def _conformed(X: Any, domain: Domain, *, categorical: bool, categories: Mapping[str, Sequence[Scalar]]) -> Unscaled:
+def _conformed(
+    X: Any, domain: Domain, *, categorical: bool, categories: Mapping[str, Sequence[Scalar | None]]
+) -> Unscaled:
     if not isinstance(domain, Domain):
         raise InvalidDataError(
             f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
@@ -286,7 +295,8 @@ def _conformed(X: Any, domain: Domain, *, categorical: bool, categories: Mapping
     numbers, bounds, codes, values, numeric = [], [], [], [], []
     for name in columns.names:
         attribute, array = domain[name], columns.array(name)
-        if not np.isfinite(array).all() or (name in columns.codes and (array < 0).any()):
+        gaps = array < 0 if name in columns.codes else np.isnan(array)
+        if gaps.any() and not attribute.missing:
             raise InvalidDataError(
                 f"column {name!r} holds a missing or undeclared value.", remedy="Declare or drop it."
             )
@@ -298,12 +308,13 @@ def _conformed(X: Any, domain: Domain, *, categorical: bool, categories: Mapping
             )
         numeric.append(not (is_category or name in categories))
         if numeric[-1]:
-            numbers.append(array.astype(np.float64))
+            numbers.append(np.where(gaps, np.nan, array))
             bounds.append((attribute.lo, attribute.hi) if isinstance(attribute, Integer | Real) else (0.0, 1.0))
         else:
             declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
-            listed = columns.values(name).tolist()
-            coded = _codes_of(name, listed, categories.get(name, declared))
+            listed, own = columns.values(name).tolist(), categories.get(name, declared)
+            # Whether some record lacks a value or none: a later one may.
+            coded = _codes_of(name, listed, (*own, None) if attribute.missing and None not in own else own)
             codes.append(coded[0])
             values.append(coded[1])
     n = columns.n_records

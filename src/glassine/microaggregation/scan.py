@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.microaggregation.metric import GAP, SQUARED_GAP
 from glassine.microaggregation.sums import add, means
 
 __all__ = [
@@ -79,7 +80,8 @@ class Remaining(NamedTuple):
     """Records that are in no group yet: the first ``cursor[0]`` places of each array; ``cursor[1]`` groups are formed.
 
     Numbers of shape (p, n) and codes of shape (q, n) with their tables of dissimilarities, shape (q, c, c); ``numbers``
-    says which record stands in a place; ``high``, ``low`` and ``counts`` are the sums of what remains.
+    says which record stands in a place; ``sums`` (3, p) and ``counts`` are the sums of what remains. Missing numbers
+    are NaN.
     """
 
     columns: npt.NDArray[np.float64]
@@ -91,8 +93,7 @@ class Remaining(NamedTuple):
     numbers: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int64]
     distances: npt.NDArray[np.float64]
-    high: npt.NDArray[np.int64]
-    low: npt.NDArray[np.int64]
+    sums: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
     cursor: npt.NDArray[np.int64]
 
@@ -122,8 +123,7 @@ def remaining(
         numbers=np.arange(n, dtype=np.int64),
         labels=np.full(n, -1, dtype=np.int64),
         distances=np.empty(n),
-        high=np.zeros(len(columns), dtype=np.int64),
-        low=np.zeros(len(columns), dtype=np.int64),
+        sums=np.zeros((3, len(columns)), dtype=np.int64),
         counts=counts,
         cursor=np.array([n, 0], dtype=np.int64),
     )
@@ -134,7 +134,7 @@ def remaining(
 @compiled
 def _add_all(state: Remaining) -> None:
     for i in range(state.columns.shape[1]):
-        add(state.high, state.low, state.columns[:, i], state.factors, state.bits, 1)
+        add(state.sums, state.columns[:, i], state.factors, state.bits, 1)
 
 
 @compiled
@@ -150,7 +150,9 @@ def fill(
 ) -> None:
     """Write the dissimilarity of the first n records to a point, added up attribute by attribute in their order."""
     # columns: (p, n); codes: (q, n); tables: (q, c, c); point: (p,); kinds: (q,); out: (n,). Attributes are added in
-    # one order whatever the place of a record, so that equal records have equal distances.
+    # one order whatever the place of a record, so that equal records have equal distances. A difference is no number
+    # where one of the two is missing.
+    gap = SQUARED_GAP if squared else GAP
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
         size = last - first
@@ -158,13 +160,17 @@ def fill(
         block[:] = 0.0
         for j in range(columns.shape[0]):
             column, at = columns[j, first:last], point[j]
-            if squared:
+            if np.isnan(at):
+                for t in range(size):
+                    block[t] += 0.0 if np.isnan(column[t]) else gap
+            elif squared:
                 for t in range(size):
                     difference = column[t] - at
-                    block[t] += difference * difference
+                    block[t] += gap if np.isnan(difference) else difference * difference
             else:
                 for t in range(size):
-                    block[t] += abs(column[t] - at)
+                    difference = abs(column[t] - at)
+                    block[t] += gap if np.isnan(difference) else difference
         for j in range(codes.shape[0]):
             column_codes, row = codes[j, first:last], tables[j, kinds[j]]
             for t in range(size):
@@ -202,7 +208,7 @@ def _nearest(distances: AnyArray, numbers: AnyArray, n: int, count: int) -> Any:
 def center(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
     """Write the mean of what remains, and of each category attribute the closest value, the first of equal ones."""
     # point: (p,); kinds: (q,). From the exact sums, not from the records: the center costs no pass.
-    means(state.high, state.low, state.factors, state.bits, state.cursor[0], point)
+    means(state.sums, state.factors, state.bits, state.cursor[0], point)
     size = state.tables.shape[1]
     for j in range(len(kinds)):
         least = np.inf
@@ -224,7 +230,7 @@ def measure(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
 def remove(state: Remaining, place: int, group: int) -> None:
     """Put the record of a place into a group; the last one that remains takes its place."""
     # What leaves the sums is exactly what entered them: they never drift.
-    add(state.high, state.low, state.columns[:, place], state.factors, state.bits, -1)
+    add(state.sums, state.columns[:, place], state.factors, state.bits, -1)
     last = state.cursor[0] - 1
     state.labels[state.numbers[place]] = group
     for j in range(state.columns.shape[0]):

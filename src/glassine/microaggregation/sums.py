@@ -28,7 +28,8 @@ def on_grid(matrix: npt.NDArray[np.float64], bits: int) -> tuple[npt.NDArray[np.
     The unit is ``2 ** (-2 * bits)`` of the power of two above the column's largest magnitude: of 42 bits, only numbers
     below a two-billionth of the largest lose anything.
     """
-    largest = np.max(np.abs(matrix), axis=0, initial=0.0)
+    # A missing value stays one, and is no magnitude.
+    largest = np.fmax.reduce(np.abs(matrix), axis=0, initial=0.0)
     exponents = np.maximum(np.frexp(largest)[1], SMALLEST_EXPONENT)
     units = np.ldexp(1.0, exponents - 2 * bits)
     rounded = matrix / units
@@ -38,30 +39,36 @@ def on_grid(matrix: npt.NDArray[np.float64], bits: int) -> tuple[npt.NDArray[np.
 
 
 @compiled
-def add(high: AnyArray, low: AnyArray, point: AnyArray, factors: AnyArray, bits: int, sign: int) -> None:
-    """Add a record to the two words of each column's sum, or take it away."""
-    # high, low, point, factors: (p,). Whole units in one word, the rest in units of 2^-bits in the other: both exact,
-    # for records on the grid of their column.
+def add(sums: AnyArray, point: AnyArray, factors: AnyArray, bits: int, sign: int) -> None:
+    """Add a record to the sum of each column, or take it away; a missing value (NaN) adds nothing."""
+    # sums: (3, p); point, factors: (p,). Whole units in one word, the rest in units of 2^-bits in the next: both exact,
+    # for records on the grid of their column. The last row counts the values.
     word = 2.0**bits
     for j in range(len(point)):
+        if np.isnan(point[j]):
+            continue
         scaled = point[j] * factors[j]
         whole = np.rint(scaled)
-        high[j] += sign * np.int64(whole)
-        low[j] += sign * np.int64((scaled - whole) * word)
+        sums[0, j] += sign * np.int64(whole)
+        sums[1, j] += sign * np.int64((scaled - whole) * word)
+        sums[2, j] += sign
 
 
 @compiled
-def means(high: AnyArray, low: AnyArray, factors: AnyArray, bits: int, count: int, out: AnyArray) -> None:
-    """Write the correctly rounded sum of each column, divided by the number of records."""
+def means(sums: AnyArray, factors: AnyArray, bits: int, count: int, out: AnyArray) -> None:
+    """Write the correctly rounded sum of each column, divided by the number of values; NaN where most have none."""
     # The lower word may hold more than ``bits`` bits, or be negative: the shift carries, the mask keeps what remains.
     mask = (np.int64(1) << bits) - np.int64(1)
     unit = 0.5**bits
     for j in range(len(out)):
-        whole = high[j] + (low[j] >> bits)
+        if 2 * sums[2, j] < count:
+            out[j] = np.nan
+            continue
+        whole = sums[0, j] + (sums[1, j] >> bits)
         top = np.float64(whole)
         # What the conversion lost and the lower word fit into one double, so that the sum is rounded once.
-        left = np.float64(whole - np.int64(top)) + np.float64(low[j] & mask) * unit
-        out[j] = (top + left) / count / factors[j]
+        left = np.float64(whole - np.int64(top)) + np.float64(sums[1, j] & mask) * unit
+        out[j] = (top + left) / sums[2, j] / factors[j]
 
 
 @compiled
@@ -69,12 +76,11 @@ def group_means(rows: AnyArray, order: AnyArray, ends: AnyArray, factors: AnyArr
     """Write the mean of each group; the records of group g are ``order[ends[g - 1]:ends[g]]``."""
     # rows: (n, p); order: (n,), the records group by group; ends: (g,); out: (g, p).
     p = rows.shape[1]
-    high, low = np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
+    sums = np.zeros((3, p), dtype=np.int64)
     first = 0
     for g in range(len(ends)):
-        high[:] = 0
-        low[:] = 0
+        sums[:] = 0
         for i in range(first, ends[g]):
-            add(high, low, rows[order[i]], factors, bits, 1)
-        means(high, low, factors, bits, ends[g] - first, out[g])
+            add(sums, rows[order[i]], factors, bits, 1)
+        means(sums, factors, bits, ends[g] - first, out[g])
         first = ends[g]

@@ -14,7 +14,7 @@ from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
-from glassine.errors import InvalidDataError, InvalidDomainError
+from glassine.errors import InvalidDomainError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance
@@ -127,6 +127,7 @@ ROUNDED = "representatives and scales are rounded, thresholds follow from the bo
 COUNTED = "class counts of nodes are published"
 EXACT = "representatives, scales and thresholds are exact, as published in the paper"
 GIVEN = "the records were brought by who made the release, and may be people's"
+GAPS_INFERRED = "which attributes may be missing was taken from the records: one missing value is enough"
 INFERRED = "bounds were taken from the records and moved outward to round numbers, names of categories as they are"
 
 
@@ -179,7 +180,6 @@ def build(plan: Plan, material: Material) -> Built:
     """Return the release of a plan."""
     if plan.private_partition:
         return _public(plan, material)
-    _check_gaps(material.columns)
     native: Any = material.native
     if isinstance(native, dict):
         native = _matrix(native)
@@ -192,15 +192,18 @@ def build(plan: Plan, material: Material) -> Built:
         distance=plan.distance,
     )
     metric = metric_of(
-        material.columns, material.domain, distance=plan.distance, scaling=plan.scaling, rounded=plan.rounded
-    )
-    groups, loss = grouping.labels, grouping.information_loss
-    if material.persons is not None:
-        groups = joined_groups(groups, plan.k, material.columns, metric, material.domain, material.persons)
+        material.columns, material.domain, distance=plan.distance, scaling=plan.scaling, rounded=plan.rounded, k=plan.k,
+        persons=material.persons,
+    )  # fmt: skip
+    loss = grouping.information_loss
+    groups = joined_groups(grouping.labels, plan.k, material.columns, metric, material.domain, material.persons)
     n_groups = int(groups.max()) + 1
     # The loss is that of the microaggregation; of groups that were joined it is not known.
     loss = loss if n_groups == grouping.n_groups else None
-    points = representatives_of(material.columns, groups, n_groups, metric, material.domain, rounded=plan.rounded)
+    points = representatives_of(
+        material.columns, groups, n_groups, metric, material.domain, rounded=plan.rounded, k=plan.k,
+        persons=material.persons,
+    )  # fmt: skip
     trees, material, certificate = _trees(plan, material, groups, n_groups)
     published = _release(plan, material, metric, points, trees, certificate, plan.k)
     return Built(
@@ -211,17 +214,6 @@ def build(plan: Plan, material: Material) -> Built:
         groups=groups,
         information_loss=loss,
     )
-
-
-def _check_gaps(columns: Columns) -> None:
-    for name in columns.names:
-        array = columns.array(name)
-        gaps = int((np.isnan(array) if name in columns.numbers else array < 0).sum())
-        if gaps:
-            raise InvalidDataError(
-                f"{gaps} records have no value of {name!r} (missing or NaN), and such records are not microaggregated.",
-                remedy='Fill or drop them, or use partition="public" with distance="gower".',
-            )
 
 
 def _matrix(native: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -238,8 +230,9 @@ def _public(plan: Plan, material: Material) -> Built:
     # Each record is read by itself, so that its cell follows from it alone.
     coordinates = metric.embed(material.columns)
     if metric.distance == "euclidean":
-        # Only a value of a Binary that is neither 0 nor 1 has none here.
-        coordinates = np.nan_to_num(coordinates, nan=0.0)
+        # A value of a Binary that is neither 0 nor 1 has none here, where it may not be missing.
+        declared = np.array([domain[name].missing for name in domain])
+        coordinates = np.where(np.isnan(coordinates) & ~declared, 0.0, coordinates)
     groups = metric.closest(coordinates, embedded, 1, domain)[:, 0].astype(np.int64)
     trees, material, certificate = _trees(plan, material, groups, len(points))
     published = _release(plan, material, metric, points, trees, certificate, None)
@@ -389,6 +382,8 @@ def _release(
         notes.append(COUNTED)
     if material.domain.inferred:
         notes.append(INFERRED)
+    if any(material.domain[name].missing and material.domain[name].inferred for name in material.domain):
+        notes.append(GAPS_INFERRED)
     if not material.classes_declared:
         notes.append("the names of the classes were taken from the labels that occur: those that a tree uses")
     provenance = Provenance(

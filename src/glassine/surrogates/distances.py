@@ -17,6 +17,7 @@ from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
+from glassine.microaggregation.metric import GAP, SQUARED_GAP
 
 __all__ = ["DISTANCES", "TAXONOMIES", "Metric"]
 
@@ -34,10 +35,10 @@ class Metric:
     """A distance on records of a domain.
 
     "euclidean" is the root of the sum of squared differences, each divided by the attribute's scale; it knows numbers
-    and binary attributes without gaps. "gower" is the mean over the attributes of the difference divided by the scale,
-    at most 1, of numbers, and of 0 or 1 for equal or different categories; a missing value differs by 1 from any other.
-    "semantic" is the same, with the distance in a taxonomy for some categories. None needs the attributes' centers,
-    which cancel.
+    and binary attributes. A missing value differs from any other by the root of 2 scales. "gower" is the mean over the
+    attributes of the difference divided by the scale, at most 1, of numbers, and of 0 or 1 for equal or different
+    categories; a missing value differs by 1 from any other. "semantic" is the same, with the distance in a taxonomy for
+    some categories. Missing values do not differ. None needs the attributes' centers, which cancel.
 
     Attributes
     ----------
@@ -80,10 +81,9 @@ class Metric:
             )
         if self.distance == "euclidean":
             for name in domain:
-                if isinstance(domain[name], Category) or domain[name].missing:
-                    what = "is a category" if isinstance(domain[name], Category) else "may be missing"
+                if isinstance(domain[name], Category):
                     raise InvalidParameterError(
-                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}.",
+                        f"the Euclidean distance needs numbers, but {name!r} is a category.",
                         remedy='Use distance="gower", or encode it.',
                     )
         for name in self.taxonomies:
@@ -143,7 +143,7 @@ class Metric:
     ) -> npt.NDArray[np.float64]:
         """Return the distances between embedded records, shape (n, m)."""
         if self.distance == "euclidean":
-            return np.asarray(cdist(left, right, "euclidean"))
+            return _euclidean(left, right)
         total = np.zeros((len(left), len(right)))
         for j, name in enumerate(domain):
             total += self._dissimilarities(name, domain[name], left[:, j, None], right[None, :, j])
@@ -162,14 +162,15 @@ class Metric:
         else:
             distances = np.minimum(np.abs(first - second), 1.0)
         alike = np.isnan(first) & np.isnan(second)
-        return np.asarray(np.where(gaps, np.where(alike, 0.0, 1.0), distances))
+        return np.asarray(np.where(gaps, np.where(alike, 0.0, GAP), distances))
 
     def differences(
         self, one: npt.NDArray[np.float64], other: npt.NDArray[np.float64], domain: Domain
     ) -> dict[str, float]:
         """Return how far two embedded records, each of shape (1, d), lie apart in each attribute, in its scale."""
         if self.distance == "euclidean":
-            return dict(zip(domain, np.abs(one - other)[0].tolist(), strict=True))
+            apart = np.where(np.isnan(one - other), np.sqrt(_squares(one, other)), np.abs(one - other))
+            return dict(zip(domain, apart[0].tolist(), strict=True))
         return {
             name: float(self._dissimilarities(name, domain[name], one[0, j : j + 1], other[0, j : j + 1])[0])
             for j, name in enumerate(domain)
@@ -186,6 +187,29 @@ class Metric:
             distances = self.between(queries[start : start + step], points, domain)
             out[start : start + step] = np.argsort(distances, axis=1, kind="stable")[:, :n]
         return out
+
+
+def _euclidean(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the Euclidean distances of records, shape (n, m).
+
+    How those of a record are computed follows from it and ``right`` alone: one with missing values changes no digit of
+    another's.
+    """
+    whole = ~np.isnan(left).any(axis=1) & (not np.isnan(right).any())
+    out = np.empty((len(left), len(right)))
+    out[whole] = cdist(left[whole], right, "euclidean")
+    squares = np.zeros((int((~whole).sum()), len(right)))
+    for mine, theirs in zip(left[~whole].T, right.T, strict=True):
+        squares += _squares(mine[:, None], theirs[None, :])
+    out[~whole] = np.sqrt(squares)
+    return out
+
+
+def _squares(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return squared differences, those from and between missing values as they count."""
+    squares = (first - second) ** 2
+    alike = np.isnan(first) & np.isnan(second)
+    return np.asarray(np.where(np.isnan(squares), np.where(alike, 0.0, SQUARED_GAP), squares))
 
 
 def _nested(tree: Any) -> Any:

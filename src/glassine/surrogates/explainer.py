@@ -151,6 +151,10 @@ class SurrogateExplainer(MeasuredExplainer):
     labels nothing holds for the whole.
     See ``private_trees.md`` and :attr:`certificate_`.
 
+    Where values are missing, groups are joined until each mean of a representative is one of at least k records (or
+    people) that have a value. A mean is missing where most of the records have none. How far a missing value lies from
+    others is public: see :func:`glassine.microaggregate`. Without scaling the Euclidean distance does not know it.
+
     Names of classes are published. Declared ones are public. Of others, a release holds those alone that a tree uses,
     and each was given to at least 10 records: by the black box, or as true label where trees are trained on them. Of
     drawn queries, which belong to no person, any number will do.
@@ -302,7 +306,8 @@ class SurrogateExplainer(MeasuredExplainer):
         Parameters
         ----------
         X : data frame or array-like of shape (n, d)
-            The training records. Numbers outside a declared domain are clipped. With epsilon, ``partition="public"``
+            The training records. Numbers outside a declared domain are clipped. Values may be missing where the domain
+        declares so, or is inferred. With epsilon, ``partition="public"``
             and declared classes, each record is read independently and no value refuses a fit. The black box is asked
             on records as the domain describes them; one that it does not describe is not asked on.
         y : array-like of shape (n,), optional

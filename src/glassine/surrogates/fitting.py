@@ -106,11 +106,12 @@ def joined_groups(
     columns: Columns,
     metric: Metric,
     domain: Domain,
-    persons: Persons,
+    persons: Persons | None,
 ) -> npt.NDArray[np.int64]:
-    """Return groups joined until each holds the records of at least ``k`` people.
+    """Return groups joined until at least ``k`` people, or records, are behind each and behind each of its means.
 
-    The group of the fewest people, the first of equals, is joined with that whose exact middle is closest to its own.
+    Behind a mean are those alone whose value is not missing. The group with the fewest, the first of equals, is joined
+    with that whose exact middle is closest to its own. Of records without missing values no group is joined.
 
     Parameters
     ----------
@@ -124,31 +125,88 @@ def joined_groups(
         The distance.
     domain : Domain
         Its attributes.
-    persons : Persons
-        Whose the records are.
+    persons : Persons or None
+        Whose the records are, where it is stated.
 
     Returns
     -------
     ndarray of int, shape (n,)
         The groups, numbered from 0 in the order of the old ones.
     """
-    while True:
-        n_groups = int(groups.max()) + 1
-        held = persons.counts(groups, n_groups)
-        small = int(held.argmin())
-        if held[small] >= k or n_groups == 1:
-            return groups
-        points = representatives_of(columns, groups, n_groups, metric, domain, rounded=False)
-        stand = np.concatenate([metric.embed_one(domain, dict(zip(domain, point, strict=True))) for point in points])
-        apart = metric.between(stand[small : small + 1], stand, domain)[0]
+    n_groups = int(groups.max()) + 1
+    fewest = _fewest_behind(columns, groups, n_groups, metric, domain, persons)
+    if fewest.min() >= k:
+        return groups
+    middles = _middles(columns, groups, n_groups, metric, domain)
+    members = [np.flatnonzero(groups == group) for group in range(n_groups)]
+    while len(members) > 1 and fewest.min() < k:
+        small = int(fewest.argmin())
+        apart = metric.between(middles[small : small + 1], middles, domain)[0]
         apart[small] = np.inf
         low, high = sorted((small, int(np.argmin(apart))))
-        groups = np.where(groups == high, low, groups)
-        groups = groups - (groups > high)
+        members[low] = np.sort(np.concatenate([members[low], members.pop(high)]))
+        middles, fewest = np.delete(middles, high, axis=0), np.delete(fewest, high)
+        own, one = columns.take(members[low]), np.zeros(len(members[low]), dtype=np.int64)
+        whose = None if persons is None else persons.take(members[low])
+        middles[low] = _middles(own, one, 1, metric, domain)[0]
+        fewest[low] = _fewest_behind(own, one, 1, metric, domain, whose)[0]
+    out = np.empty_like(groups)
+    for group, rows in enumerate(members):
+        out[rows] = group
+    return out
+
+
+def _middles(
+    columns: Columns, groups: npt.NDArray[np.int64], n_groups: int, metric: Metric, domain: Domain
+) -> npt.NDArray[np.float64]:
+    """Return the exact representatives, of however few records, as the distance sees them, shape (g, d)."""
+    points = representatives_of(columns, groups, n_groups, metric, domain, rounded=False, k=1)
+    return np.concatenate([metric.embed_one(domain, dict(zip(domain, point, strict=True))) for point in points])
+
+
+def _fewest_behind(
+    columns: Columns,
+    groups: npt.NDArray[np.int64],
+    n_groups: int,
+    metric: Metric,
+    domain: Domain,
+    persons: Persons | None,
+) -> npt.NDArray[np.int64]:
+    """Return how many people, or records, are behind each group, or that mean of it that has the fewest."""
+    sizes = np.bincount(groups, minlength=n_groups)
+    fewest = sizes if persons is None else persons.counts(groups, n_groups)
+    for name in domain:
+        present = ~np.isnan(_numbers(columns, name))
+        if present.all() or _has_modes(name, columns, metric):
+            continue
+        counts = np.bincount(groups[present], minlength=n_groups)
+        behind = counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
+        # Where most records have no value, there is no mean.
+        fewest = np.where(2 * counts < sizes, fewest, np.minimum(fewest, behind))
+    return fewest
+
+
+def _numbers(columns: Columns, name: str) -> npt.NDArray[np.float64]:
+    """Return an attribute as numbers or codes, NaN for a missing value, shape (n,)."""
+    array = np.asarray(columns.array(name), dtype=float)
+    return np.where(array < 0, np.nan, array) if name in columns.codes else array
+
+
+def _has_modes(name: str, columns: Columns, metric: Metric) -> bool:
+    """Return whether groups are represented by their most frequent value of an attribute, not by a mean."""
+    attribute = columns.attributes[name]
+    return name in columns.codes and (isinstance(attribute, Category) or metric.distance != "euclidean")
 
 
 def metric_of(
-    columns: Columns, domain: Domain, *, distance: str | SemanticDistance, scaling: str, rounded: bool
+    columns: Columns,
+    domain: Domain,
+    *,
+    distance: str | SemanticDistance,
+    scaling: str,
+    rounded: bool,
+    k: int,
+    persons: Persons | None = None,
 ) -> Metric:
     """Return the distance by which a reader seeks representatives.
 
@@ -165,19 +223,36 @@ def metric_of(
     rounded : bool
         Whether scales are public: standard deviations rounded to two significant digits, ranges of the domain. Else
         those of the records, exact.
+    k : int
+        Fewest people, or records, behind a scale: that of an attribute of which fewer have a value is 1.
+    persons : Persons, optional
+        Whose the records are.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the distance does not know an attribute: a category, or one that may be missing and is not scaled.
     """
     scales = []
     for name in domain:
         attribute = domain[name]
-        values = np.asarray(columns.array(name), dtype=float)
-        if isinstance(attribute, Category) or (distance == "euclidean" and scaling == "none"):
+        values = _numbers(columns, name)
+        present = ~np.isnan(values)
+        behind = int(present.sum()) if persons is None else int(persons.counts(np.where(present, 0, -1), 1)[0])
+        if distance == "euclidean" and scaling == "none" and attribute.missing:
+            raise InvalidParameterError(
+                f"{name!r} may be missing, and without scaling no unit says how far a missing value lies from others.",
+                remedy=f"Use {parameter('scaling', 'standard')}.",
+            )
+        unscaled = isinstance(attribute, Category) or (distance == "euclidean" and scaling == "none")
+        if unscaled or (behind < k and not present.all()):
             scale = 1.0
         elif distance == "euclidean":
             scale = _rounded(_spread(values), rounded)
         elif rounded or not isinstance(attribute, Integer | Real):
             scale = float(attribute.hi) - float(attribute.lo) if isinstance(attribute, Integer | Real) else 1.0
         else:
-            scale = float(np.nanmax(values) - np.nanmin(values))
+            scale = float(values[present].max() - values[present].min())
         scales.append(_usable(scale))
     metric = as_metric(distance, tuple(scales))
     metric.check(domain)
@@ -190,7 +265,10 @@ def _usable(scale: float) -> float:
 
 
 def _spread(values: npt.NDArray[np.float64]) -> float:
-    """Return the standard deviation, computed in a power of two near the values, so that no square overflows."""
+    """Return the standard deviation of values, computed in a power of two near them, so that no square overflows."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return 0.0
     unit = math.ldexp(1.0, math.frexp(float(np.abs(values).max()))[1])
     return float((values / unit).std()) * unit
 
@@ -200,9 +278,20 @@ def _rounded(value: float, rounded: bool) -> float:
 
 
 def representatives_of(
-    columns: Columns, groups: npt.NDArray[np.int64], n_groups: int, metric: Metric, domain: Domain, *, rounded: bool
+    columns: Columns,
+    groups: npt.NDArray[np.int64],
+    n_groups: int,
+    metric: Metric,
+    domain: Domain,
+    *,
+    rounded: bool,
+    k: int,
+    persons: Persons | None = None,
 ) -> tuple[tuple[Scalar | None, ...], ...]:
     """Return the representative of each group: means of numbers, most frequent categories, the first of equals.
+
+    Missing is a category like others, the last of them. A mean is one of the values that are there; it is missing if
+    they are of fewer than half of the records, or of fewer than ``k`` people, or records.
 
     Rounded means are multiples of 1, 2 or 5 times a power of ten, the largest that is at most a twentieth of the
     attribute's spread (the standard deviation, or the range where the distance divides by it), and lie within declared
@@ -212,15 +301,16 @@ def representatives_of(
     out: list[list[Scalar | None]] = []
     for name, scale in zip(domain, metric.scales, strict=True):
         attribute, array = domain[name], columns.array(name)
-        if name in columns.codes and (isinstance(attribute, Category) or metric.distance != "euclidean"):
+        if _has_modes(name, columns, metric):
             out.append(_modes(array, groups, n_groups, attribute.values if isinstance(attribute, Category) else (0, 1)))
             continue
-        present = ~np.isnan(array) if name in columns.numbers else np.ones(len(array), dtype=bool)
+        array = _numbers(columns, name)
+        present = ~np.isnan(array)
         counts = np.bincount(groups[present], minlength=n_groups)
         with np.errstate(invalid="ignore"):
             means = np.bincount(groups[present], weights=array[present], minlength=n_groups) / counts
-        # A group of missing values alone, or mostly, has a missing representative.
-        gaps = 2 * counts < sizes
+        behind = counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
+        gaps = (2 * counts < sizes) | (behind < k)
         # Without scaling the distance's divisor is 1 whatever the attribute's unit.
         spread = _usable(_rounded(_spread(array), rounded)) if metric.distance == "euclidean" else scale
         step = _step(spread) if rounded else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from glassine.domain import Category
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
@@ -48,12 +49,19 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
             f"The representative is the middle of {_behind(release)}{rounded}. That many share "
             "it; this says nothing of the tree, nor of values that all of them share."
         )
+        if any(release.domain[name].missing for name in release.domain):
+            out.append(_of_gaps(release))
     out.append(_of_trees(release))
     if release.domain.inferred:
         out.append(
             "The bounds of the attributes, moved outward to round numbers, and the names of the categories were taken "
             "from the records: the outermost value, and a rare name, may be that of one record."
         )
+        if any(release.domain[name].missing and release.domain[name].inferred for name in release.domain):
+            out.append(
+                "Which attributes may be missing was taken from the records too: that one may be can follow from one "
+                "record."
+            )
     out.append(_of_certificate(release.certificate))
     return tuple(out)
 
@@ -62,6 +70,17 @@ def _behind(release: SurrogateRelease) -> str:
     if release.provenance.counted == "people":
         return f"the records of at least {release.k} people"
     return f"at least {release.k} records"
+
+
+def _of_gaps(release: SurrogateRelease) -> str:
+    few = release.provenance.of(release.k or 1)
+    text = "Values may be missing. A category is missing where that is the most frequent of its values."
+    if all(isinstance(release.domain[name], Category) for name in release.domain):
+        return text
+    return (
+        f"{text} A number is the mean of the values that are there, which are those of at least {few} and of at least "
+        "half of the records behind the representative. It is missing where fewer have one."
+    )
 
 
 def _of_trees(release: SurrogateRelease) -> str:
