@@ -22,8 +22,11 @@ from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.summaries import near_optimal
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees
+from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
+from glassine.learners.summaries.reliance import RelianceSearch
+from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Node
-from glassine.learners.summaries.tree_sets import RegionCounts, Regions, Splits, TreeSet, errors_of
+from glassine.learners.summaries.tree_sets import TreeSet, errors_of
 from tests.summaries.people import DOMAIN, people, summary
 
 SIZES = (3, 2, 3)
@@ -128,7 +131,7 @@ def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
     for attribute in range(3):
         anew = brute.without(attribute)
         gains = [brute.errors(own, anew) - errors for own, (_, errors) in zip(predicted, near, strict=True)]
-        assert trees.reliance(attribute) == pytest.approx((min(gains), max(gains)), abs=1e-4)
+        assert RelianceSearch(trees).of(attribute) == pytest.approx((min(gains), max(gains)), abs=1e-4)
         lean = min(errors for tree, errors in every if attribute not in attributes_of(tree, splits))
         assert trees.lowest_without(attribute) == pytest.approx(lean, rel=1e-6)
     cells = np.array(list(itertools.product(*map(range, SIZES)))).T
@@ -136,7 +139,7 @@ def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
     for cell, row in zip(cells.T, decisions, strict=True):
         assert set(np.flatnonzero(row)) == {int(own[tuple(cell)]) for own in predicted}
     assert errors_of(trees.best()) == pytest.approx(lowest, rel=1e-6)
-    sample, number = trees.sample(100, np.random.default_rng(seed))
+    sample, number = sample_trees(trees, 100, np.random.default_rng(seed))
     assert {plain(tree, splits) for tree in sample} <= {tree for tree, _ in near}
     assert number == pytest.approx(len(near), rel=0.3)
 
@@ -146,7 +149,7 @@ def test_every_near_optimal_tree_is_sampled_equally_often() -> None:
     every = list(Brute(joint, splits).trees(3, joint))
     limit = min(errors for _, errors in every) + 0.02 * joint.sum()
     near = [tree for tree, errors in every if errors <= limit]
-    sample, _ = search(distribution, splits, 3, 0.02).sample(1500, np.random.default_rng(7))
+    sample, _ = sample_trees(search(distribution, splits, 3, 0.02), 1500, np.random.default_rng(7))
     seen = Counter(plain(tree, splits) for tree in sample)
     assert set(seen) == set(near)
     assert len(near) > 20
@@ -205,8 +208,9 @@ def test_trees_of_a_set_are_models_of_the_summary_and_near_the_best() -> None:
 
 def test_importance_intervals_hold_those_of_the_summary_itself() -> None:
     reliances = {one.attribute: one for one in near().reliances}
+    own = RelianceSearch(near()._trees)
     for place, (name, one) in enumerate(reliances.items()):
-        low, high = (value / near()._trees.n_records for value in near()._trees.reliance(place))
+        low, high = (value / near()._trees.n_records for value in own.of(place))
         assert one.low <= low <= high <= one.high, name
         assert one.loss_without >= -1e-9
         assert one.indispensable == (one.agreement == 1.0)

@@ -17,9 +17,12 @@ from glassine.learners.antecedents import check_whole
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import bin_shares, replicates
+from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.release import Released
+from glassine.learners.summaries.reliance import RelianceSearch
+from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Growth, Node
-from glassine.learners.summaries.tree_sets import MOST_COUNTS, RegionCounts, Regions, Splits, TreeSet, n_counts
+from glassine.learners.summaries.tree_sets import TreeSet
 from glassine.models import DecisionTree
 
 __all__ = ["LeafAmbiguity", "NearOptimalTrees", "Reliance", "near_optimal_trees"]
@@ -128,12 +131,12 @@ class NearOptimalTrees:
         random_state : int, optional
             Seed; nothing about records depends on its secrecy.
         """
-        trees, _ = self._trees.sample(check_whole(n, "n", 1, 1000), np.random.default_rng(random_state))
+        trees, _ = sample_trees(self._trees, check_whole(n, "n", 1, 1000), np.random.default_rng(random_state))
         return tuple(self._publish(tree) for tree in trees)
 
     def count(self) -> float:
         """Return about how many near-optimal trees there are, from 200 samples."""
-        return self._trees.sample(200, np.random.default_rng(0))[1]
+        return sample_trees(self._trees, 200, np.random.default_rng(0))[1]
 
     def decisions(self, records: Any) -> Bools:
         """Return the classes that near-optimal trees predict for records, shape (n, classes).
@@ -270,6 +273,7 @@ def near_optimal_trees(
 def _figures(trees: TreeSet) -> tuple[list[float], list[float], list[float]]:
     """Return least and greatest reliance on each attribute, and the loss without it, as shares of the records."""
     n_attributes, total = len(trees.splits.sizes), trees.n_records
-    ranges = [trees.reliance(k) for k in range(n_attributes)]
+    reliance = RelianceSearch(trees)
+    ranges = [reliance.of(k) for k in range(n_attributes)]
     without = [(trees.lowest_without(k) - trees.lowest) / total for k in range(n_attributes)]
     return [low / total for low, _ in ranges], [high / total for _, high in ranges], without
