@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -269,6 +270,25 @@ def test_near_optimal_trees_read_no_record_and_charge_nothing(tmp_path: Path, mo
     assert here.reliances == there.reliances
     assert here.sample(3, random_state=0) == there.sample(3, random_state=0)
     assert len(book.entries("people")) == 1
+
+
+def test_multiplicity_states_what_the_set_states() -> None:
+    frame = people(40, seed=9)[0]
+    plain = near().multiplicity(frame)
+    decided = near().decisions(frame)
+    assert plain.n_asked == 40
+    assert set(plain.disputed) == set(np.flatnonzero(decided.sum(axis=1) == 2).tolist())
+    assert len(plain.disputed) > 0
+    assert set(plain.disputed.values()) == {(0, 1)}
+    assert (plain.n_trees, plain.ambiguous, plain.leaves) == (near().count(), near().ambiguity(), near().regions())
+    assert (plain.reliances, plain.n_replicates) == (near().reliances, 3)
+    assert plain.guarantee == near().best.guarantee
+    assert plain.tested == tuple(one.attribute for one in plain.reliances if one.high > 0)
+    written = json.loads(json.dumps(plain.to_dict(), allow_nan=False))
+    assert [row["row"] for row in written["records"]["disputed"]] == list(plain.disputed)
+    assert written["attributes"][1]["indispensable"] == near().reliances[1].indispensable
+    alone = near().multiplicity()
+    assert (alone.n_asked, alone.disputed, alone.to_dict()["records"]) == (None, {}, None)
 
 
 @pytest.mark.parametrize(
