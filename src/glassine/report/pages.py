@@ -17,7 +17,6 @@ from glassine.auditing.findings import (
     ReleaseSummary,
     SeveralSummary,
 )
-from glassine.learners.summaries.multiplicity import Multiplicity
 from glassine.report import wording
 from glassine.report.measured import MODEL, sections_of
 from glassine.report.section import Page, Section
@@ -35,6 +34,7 @@ from glassine.report.sections.several import several_page
 
 if TYPE_CHECKING:
     from glassine.comparison import Comparison
+    from glassine.learners.summaries.multiplicity import Multiplicity
 
 __all__ = [
     "Reportable",
@@ -155,6 +155,8 @@ def page_of(result: Reportable, *, title: str | None = None) -> Page:
         return attack_page(result, title=title)
     if isinstance(result, DisclosureFinding):
         return disclosure_page(result, title=title)
+    from glassine.learners.summaries.multiplicity import Multiplicity
+
     if isinstance(result, Multiplicity):
         return near_optimal_page(result, title=title)
     # Its candidates take longer to import than the other pages.

@@ -163,7 +163,7 @@ class NearOptimalTrees:
         return tuple(out)
 
     def multiplicity(self, records: Any = None) -> Multiplicity:
-        """Return all of this as plain values, of which :func:`glassine.report.render_html` makes a page.
+        """Return all of this as plain values, of which ``glassine.report.render_html`` makes a page.
 
         Parameters
         ----------

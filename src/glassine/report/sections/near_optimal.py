@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from glassine import __version__
 from glassine.auditing.findings import InputFile
-from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Figure, Fold, Legend, Paragraph, Points, Row, RowNumbers, Table
 from glassine.report.interval_chart import Interval, draw_intervals, outward
 from glassine.report.section import Page, Section, clean_inputs
+
+if TYPE_CHECKING:
+    from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 
 __all__ = ["near_optimal_page"]
 
