@@ -27,7 +27,9 @@ from glassine import PrivateEBMClassifier, PrivateSummary  # noqa: E402
 from glassine.data.conform import Outside, conform  # noqa: E402
 from glassine.learners.additive.grids import read_cells  # noqa: E402
 from glassine.learners.publishing import probabilities  # noqa: E402
-from glassine.learners.summaries.tree_sets import RegionCounts, Regions, Splits, TreeSet  # noqa: E402
+from glassine.learners.summaries.regions import RegionCounts, Regions, Splits  # noqa: E402
+from glassine.learners.summaries.reliance import RelianceSearch  # noqa: E402
+from glassine.learners.summaries.tree_sets import TreeSet  # noqa: E402
 from glassine.models import AdditiveModel  # noqa: E402
 
 TOLERANCE = 1e-9
@@ -80,10 +82,11 @@ def compare_near_optimal(summary: PrivateSummary, columns: Any, labels: np.ndarr
     for tree in near.sample(300, random_state=0):
         predicted = np.array([names[value] for value in tree.predict(columns).tolist()])
         excess.append((float((predicted != labels).sum()) - truth.lowest) / len(labels))
-    ranges = [truth.reliance(k) for k in range(len(splits.sizes))]
+    true_reliance, own_reliance = RelianceSearch(truth), RelianceSearch(near._trees)
+    ranges = [true_reliance.of(k) for k in range(len(splits.sizes))]
     low, high = (np.array([one[i] / len(labels) for one in ranges]) for i in (0, 1))
     own_low, own_high = (np.array([getattr(one, end) for one in near.reliances]) for end in ("low", "high"))
-    own = np.array([near._trees.reliance(k) for k in range(len(splits.sizes))]) / near._trees.n_records
+    own = np.array([own_reliance.of(k) for k in range(len(splits.sizes))]) / near._trees.n_records
     without = {
         one.attribute
         for k, one in enumerate(near.reliances)

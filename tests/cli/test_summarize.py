@@ -110,6 +110,60 @@ def test_what_a_comparison_of_a_summary_has_no_use_for_is_refused(
     assert said in " ".join(done.err.split())
 
 
+def test_near_optimal_trees_of_a_summary_have_a_report_that_reads_no_training_record(
+    summarized: Path, run: Run
+) -> None:
+    strong = [{"2": "20", "s.json": "strong.json"}.get(word, word) for word in SUMMARIZE]
+    assert run(*strong, cwd=summarized).status == 0
+    before = (summarized / "b.sqlite").read_bytes()
+    lines = (summarized / "people.csv").read_text().splitlines()
+    (summarized / "mine.csv").write_text("\n".join(lines[:6]) + "\n")
+    (summarized / "people.csv").unlink()
+    asked = ("compare", "--summary", "strong.json", "--near-optimal", "1,0.05")
+    done = run(*asked, "--ask", "mine.csv", "-o", "page.html", cwd=summarized)
+    assert done.status == 0, done.err
+    assert "of your 5 records differently" in done.out
+    assert done.out.startswith("Do not publish it: its last part describes the records that you passed")
+    page = (summarized / "page.html").read_text()
+    assert 'class="chart intervals"' in page
+    assert "mine.csv" in page
+    done = run(*asked, "--json", "-o", "near.json", cwd=summarized)
+    found = json.loads(done.out)
+    assert found == json.loads((summarized / "near.json").read_text())
+    assert (found["epsilon"], found["max_depth"], found["slack"], found["records"]) == (20.0, 1, 0.05, None)
+    assert found["summary"] == json.loads((summarized / "strong.json").read_text())["certificate"]["model"]
+    assert run(*asked, "-o", "near.txt", cwd=summarized).status == 0
+    assert (summarized / "near.txt").read_text().startswith("For everyone who may see the summary")
+    assert (summarized / "b.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--near-optimal", "two"), "must be a depth, or a depth and a slack such as 3,0.01, got 'two'"),
+        (("--near-optimal", "4"), "the depth of --near-optimal must be a whole number in [1, 3], got 4"),
+        (("--near-optimal", "1,-1"), "the slack of --near-optimal must be a number in [0, 0.2]"),
+        (("--near-optimal", "1", "--max-depth", "2"), "--near-optimal covers all trees"),
+        (("--near-optimal", "1", "--epsilon", "1"), "A budget cannot be combined"),
+        (("--near-optimal", "1", "-o", "page.pdf"), "reports are written as HTML, JSON or text"),
+        (("--near-optimal", "1", "-o", "s.json"), "cannot write s.json"),
+        (("--ask", "people.csv"), "--ask is for --near-optimal"),
+    ],
+)
+def test_what_near_optimal_trees_have_no_use_for_is_refused(
+    summarized: Path, run: Run, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run("compare", "--summary", "s.json", *arguments, cwd=summarized)
+    assert done.status == 2
+    assert said in " ".join(done.err.split())
+
+
+def test_near_optimal_trees_are_of_a_summary(folder: Path, run: Run) -> None:
+    done = run("compare", "people.csv", "--target", "ill", "--near-optimal", "2", cwd=folder)
+    assert done.status == 2
+    assert "--near-optimal and --ask are for a private summary" in done.err
+
+
 def test_a_summary_that_is_mostly_noise_compares_nothing(summarized: Path, run: Run) -> None:
     done = run("compare", "--summary", "s.json", cwd=summarized)
     assert done.status == 2

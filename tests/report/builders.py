@@ -37,7 +37,8 @@ from glassine.auditing.several import SeveralModels
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.domain import Between, Domain, Integer
-from glassine.models import Branch, DecisionTree, Evidence, Node
+from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
+from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from tests.policies import audit_by_bits as audit
 from tests.policies import bits_policy
 
@@ -92,6 +93,31 @@ def chain(n_leaves: int) -> tuple[TreeNode, ...]:
         out.append(TreeNode(parent=here, condition=f"x > {i}", part=i))
         out.append(TreeNode(parent=here, condition=f"x <= {i}", part=None if i < n_leaves - 1 else n_leaves))
     return tuple(out)
+
+
+def near_optimal_trees(**given: Any) -> Multiplicity:
+    """Make the figures of a set of near-optimal trees on three attributes, of which one has one bin."""
+    ends = {"age": (0.0312, 0.2021, 0.05, 1.0), "job": (-0.0004, 0.1, 0.004, 0.75), "town": (0.0, 0.0, 0.0, 0.0)}
+    fields: dict[str, Any] = {
+        "max_depth": 2,
+        "slack": 0.01,
+        "lowest_errors": 0.141,
+        "n_trees": 12344.0,
+        "n_replicates": 3,
+        "reliances": tuple(
+            Reliance(attribute=name, low=low, high=high, loss_without=lost, indispensable=share == 1.0, agreement=share)
+            for name, (low, high, lost, share) in ends.items()
+        ),
+        "tested": ("age", "job"),
+        "ambiguous": 0.12,
+        "leaves": (
+            LeafAmbiguity(literals=(Between("age", hi=30.0),), share=0.25, ambiguous=0.3),
+            LeafAmbiguity(literals=(Between("age", lo=30.0),), share=0.75, ambiguous=0.06),
+        ),
+        "guarantee": Guarantee(epsilon=1.0, delta=1e-6),
+        "disputed": {},
+    }
+    return Multiplicity(**{**fields, **given})
 
 
 RECONSTRUCTION = ReconstructionFinding(

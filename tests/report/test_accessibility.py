@@ -12,7 +12,7 @@ from glassine.attacks.disclosure import infer_sensitive
 from glassine.report import render_editor, render_html
 from glassine.server.page import render_page
 from tests.models.additive_models import income_model
-from tests.report.builders import balanced_tree, findings, part
+from tests.report.builders import balanced_tree, findings, near_optimal_trees, part
 from tests.report.test_additive_report import model_of
 from tests.report.test_comparison import BEST, CART, CHEAP, CONSTANT
 from tests.report.test_comparison import page as comparison
@@ -46,6 +46,7 @@ def test_no_page_breaks_a_rule_of_accessibility(axe: str, chromium: Path, tmp_pa
     pages["comparison"] = comparison(CHEAP, BEST, CART, CONSTANT)
     pages["additive"] = render_html(audit(model_of()))
     pages["pairs"] = render_html(audit(income_model()))
+    pages["near-optimal trees"] = render_html(near_optimal_trees(n_asked=3, disputed={1: ("no", "yes")}))
     pages["editor"] = render_editor(income_model())
     pages["service"], _ = render_page(small_release(), decides=True, title="Loans")
     parts = tuple(part(i, flags=("small",) * (i % 2)) for i in range(1, 121))

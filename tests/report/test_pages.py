@@ -24,6 +24,7 @@ from glassine.report import (
     audit_page,
     comparison_page,
     disclosure_page,
+    near_optimal_page,
     release_page,
     render_html,
     render_text,
@@ -34,7 +35,16 @@ from glassine.report.terms import TERMS
 from glassine.report.wording import marked
 from glassine.surrogates import SurrogateExplainer
 from tests.comparison.builders import comparison
-from tests.report.builders import CHECKS, GAP, MEMBERSHIP, findings, private_findings, rule_findings, unknown_findings
+from tests.report.builders import (
+    CHECKS,
+    GAP,
+    MEMBERSHIP,
+    findings,
+    near_optimal_trees,
+    private_findings,
+    rule_findings,
+    unknown_findings,
+)
 from tests.report.test_additive_report import model_of
 from tests.report.test_browser import CONTRAST
 from tests.report.test_comparison import BEST, CART, CHEAP, CONSTANT
@@ -79,6 +89,9 @@ def reports() -> dict[str, Report]:
             comparison(CHEAP, BEST, CART, CONSTANT), title="Learners", command="glassine fit x.csv", inputs=FILES
         ),
         "surrogates": surrogates(),
+        "near-optimal trees": near_optimal_page(
+            near_optimal_trees(n_asked=3, disputed={1: ("no", "yes")}), title="Trees", inputs=FILES
+        ),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,8 +23,11 @@ from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.summaries import near_optimal
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees
+from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
+from glassine.learners.summaries.reliance import RelianceSearch
+from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Node
-from glassine.learners.summaries.tree_sets import RegionCounts, Regions, Splits, TreeSet, errors_of
+from glassine.learners.summaries.tree_sets import TreeSet, errors_of
 from tests.summaries.people import DOMAIN, people, summary
 
 SIZES = (3, 2, 3)
@@ -128,7 +132,7 @@ def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
     for attribute in range(3):
         anew = brute.without(attribute)
         gains = [brute.errors(own, anew) - errors for own, (_, errors) in zip(predicted, near, strict=True)]
-        assert trees.reliance(attribute) == pytest.approx((min(gains), max(gains)), abs=1e-4)
+        assert RelianceSearch(trees).of(attribute) == pytest.approx((min(gains), max(gains)), abs=1e-4)
         lean = min(errors for tree, errors in every if attribute not in attributes_of(tree, splits))
         assert trees.lowest_without(attribute) == pytest.approx(lean, rel=1e-6)
     cells = np.array(list(itertools.product(*map(range, SIZES)))).T
@@ -136,7 +140,7 @@ def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
     for cell, row in zip(cells.T, decisions, strict=True):
         assert set(np.flatnonzero(row)) == {int(own[tuple(cell)]) for own in predicted}
     assert errors_of(trees.best()) == pytest.approx(lowest, rel=1e-6)
-    sample, number = trees.sample(100, np.random.default_rng(seed))
+    sample, number = sample_trees(trees, 100, np.random.default_rng(seed))
     assert {plain(tree, splits) for tree in sample} <= {tree for tree, _ in near}
     assert number == pytest.approx(len(near), rel=0.3)
 
@@ -146,7 +150,7 @@ def test_every_near_optimal_tree_is_sampled_equally_often() -> None:
     every = list(Brute(joint, splits).trees(3, joint))
     limit = min(errors for _, errors in every) + 0.02 * joint.sum()
     near = [tree for tree, errors in every if errors <= limit]
-    sample, _ = search(distribution, splits, 3, 0.02).sample(1500, np.random.default_rng(7))
+    sample, _ = sample_trees(search(distribution, splits, 3, 0.02), 1500, np.random.default_rng(7))
     seen = Counter(plain(tree, splits) for tree in sample)
     assert set(seen) == set(near)
     assert len(near) > 20
@@ -205,8 +209,9 @@ def test_trees_of_a_set_are_models_of_the_summary_and_near_the_best() -> None:
 
 def test_importance_intervals_hold_those_of_the_summary_itself() -> None:
     reliances = {one.attribute: one for one in near().reliances}
+    own = RelianceSearch(near()._trees)
     for place, (name, one) in enumerate(reliances.items()):
-        low, high = (value / near()._trees.n_records for value in near()._trees.reliance(place))
+        low, high = (value / near()._trees.n_records for value in own.of(place))
         assert one.low <= low <= high <= one.high, name
         assert one.loss_without >= -1e-9
         assert one.indispensable == (one.agreement == 1.0)
@@ -265,6 +270,25 @@ def test_near_optimal_trees_read_no_record_and_charge_nothing(tmp_path: Path, mo
     assert here.reliances == there.reliances
     assert here.sample(3, random_state=0) == there.sample(3, random_state=0)
     assert len(book.entries("people")) == 1
+
+
+def test_multiplicity_states_what_the_set_states() -> None:
+    frame = people(40, seed=9)[0]
+    plain = near().multiplicity(frame)
+    decided = near().decisions(frame)
+    assert plain.n_asked == 40
+    assert set(plain.disputed) == set(np.flatnonzero(decided.sum(axis=1) == 2).tolist())
+    assert len(plain.disputed) > 0
+    assert set(plain.disputed.values()) == {(0, 1)}
+    assert (plain.n_trees, plain.ambiguous, plain.leaves) == (near().count(), near().ambiguity(), near().regions())
+    assert (plain.reliances, plain.n_replicates) == (near().reliances, 3)
+    assert plain.guarantee == near().best.guarantee
+    assert plain.tested == tuple(one.attribute for one in plain.reliances if one.high > 0)
+    written = json.loads(json.dumps(plain.to_dict(), allow_nan=False))
+    assert [row["row"] for row in written["records"]["disputed"]] == list(plain.disputed)
+    assert written["attributes"][1]["indispensable"] == near().reliances[1].indispensable
+    alone = near().multiplicity()
+    assert (alone.n_asked, alone.disputed, alone.to_dict()["records"]) == (None, {}, None)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
-from glassine.cli.summarize import compare_from_summary
+from glassine.cli.summarize import compare_from_summary, near_optimal_from_summary
 from glassine.cli.training import TrainingFile, check_public, read_training
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value
@@ -110,6 +110,18 @@ class ModelOptions(Group):
         typer.Option("--time-limit", metavar="SECONDS", help="Trees and lists: most seconds of a fit."),
     ] = 60.0
     summary: SummaryOption = None
+    near_optimal: Annotated[
+        str | None,
+        typer.Option(
+            "--near-optimal",
+            metavar="DEPTH[,SLACK]",
+            help="Of a summary: all trees up to that depth within a slack of the best, such as 3,0.01.",
+        ),
+    ] = None
+    ask: Annotated[
+        Path | None,
+        typer.Option("--ask", metavar="FILE", help="Records, not of training, that near-optimal trees shall decide."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +182,8 @@ def compare_command(
     ledger is charged and what is printed is not private: it is for the checker, and for people who may see the records.
 
     With --summary, models of a private summary are compared by the summary's own estimates. No record is read, no
-    ledger is charged, and the guarantee of the summary covers what is printed.
+    ledger is charged, and the guarantee of the summary covers what is printed. With --near-optimal, the report is on
+    all trees about as good as the best: what they rely on, and where they decide differently.
 
     Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
     3 if there is none that holds, or members and holdout differ without the model.
@@ -178,14 +191,35 @@ def compare_command(
     from glassine.comparison import CANDIDATES, Task, compare, recommend
 
     output, as_json = report.output, report.as_json
+    stated = replace(models, summary=None, near_optimal=None, ask=None)
     if models.summary is not None:
         _refuse_beside_summary(
             (data is not None or target is not None, "RECORDS and --target"),
             (public != PublicOptions(), "What is public"),
-            (written != RecordsFileOptions() or comparison != MeasureOptions(), "What is for records and splits"),
+            (
+                (written != RecordsFileOptions() and models.ask is None) or comparison != MeasureOptions(),
+                "What is for records and splits",
+            ),
             (twin != TwinOptions(), "--twin"),
-            (replace(models, summary=None, models=None, max_depth=None, max_rules=3) != ModelOptions(), "A budget"),
+            (replace(stated, models=None, max_depth=None, max_rules=3) != ModelOptions(), "A budget"),
         )
+        if models.near_optimal is not None:
+            if stated != ModelOptions():
+                raise InvalidParameterError(
+                    "--near-optimal covers all trees.", remedy="Leave --models, --max-depth and --max-rules out."
+                )
+            near_optimal_from_summary(
+                models.summary,
+                models.near_optimal,
+                models.ask,
+                written,
+                output=output,
+                overwrite=report.overwrite,
+                as_json=as_json,
+            )
+            return
+        if models.ask is not None:
+            raise InvalidParameterError("--ask is for --near-optimal.", remedy="Add it, or leave the records out.")
         compare_from_summary(
             models.summary,
             None if models.models is None else [name.strip() for name in models.models.split(",")],
@@ -196,6 +230,10 @@ def compare_command(
             as_json=as_json,
         )
         return
+    if stated != models:
+        raise InvalidParameterError(
+            "--near-optimal and --ask are for a private summary.", remedy="Add --summary, or leave them out."
+        )
     if data is None or target is None:
         needed = "--target" if target is None and data is not None else "RECORDS, or --summary"
         raise InvalidParameterError(f"compare needs {needed}.", remedy="See glassine compare --help.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -27,11 +27,11 @@ from glassine.cli.options import (
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import progress
-from glassine.cli.reading import opened, read_domain, read_policy
+from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
 from glassine.cli.training import TrainingFile, check_public, read_training
-from glassine.cli.writing import check_ending, check_outputs, check_room, print_value
+from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value
 from glassine.errors import InvalidParameterError
-from glassine.files import write_json, write_text
+from glassine.files import read_once, write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
-__all__ = ["compare_from_summary", "fit_from_summary", "summarize_command"]
+__all__ = ["compare_from_summary", "fit_from_summary", "near_optimal_from_summary", "summarize_command"]
 
 SCHEMA = "glassine.summary-comparison/1"
 
@@ -47,6 +47,9 @@ FLATTERS = (
     "These are the summary's own estimates, of the distribution that models are fitted to. They flatter the models. "
     "Choose by them, and do not publish them as accuracy."
 )
+
+SLACK = 0.01
+"""Slack of near-optimal trees where none is stated, as the summary has it."""
 
 OF_A_SUMMARY = {
     TREE: ("max_depth",),
@@ -230,6 +233,66 @@ def compare_from_summary(
     elif output is not None:
         write_text(text + "\n", output)
     print_value(plain if as_json else text, as_json)
+
+
+def near_optimal_from_summary(
+    path: Path,
+    asked: str,
+    ask: Path | None,
+    written: RecordsFileOptions,
+    *,
+    output: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Print the report on a summary's near-optimal trees; no training record is read, and nothing is spent.
+
+    Parameters
+    ----------
+    path : Path
+        The summary.
+    asked : str
+        Depth, and the slack after a comma.
+    ask : Path or None
+        Records of the user's own.
+    written : RecordsFileOptions
+        How these are written.
+    output : Path or None
+        Where the report goes, too: HTML, JSON or text by its ending.
+    overwrite, as_json : bool
+        Whether a file may be replaced, and JSON is printed.
+    """
+    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.report import near_optimal_page, render_html, render_text
+
+    check_outputs([output], [path, ask], overwrite=overwrite)
+    check_report(output)
+    depth, comma, slack = asked.partition(",")
+    try:
+        max_depth, share = int(depth), float(slack) if comma else SLACK
+    except ValueError:
+        raise InvalidParameterError(
+            f"--near-optimal must be a depth, or a depth and a slack such as 3,0.01, got {asked!r}."
+        ) from None
+    file = read_once(path)
+    summary = PrivateSummary.read(file)
+    names = {"max_depth": "the depth of --near-optimal", "slack": "the slack of --near-optimal"}
+    with progress(quiet=as_json) as display, in_options(names):
+        display.stage("searching all trees")
+        trees = summary.near_optimal(max_depth, share)
+        records = None if ask is None else read_records(ask, written, summary.domain_)
+        display.stage("comparing what they decide")
+        found = trees.multiplicity(records)
+    inputs = input_files(summary=file, **{"records to decide": ask})
+    page = near_optimal_page(found, inputs=inputs)
+    plain = {**found.to_dict(), "summary": summary.certificate_.model, "inputs": [asdict(one) for one in inputs]}
+    text = render_text(page)
+    if output is not None and output.suffix == ".json":
+        write_json(plain, output)
+    elif output is not None:
+        write_text(text if output.suffix == ".txt" else render_html(page), output)
+    reported = "" if output is None else f"\n\nReport: {output}"
+    print_value(plain if as_json else f"{text.rstrip()}{reported}", as_json)
 
 
 def _options(row: SummaryRow) -> str:

@@ -2,6 +2,7 @@ from glassine.report.editor_page import render_editor as render_editor
 from glassine.report.pages import attack_page as attack_page
 from glassine.report.pages import audit_page as audit_page
 from glassine.report.pages import disclosure_page as disclosure_page
+from glassine.report.pages import near_optimal_page as near_optimal_page
 from glassine.report.pages import release_page as release_page
 from glassine.report.pages import several_page as several_page
 from glassine.report.rendering import render_html as render_html

@@ -24,6 +24,7 @@ from glassine.report.sections.additive import additive_figures, additive_section
 from glassine.report.sections.disclosure import disclosure_page
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
 from glassine.report.sections.membership import attack_page
+from glassine.report.sections.near_optimal import near_optimal_page
 from glassine.report.sections.parts import model_section, sizes_are_counted
 from glassine.report.sections.policy import judged_page, measure_rows, policy_section
 from glassine.report.sections.reconstruction import headline_figures
@@ -33,18 +34,20 @@ from glassine.report.sections.several import several_page
 
 if TYPE_CHECKING:
     from glassine.comparison import Comparison
+    from glassine.learners.summaries.multiplicity import Multiplicity
 
 __all__ = [
     "Reportable",
     "attack_page",
     "audit_page",
     "disclosure_page",
+    "near_optimal_page",
     "page_of",
     "release_page",
     "several_page",
 ]
 
-Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Comparison"
+Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Multiplicity | Comparison"
 """What there is a report on."""
 
 
@@ -152,6 +155,10 @@ def page_of(result: Reportable, *, title: str | None = None) -> Page:
         return attack_page(result, title=title)
     if isinstance(result, DisclosureFinding):
         return disclosure_page(result, title=title)
+    from glassine.learners.summaries.multiplicity import Multiplicity
+
+    if isinstance(result, Multiplicity):
+        return near_optimal_page(result, title=title)
     # Its candidates take longer to import than the other pages.
     from glassine.report.sections.comparison import comparison_page
 

@@ -21,8 +21,9 @@ def render_html(result: Reportable | Page, *, title: str | None = None) -> str:
 
     Parameters
     ----------
-    result : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
-        The result of an audit, of attacks, of an estimate of disclosure or of a comparison; or the page of one.
+    result : Findings, MembershipFinding, DisclosureFinding, Multiplicity, Comparison or Page
+        The result of an audit, of attacks, of an estimate of disclosure or of a comparison; what near-optimal trees of
+        a summary have in common; or the page of one.
     title : str, optional
         Title of the page, such as ``Privacy of a published decision tree``; that of a page is kept.
 
@@ -49,7 +50,7 @@ def render_text(result: Reportable | Page) -> str:
 
     Parameters
     ----------
-    result : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+    result : Findings, MembershipFinding, DisclosureFinding, Multiplicity, Comparison or Page
         As for :func:`render_html`.
 
     Returns
@@ -65,7 +66,7 @@ def render_rich(result: Reportable | Page) -> Text:
 
     Parameters
     ----------
-    result : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+    result : Findings, MembershipFinding, DisclosureFinding, Multiplicity, Comparison or Page
         As for :func:`render_html`.
 
     Returns

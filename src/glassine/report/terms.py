@@ -87,6 +87,7 @@ microaggregation | Microaggregation | Grouping similar records and publishing on
 midpoint | Midpoint attack | A trained threshold lies exactly halfway between two training values. An attacker with a \
 list of candidates can find those two.
 nat | Nat | The natural unit of entropy: 1.44 bits.
+near-optimal | Near-optimal tree | A tree whose expected errors exceed the lowest by at most a slack.
 neighboring | Neighboring datasets | Datasets that differ by one record added or removed, or by all records of one \
 person if the privacy unit is a person.
 noise interval | Noise interval | How far the noise in a term's own sums moves its score. It covers neither the noise \
@@ -108,6 +109,7 @@ public grid | Public grid | The public cut points of a number.
 pure leaf | Pure leaf | A leaf whose records all have one class.
 quasi | Quasi-identifiers | Attributes that an attacker may already know of people, such as age and town.
 record | Record | One training example: a value for each attribute, and a label.
+reliance | Reliance | The rise in a tree's errors once an attribute is drawn independently of everything else.
 resolution | Resolution | The step in which a number is recorded. It makes the number of possible values finite.
 scrub | Scrubbed copy | A copy of a model that reveals less: public thresholds, coarse or no counts. It has no \
 guarantee.

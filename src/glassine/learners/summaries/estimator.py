@@ -439,6 +439,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
             self.domain_,
             growth,
             self._published,
+            guarantee=self._guarantee(),
             max_depth=depth,
             slack=share,
             bootstrap=n_replicates,

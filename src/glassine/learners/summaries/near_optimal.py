@@ -11,71 +11,28 @@ import numpy.typing as npt
 
 from glassine.data.conform import Outside, conform
 from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import read_cells
 from glassine.learners.antecedents import check_whole
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import bin_shares, replicates
+from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
+from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.release import Released
+from glassine.learners.summaries.reliance import RelianceSearch
+from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Growth, Node
-from glassine.learners.summaries.tree_sets import MOST_COUNTS, RegionCounts, Regions, Splits, TreeSet, n_counts
-from glassine.models import DecisionTree
+from glassine.learners.summaries.tree_sets import TreeSet
+from glassine.models import DecisionTree, Guarantee
 
-__all__ = ["LeafAmbiguity", "NearOptimalTrees", "Reliance", "near_optimal_trees"]
+__all__ = ["NearOptimalTrees", "near_optimal_trees"]
 
 REPRESENTATIVES = 400
 """Representative records on which trees are compared in a region: a share is then known to about .025."""
 
 Bools = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reliance:
-    """How far near-optimal trees rely on an attribute.
-
-    Attributes
-    ----------
-    attribute : str
-        Its name.
-    low, high : float
-        Bounds of the least and greatest reliance of a near-optimal tree: the widest ends of the summary and its
-        replicates, and of the replicates mirrored at the summary (basic bootstrap). Reliance is how many more errors
-        a tree makes once the attribute is drawn independently of all else, as a share of the records.
-    loss_without : float
-        Lowest errors of a tree that never tests the attribute, less the lowest of all trees, as a share of the
-        records; the least over the summary and its replicates.
-    indispensable : bool
-        Whether that exceeds the slack: no near-optimal tree does without the attribute.
-    agreement : float
-        Share of the summary and its replicates under which it does.
-    """
-
-    attribute: str
-    low: float
-    high: float
-    loss_without: float
-    indispensable: bool
-    agreement: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeafAmbiguity:
-    """A leaf of the best tree.
-
-    Attributes
-    ----------
-    literals : tuple of Literal
-        Its conditions.
-    share : float
-        Expected share of the records.
-    ambiguous : float
-        Share of these for which near-optimal trees predict different classes.
-    """
-
-    literals: tuple[Literal, ...]
-    share: float
-    ambiguous: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -96,6 +53,10 @@ class NearOptimalTrees:
         Importance intervals, one per attribute.
     best : DecisionTree
         A tree of the lowest errors.
+    n_replicates : int
+        Summaries, released again from this one, that the intervals also cover.
+    guarantee : Guarantee
+        That of the summary, which covers all of this.
     """
 
     max_depth: int
@@ -103,6 +64,8 @@ class NearOptimalTrees:
     lowest_errors: float
     reliances: tuple[Reliance, ...]
     best: DecisionTree
+    n_replicates: int
+    guarantee: Guarantee
     _trees: TreeSet = field()
     _released: Released = field()
     _domain: Domain = field()
@@ -128,12 +91,12 @@ class NearOptimalTrees:
         random_state : int, optional
             Seed; nothing about records depends on its secrecy.
         """
-        trees, _ = self._trees.sample(check_whole(n, "n", 1, 1000), np.random.default_rng(random_state))
+        trees, _ = sample_trees(self._trees, check_whole(n, "n", 1, 1000), np.random.default_rng(random_state))
         return tuple(self._publish(tree) for tree in trees)
 
     def count(self) -> float:
         """Return about how many near-optimal trees there are, from 200 samples."""
-        return self._trees.sample(200, np.random.default_rng(0))[1]
+        return sample_trees(self._trees, 200, np.random.default_rng(0))[1]
 
     def decisions(self, records: Any) -> Bools:
         """Return the classes that near-optimal trees predict for records, shape (n, classes).
@@ -199,6 +162,41 @@ class NearOptimalTrees:
         walk(self._trees.best(), (), self.best, 0)
         return tuple(out)
 
+    def multiplicity(self, records: Any = None) -> Multiplicity:
+        """Return all of this as plain values, of which ``glassine.report.render_html`` makes a page.
+
+        Parameters
+        ----------
+        records : frame, mapping or array, optional
+            Records of your own, as for :meth:`decisions`; never training records.
+
+        Raises
+        ------
+        InvalidDataError
+            If the records lack an attribute.
+        """
+        classes = self.best.classes or ()
+        disputed: dict[int, tuple[Scalar, ...]] = {}
+        asked = None if records is None else self.decisions(records)
+        for row, near in enumerate(() if asked is None else asked):
+            if near.sum() > 1:
+                disputed[row] = tuple(name for name, is_near in zip(classes, near, strict=True) if is_near)
+        tested = np.unique(self._trees.splits.attributes)
+        return Multiplicity(
+            max_depth=self.max_depth,
+            slack=self.slack,
+            lowest_errors=self.lowest_errors,
+            n_trees=self.count(),
+            n_replicates=self.n_replicates,
+            reliances=self.reliances,
+            tested=tuple(self.reliances[k].attribute for k in tested),
+            ambiguous=self.ambiguity(),
+            leaves=self.regions(),
+            guarantee=self.guarantee,
+            n_asked=None if asked is None else len(asked),
+            disputed=disputed,
+        )
+
 
 def near_optimal_trees(
     released: Released,
@@ -206,6 +204,7 @@ def near_optimal_trees(
     growth: Growth,
     publish: Callable[[Node], DecisionTree],
     *,
+    guarantee: Guarantee,
     max_depth: int,
     slack: float,
     bootstrap: int,
@@ -222,6 +221,8 @@ def near_optimal_trees(
         Its distribution, and the least expected records of a part.
     publish : callable
         Makes a tree a model of the summary.
+    guarantee : Guarantee
+        That of the summary.
     max_depth, slack, bootstrap
         As for :meth:`glassine.PrivateSummary.near_optimal`.
     """
@@ -260,6 +261,8 @@ def near_optimal_trees(
         lowest_errors=trees.lowest / trees.n_records,
         reliances=reliances,
         best=publish(trees.best()),
+        n_replicates=bootstrap,
+        guarantee=guarantee,
         _trees=trees,
         _released=released,
         _domain=domain,
@@ -270,6 +273,7 @@ def near_optimal_trees(
 def _figures(trees: TreeSet) -> tuple[list[float], list[float], list[float]]:
     """Return least and greatest reliance on each attribute, and the loss without it, as shares of the records."""
     n_attributes, total = len(trees.splits.sizes), trees.n_records
-    ranges = [trees.reliance(k) for k in range(n_attributes)]
+    reliance = RelianceSearch(trees)
+    ranges = [reliance.of(k) for k in range(n_attributes)]
     without = [(trees.lowest_without(k) - trees.lowest) / total for k in range(n_attributes)]
     return [low / total for low, _ in ranges], [high / total for _, high in ranges], without

@@ -1,0 +1,142 @@
+"""What near-optimal trees of a summary have in common and where they differ, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from glassine.domain import Literal
+from glassine.domain.attributes import Scalar
+from glassine.models import Guarantee
+
+__all__ = ["LeafAmbiguity", "Multiplicity", "Reliance"]
+
+SCHEMA = "glassine.near-optimal/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliance:
+    """How far near-optimal trees rely on an attribute.
+
+    Attributes
+    ----------
+    attribute : str
+        Its name.
+    low, high : float
+        Bounds of the least and greatest reliance of a near-optimal tree: the widest ends of the summary and its
+        replicates, and of the replicates mirrored at the summary (basic bootstrap). Reliance is how many more errors
+        a tree makes once the attribute is drawn independently of all else, as a share of the records.
+    loss_without : float
+        Lowest errors of a tree that never tests the attribute, less the lowest of all trees, as a share of the
+        records; the least over the summary and its replicates.
+    indispensable : bool
+        Whether that exceeds the slack: no near-optimal tree does without the attribute.
+    agreement : float
+        Share of the summary and its replicates under which it does.
+    """
+
+    attribute: str
+    low: float
+    high: float
+    loss_without: float
+    indispensable: bool
+    agreement: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafAmbiguity:
+    """A leaf of the best tree.
+
+    Attributes
+    ----------
+    literals : tuple of Literal
+        Its conditions.
+    share : float
+        Expected share of the records.
+    ambiguous : float
+        Share of these for which near-optimal trees predict different classes.
+    """
+
+    literals: tuple[Literal, ...]
+    share: float
+    ambiguous: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Multiplicity:
+    """How many near-optimal trees a summary has, what they rely on, and where they decide differently.
+
+    **Guarantee**: the summary's, for all but ``disputed`` and ``n_asked``, which depend on the records that were
+    passed.
+
+    Attributes
+    ----------
+    max_depth : int
+        Most splits on a path.
+    slack : float
+        Most errors beyond the lowest, as a share of the records.
+    lowest_errors : float
+        Lowest errors of a tree, as a share of the records; the summary's own estimate, which is too low.
+    n_trees : float
+        About how many trees there are.
+    n_replicates : int
+        Summaries, released again from this one, that the intervals also cover.
+    reliances : tuple of Reliance
+        Importance intervals, one per attribute of the domain.
+    tested : tuple of str
+        Attributes that a tree can test; the others have one bin.
+    ambiguous : float
+        Share of the domain's expected records for which near-optimal trees predict different classes.
+    leaves : tuple of LeafAmbiguity
+        The same for each leaf of the best tree.
+    guarantee : Guarantee
+        That of the summary.
+    n_asked : int or None
+        How many records were passed; None if none were.
+    disputed : dict of int to tuple of scalars
+        Of the rows, from 0, for which near-optimal trees predict different classes, these classes.
+    """
+
+    max_depth: int
+    slack: float
+    lowest_errors: float
+    n_trees: float
+    n_replicates: int
+    reliances: tuple[Reliance, ...]
+    tested: tuple[str, ...]
+    ambiguous: float
+    leaves: tuple[LeafAmbiguity, ...]
+    guarantee: Guarantee
+    n_asked: int | None = None
+    disputed: Mapping[int, tuple[Scalar, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold; conditions are texts, rows count from 0."""
+        guarantee = self.guarantee
+        asked = None
+        if self.n_asked is not None:
+            rows = [{"row": row, "classes": list(classes)} for row, classes in self.disputed.items()]
+            asked = {"n_records": self.n_asked, "disputed": rows}
+        return {
+            "schema": SCHEMA,
+            "epsilon": guarantee.epsilon,
+            "delta": guarantee.delta,
+            "caveats": list(guarantee.caveats),
+            "max_depth": self.max_depth,
+            "slack": self.slack,
+            "expected_lowest_errors": self.lowest_errors,
+            "trees": self.n_trees,
+            "replicates": self.n_replicates,
+            "attributes": [{**asdict(one), "tested": one.attribute in self.tested} for one in self.reliances],
+            "decided_differently": self.ambiguous,
+            "leaves": [
+                {
+                    "conditions": [str(literal) for literal in leaf.literals],
+                    "share": leaf.share,
+                    "decided_differently": leaf.ambiguous,
+                }
+                for leaf in self.leaves
+            ],
+            "records": asked,
+        }

@@ -1,0 +1,242 @@
+"""Near-optimal trees of a private summary: what they rely on, and where they decide differently."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from glassine import __version__
+from glassine.auditing.findings import InputFile
+from glassine.report import wording
+from glassine.report.blocks import Block, Column, Fact, Figure, Fold, Legend, Paragraph, Points, Row, RowNumbers, Table
+from glassine.report.interval_chart import Interval, draw_intervals, outward
+from glassine.report.section import Page, Section, clean_inputs
+
+if TYPE_CHECKING:
+    from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
+
+__all__ = ["near_optimal_page"]
+
+MOST_DRAWN = 30
+"""Attributes that are drawn; the table has the others."""
+
+MOST_ROWS = 500
+"""Disputed records that are listed."""
+
+NAMED, ROOM = 3, 24
+"""Attributes that a figure names, and letters of each."""
+
+PUBLIC = "For everyone who may see the summary: its guarantee covers this page."
+VOID = "Do not publish it: the guarantee of the summary does not hold."
+ASKED = "Do not publish it: its last part describes the records that you passed."
+OWN_ESTIMATE = "Errors are the summary's own estimates, and the lowest is too low. Do not publish them as accuracy."
+RELIED = (
+    "Reliance is the rise in a tree's errors once the attribute is drawn independently of everything else, as a share "
+    "of all records. A bar reaches from the least to the greatest reliance of a near-optimal tree."
+)
+COVERAGE = (
+    "The ends also cover {n} summaries that are released again from this one, and are rounded outward. They can still "
+    "miss the true ends: on Adult at epsilon 1, 34 of 42 such intervals contained both."
+)
+DIFFERENTLY = (
+    "The leaves of the best tree, with the share of their expected records for which another near-optimal tree "
+    "predicts another class. Shares are known to about 2.5 points, from 400 representative records of the summary."
+)
+
+
+def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
+    """Return the report on the near-optimal trees of a summary.
+
+    Parameters
+    ----------
+    found : Multiplicity
+        What the trees have in common, and where they differ.
+    title : str, optional
+        Title of the page.
+    inputs : sequence of InputFile
+        The files that were read.
+    """
+    guarantee = found.guarantee
+    trees = "One tree is" if round(found.n_trees) == 1 else f"About {_number(found.n_trees)} trees are"
+    lowest = wording.percent(found.lowest_errors, digits=1)
+    slack = f"{100 * found.slack:g} {'point' if found.slack == 0.01 else 'points'}"
+    unit = "record" if guarantee.records_per_person is None else "person"
+    covered = (
+        f"This is post-processing of the summary: its guarantee of epsilon {guarantee.epsilon:g} and delta "
+        f"{guarantee.delta:g} for each {unit} covers it, and nothing further is spent."
+    )
+    caveats = tuple(f"The guarantee does not hold: {wording.clean(text)}." for text in guarantee.caveats)
+    notice = ASKED if found.n_asked is not None else VOID if caveats else PUBLIC
+    return Page(
+        kind="near-optimal trees",
+        title=wording.clean(title or "Near-optimal trees of a private summary"),
+        described=f"Trees of at most {wording.plural(found.max_depth, 'condition')} on a path, within {slack} of the "
+        f"lowest expected errors; a summary at epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}.",
+        tone="finding",
+        headline=f"{trees} near-optimal",
+        sentence=f"Their expected errors exceed the lowest, {lowest}, by at most {slack}. They decide "
+        f"{wording.percent(found.ambiguous, digits=1)} of the expected records differently.",
+        caveat=OWN_ESTIMATE,
+        notes=(covered, *caveats),
+        notes_title="What covers this page",
+        figures=_figures(found),
+        sections=(
+            _reliance_section(found),
+            _indispensable_section(found),
+            _leaves_section(found),
+            *(() if found.n_asked is None else (_records_section(found, found.n_asked),)),
+        ),
+        terms=("near-optimal", "reliance", "leaf", "epsilon", "delta", "post-processing"),
+        inputs=clean_inputs(inputs),
+        notice=notice,
+        version=wording.clean(__version__),
+    )
+
+
+def _indispensable(found: Multiplicity) -> list[str]:
+    return [one.attribute for one in found.reliances if one.indispensable]
+
+
+def _number(n_trees: float) -> str:
+    # Three digits: the number is an estimate.
+    return f"{float(f'{n_trees:.3g}'):,.0f}"
+
+
+def _figures(found: Multiplicity) -> tuple[Fact, ...]:
+    names = _indispensable(found)
+    untested = len(found.reliances) - len(found.tested)
+    return (
+        Fact("Near-optimal trees", _number(found.n_trees), "estimated from random samples"),
+        Fact("Decided differently", wording.percent(found.ambiguous, digits=1), "of the expected records"),
+        Fact(
+            "Indispensable attributes",
+            f"{len(names):,}",
+            wording.listing(names, most=NAMED, room=ROOM) if names else "every attribute has a substitute",
+        ),
+        Fact("Attributes that no tree can test", f"{untested:,}", "all their values are in one bin of the summary"),
+    )
+
+
+def _reliance_section(found: Multiplicity) -> Section:
+    """Return the importance intervals: drawn, and as a table with the errors that each attribute saves."""
+    shown = sorted(
+        (one for one in found.reliances if one.attribute in found.tested), key=lambda one: (-one.high, -one.low)
+    )
+    untested = [one.attribute for one in found.reliances if one.attribute not in found.tested]
+    intervals = [
+        Interval(name=wording.clean(one.attribute), low=one.low, high=one.high, strong=one.indispensable)
+        for one in shown
+    ]
+    blocks: list[Block] = [Paragraph(text=RELIED)]
+    coverage = COVERAGE.format(n=found.n_replicates)
+    if intervals:
+        drawing = draw_intervals(
+            intervals[:MOST_DRAWN], title="Reliance by attribute", unit="rise in errors, of all records", ident="ranges"
+        )
+        legend = Legend((("interval strong", "indispensable"), ("interval", "has a substitute")))
+        blocks.append(Figure(drawings=(drawing,), caption=coverage, legend=legend))
+        columns = ("Least", "Greatest", "Lost without it", "Indispensable in")
+        table = Table(
+            caption="Reliance by attribute; what the best tree without it loses at least; and in how many summaries "
+            "that exceeds the slack",
+            columns=(Column("Attribute"), *(Column(name, numeric=True) for name in columns)),
+            rows=tuple(map(_reliance_row, shown)),
+        )
+        blocks.append(Fold(f"{wording.plural(len(shown), 'attribute')}, each with its figures", (table,)))
+    rest = f"No tree can test {wording.listing(untested, most=MOST_DRAWN, room=ROOM)}." if untested else ""
+    if rest:
+        blocks.append(Paragraph(text=rest, tone="note"))
+    return Section(
+        id="reliance",
+        title="How far they rely on each attribute",
+        link="Reliance",
+        blocks=tuple(blocks),
+        text=(
+            RELIED,
+            *((wording.shorten(wording.clean(one.attribute), ROOM), *outward(one.low, one.high)) for one in shown),
+            *((coverage,) if shown else ()),
+            *((rest,) if rest else ()),
+        ),
+    )
+
+
+def _reliance_row(one: Reliance) -> Row:
+    lost = wording.percent(max(one.loss_without, 0.0), digits=1)
+    cells = (*outward(one.low, one.high), lost, wording.percent(one.agreement))
+    return Row(name=wording.clean(one.attribute), cells=cells)
+
+
+def _indispensable_section(found: Multiplicity) -> Section:
+    """Return the attributes that every near-optimal tree tests, and those that most summaries have so."""
+    certain = [wording.clean(name) for name in _indispensable(found)]
+    likely = [
+        f"{wording.clean(one.attribute)}: in {wording.percent(one.agreement)} of them"
+        for one in found.reliances
+        if not one.indispensable and one.agreement > 0.5
+    ]
+    summaries = f"the summary and all {found.n_replicates} replicates"
+    lead = (
+        f"Every near-optimal tree tests these, under {summaries}."
+        if certain
+        else f"No attribute is indispensable under {summaries}."
+    )
+    blocks: list[Block] = [Paragraph(text=lead, tone="lead")]
+    if certain:
+        blocks.append(Points(items=tuple(certain)))
+    more = "Under most of them, but not all:"
+    if likely:
+        blocks.append(Points(items=tuple(likely), title=more))
+    return Section(
+        id="indispensable",
+        title="Indispensable attributes",
+        blocks=tuple(blocks),
+        text=(lead, *certain, *((more, *likely) if likely else ())),
+    )
+
+
+def _leaves_section(found: Multiplicity) -> Section:
+    """Return where in the domain near-optimal trees decide differently."""
+    leaves = sorted(found.leaves, key=lambda leaf: -leaf.share * leaf.ambiguous)
+    rows = tuple(map(_leaf_row, leaves))
+    columns = (
+        Column("Leaf of the best tree"),
+        Column("Records", numeric=True),
+        Column("Decided differently", numeric=True),
+    )
+    title = "Where they decide differently"
+    return Section(
+        id="differently",
+        title=title,
+        link="Differences",
+        blocks=(Table(caption=DIFFERENTLY, columns=columns, rows=rows),),
+        text=(DIFFERENTLY, *(f"{row.name}: {row.cells[1]} of its {row.cells[0]} of all records" for row in rows)),
+    )
+
+
+def _leaf_row(leaf: LeafAmbiguity) -> Row:
+    name = " and ".join(wording.clean(str(literal)) for literal in leaf.literals) or "all records"
+    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), wording.percent(leaf.ambiguous, digits=1)))
+
+
+def _records_section(found: Multiplicity, n_asked: int) -> Section:
+    """Return which of the records that were passed near-optimal trees decide differently, by row and class."""
+    n_disputed = len(found.disputed)
+    lead = f"Near-optimal trees decide {n_disputed:,} of your {wording.plural(n_asked, 'record')} differently."
+    rows = [
+        f"{wording.row_name(row)}: {' or '.join(wording.clean(str(name)) for name in classes)}"
+        for row, classes in found.disputed.items()
+    ]
+    blocks: list[Block] = [Paragraph(text=lead, tone="lead")]
+    about = f"Rows with the classes that such trees predict, numbered {wording.ROWS}."
+    more = f"{len(rows) - MOST_ROWS:,} more rows are left out." if len(rows) > MOST_ROWS else ""
+    if rows:
+        blocks += [Paragraph(text=about), RowNumbers(tuple(rows[:MOST_ROWS]))]
+    if more:
+        blocks.append(Paragraph(text=more, tone="note"))
+    return Section(
+        id="records",
+        title="Your records",
+        blocks=tuple(blocks),
+        text=(lead, *((about, *rows[:MOST_DRAWN]) if rows else ())),
+        audience="checker",
+    )
