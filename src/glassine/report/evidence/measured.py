@@ -105,6 +105,16 @@ def _parameters(basis: Basis) -> int | Missing:
     return 2 * len(splits) + int(subject["n_parts"]) * (len(classes) - 1)
 
 
+def _records(basis: Basis) -> int | Missing:
+    """Return how many records the model was trained on, by its own counts."""
+    findings = basis.findings or {}
+    if (n := findings["subject"]["n_records"]) is None:
+        return Missing("the model does not publish how many records it was trained on")
+    if "person" in (findings["guarantee"] or {"neighboring": ""})["neighboring"]:
+        return Missing("the model counts records as its fit weighs each person's, which may repeat them")
+    return int(n)
+
+
 @answer
 def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "degrees_of_freedom")
@@ -112,9 +122,9 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
     if isinstance(parameters, Missing):
         yield parameters
         return
-    n = (basis.findings or {})["subject"]["n_records"]
-    if n is None:
-        yield Missing("the model does not publish how many records it was trained on")
+    n = _records(basis)
+    if isinstance(n, Missing):
+        yield n
         return
     yield Figure(
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
@@ -130,9 +140,9 @@ def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
     if isinstance(parameters, Missing):
         yield parameters
         return
-    n = (basis.findings or {})["subject"]["n_records"]
-    if n is None or not parameters:
-        yield Missing("the model does not publish how many records it was trained on, or has no parameter")
+    n = _records(basis) if parameters else Missing("the model has no parameter")
+    if isinstance(n, Missing):
+        yield n
         return
     yield Figure(f"{n / parameters:.3g} records a parameter", "records, over the parameters that T5 counts")
 
