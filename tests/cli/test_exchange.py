@@ -376,8 +376,11 @@ def test_what_is_public_of_a_private_model_is_the_same_whatever_the_records_are(
     assert written[0] or options == ["--ci", "github"]
 
 
-@pytest.mark.parametrize("form", [[], ["--json"]], ids=("text", "JSON"))
-@pytest.mark.parametrize("others", [[], ["second.txt"]], ids=("one", "two"))
+@pytest.mark.parametrize(
+    ("others", "form"),
+    [([], []), ([], ["--json"]), (["second.txt"], ["--json"])],
+    ids=("text of one", "JSON of one", "JSON of two"),
+)
 def test_the_log_of_a_pipeline_shows_nothing_for_the_checker_alone(
     others: list[str], form: list[str], models: Path, run: Run
 ) -> None:
