@@ -195,7 +195,7 @@ def test_decimal_commas_that_are_read_as_texts_are_pointed_out(tmp_path: Path, r
 
 
 def test_decimal_commas_beside_words_are_pointed_out_once_for_all_columns(tmp_path: Path, run: Run) -> None:
-    values = [f"{i},{i % 7}" for i in range(60)] * 2 + ["n.a."]
+    values = [f"{i},{i % 7}" for i in range(60)] * 2 + ["n.a."] * 10
     lines = [";".join([value] * 12) for value in values]
     (tmp_path / "people.csv").write_text("\n".join([";".join(f"v{i}" for i in range(12)), *lines]) + "\n")
     done = run("domain", "infer", "people.csv", cwd=tmp_path)

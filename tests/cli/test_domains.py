@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Domain, Integer, Real
+from glassine.data import infer_domain
 from glassine.domain import Attribute
+from glassine.errors import InvalidDataError
 from tests.cli.running import Run
 
 N = 60
@@ -192,3 +194,34 @@ def test_an_audit_counts_the_attributes_that_the_model_tests(tmp_path: Path, run
     assert found["domain"]["n_attributes"] == 100_000
     # The first rule leaves one value of 100; the others are free.
     assert found["measured"]["parts"]["parts"][0]["bits_learned"] == pytest.approx(math.log2(100), abs=1e-3)
+
+
+def test_identifiers_and_phone_numbers_of_people_with_several_records_stay_out_of_a_draft(
+    tmp_path: Path, run: Run
+) -> None:
+    people = [(f"P{1000 + i}", 7000 + i, f"call {555000 + i}" if i % 2 else "") for i in range(60)]
+    rows = [f"{key},{number},{note},{i % 3}" for i, (key, number, note) in enumerate(people * 4)]
+    (tmp_path / "visits.csv").write_text("\n".join(["key,patient_id,note,x", *rows]) + "\n")
+    done = run("domain", "infer", "visits.csv", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert [entry["name"] for entry in json.loads(done.out)["attributes"]] == ["x"]
+    assert "P1000" not in done.out + done.err
+    assert "555001" not in done.out + done.err
+    assert "give it as --person" in done.err
+    kept = run("domain", "infer", "visits.csv", "--include", "key", cwd=tmp_path)
+    assert [entry["name"] for entry in json.loads(kept.out)["attributes"]] == ["key", "x"]
+
+
+def test_a_remark_quotes_no_word_of_a_few_records(tmp_path: Path, run: Run) -> None:
+    values = [*(str(i) for i in range(60)), *["n.a."] * 10, "refused by Ms Miller"]
+    (tmp_path / "visits.csv").write_text("\n".join(["size,x", *(f"{value},1.5" for value in values)]) + "\n")
+    done = run("domain", "infer", "visits.csv", cwd=tmp_path)
+    assert "size: numbers but for 'n.a.', 1 text of fewer than 10 records." in done.err
+    assert "Miller" not in done.err
+
+
+def test_a_column_of_another_type_is_named_by_its_type_and_not_by_a_value() -> None:
+    frame = pl.DataFrame({"born": [datetime.date(1954, 7, 3)] * 3})
+    with pytest.raises(InvalidDataError, match="values of type date") as refused:
+        infer_domain(frame)
+    assert "1954" not in str(refused.value)

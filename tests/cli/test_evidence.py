@@ -133,6 +133,20 @@ def test_figures_of_a_model_are_those_of_its_counts() -> None:
     assert ratio.text == "22.1 records a parameter"
 
 
+def test_records_that_a_fit_repeats_for_each_person_are_not_counted_as_training_records(
+    private: tuple[dict[str, Any], Certificate],
+) -> None:
+    findings, _ = private
+    by_person = {**findings, "guarantee": {**findings["guarantee"], "neighboring": "add-or-remove-one-person"}}
+    for number in ("T5", "D5"):
+        which = "tre" if number == "T5" else "edpb"
+        texts = [str(one) for one in line_of(which, number, findings=by_person).answers]
+        assert any("may repeat them" in text for text in texts)
+        assert not any("residual degrees of freedom:" in text or "records a parameter" in text for text in texts)
+        plain_texts = [str(one) for one in line_of(which, number, findings=findings).answers]
+        assert not any("may repeat them" in text for text in plain_texts)
+
+
 def test_degrees_of_freedom_of_a_tree_are_those_of_sacro_ml() -> None:
     from sklearn.datasets import load_breast_cancer
     from sklearn.tree import DecisionTreeClassifier

@@ -18,6 +18,7 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
+from glassine import Binary, Domain, Integer
 from glassine.privacy.certificate import Certificate
 from tests.cli.running import Done, Run, listing, people
 
@@ -373,6 +374,37 @@ def test_what_is_public_of_a_private_model_is_the_same_whatever_the_records_are(
         written.append(re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+", "", "\n".join(text)))
     assert written[0] == written[1]
     assert written[0] or options == ["--ci", "github"]
+
+
+@pytest.mark.parametrize(
+    ("others", "form"),
+    [([], []), ([], ["--json"]), (["second.txt"], ["--json"])],
+    ids=("text of one", "JSON of one", "JSON of two"),
+)
+def test_the_log_of_a_pipeline_shows_nothing_for_the_checker_alone(
+    others: list[str], form: list[str], models: Path, run: Run
+) -> None:
+    rows = [f"{10 + i},{i % 2},{'true' if i % 3 else 'false'},P{100 + i // 2}" for i in range(90)]
+    (models / "visits.csv").write_text("\n".join(["a,b,ill,patient", *rows]) + "\n")
+    (models / "second.txt").write_text(RULES)
+    Domain({"a": Integer(0, 199), "b": Binary()}).to_json(models / "public.json")
+    known = ("--domain", "public.json", "--data", "visits.csv", "--target", "ill")
+    model = ("audit", "models/rules, 1.txt", *others, *known, *form)
+    checker = run(*model, cwd=models)
+    assert "checker" in checker.out
+    assert "patient" in checker.out + checker.err
+    done = run(*model, "--ci", "github", cwd=models)
+    assert done.status == checker.status == OUTSIDE
+    assert not re.search("For the checker|patient|visits", done.out + done.err)
+    found = json.loads(done.out) if form else {}
+    audiences = [one["findings"]["audience"] for one in found["models"]] if form and others else [found.get("audience")]
+    assert set(audiences) == ({"public"} if form else {None})
+
+
+def test_a_report_for_the_checker_is_written_beside_a_public_log(models: Path, run: Run) -> None:
+    done = audited(run, models, "--ci", "github", "-o", "report.json")
+    assert json.loads((models / "report.json").read_text())["audience"] == "checker"
+    assert "For the checker" not in done.out
 
 
 def test_another_format_is_refused_before_any_work(models: Path, run: Run) -> None:

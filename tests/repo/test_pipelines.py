@@ -121,7 +121,7 @@ def test_the_action_installs_the_package_of_its_repository(folder: Path) -> None
     assert install["env"] == {"GLASSINE_SOURCE": "${{ github.action_path }}"}
     assert (ROOT / "pyproject.toml").exists(), "the action stands beside the package"
     # What pip would be asked for is the package: built here without its dependencies it would take a minute.
-    assert install["run"] == 'python -m pip install "$GLASSINE_SOURCE"'
+    assert install["run"] == 'python -m pip install "${GLASSINE_SOURCE}[formats]"'
     assert shell("glassine --version && python -m pip --version || true", folder).stdout.startswith("glassine")
 
 

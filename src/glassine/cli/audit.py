@@ -64,6 +64,7 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidParameterErr
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
+    from glassine.attacks.audience import Audience
     from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
@@ -342,15 +343,17 @@ def audit_command(options: AuditOptions) -> None:
     options.exchange.check(read, small=report.show_small_counts, overwrite=report.overwrite)
     _check_holdout(options)
     several = len(options.models) > 1
+    # The log of a pipeline has other readers than the report that it keeps.
+    printed: Audience = "public" if options.exchange.ci is not None else report.audience
     if several and not options.together:
         one = "-o" if report.output is not None else "--to" if options.exchange.to is not None else ""
         if one:
             raise InvalidParameterError(f"{one} writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
         options.exchange.write({verdict.path: verdict.findings or verdict.error for verdict in verdicts})
-        print_value(
-            plain_verdicts(verdicts) if report.as_json else verdict_table(verdicts, report.audience), report.as_json
-        )
+        if printed == "public":
+            verdicts = [replace(one, findings=one.findings and one.findings.public()) for one in verdicts]
+        print_value(plain_verdicts(verdicts) if report.as_json else verdict_table(verdicts, printed), report.as_json)
         raise typer.Exit(worst_status(verdicts))
     if options.together and not several:
         raise InvalidParameterError("--together needs several models.", remedy="Name them, or leave it out.")
@@ -364,7 +367,8 @@ def audit_command(options: AuditOptions) -> None:
         title = "" if several else options.models[0].name
         write_report(findings, report.output, title=title or None)
     options.exchange.write({options.models[0]: findings})
-    print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    shown = findings.public() if printed == "public" else findings
+    print_value(shown.to_dict() if report.as_json else text_of(shown, report.output), report.as_json)
     raise typer.Exit(_status(findings, options))
 
 
@@ -498,7 +502,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
-        if records.person is None:
+        if records.person is None and options.exchange.ci is None:
             tell_repeats(table)
         names = [*(known or ()), *(() if table is None else table.names)]
         sensitive = () if asked.sensitive is None else (asked.sensitive,)

@@ -125,8 +125,11 @@ def infer_command(
     for text, names in alike.items():
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         tell(f"glassine: {', '.join(names[:SHOWN])}{more}: {text}")
-    for repeat in repeats(table):
+    repeated = list(repeats(table))
+    for repeat in repeated:
         tell(f"glassine: {repeat}")
+    if repeated:
+        tell("glassine: if one of these columns says whose record each is, give it as --person in fits and audits.")
     kept = set(include or [])
     # What the model tests is needed, whatever it looks like.
     personal = [name for name, remark in found.items() if tested is None and any(word in remark for word in PERSONAL)]

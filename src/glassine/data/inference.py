@@ -43,6 +43,12 @@ MANY_VALUES = 20
 NEARLY_ALL = 0.95
 """Share of different values from which whole numbers look like numbers of records."""
 
+SHARE = 10
+"""Texts with more different values than a tenth of the records may identify people, for any attribute name."""
+
+FREQUENT = 10
+"""Records from which a word of a column is quoted."""
+
 WORDS = 3
 """Blanks of a value, in the mean, from which it is a sentence."""
 
@@ -109,7 +115,7 @@ def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
         return Category(tuple(sorted(set(present.tolist()))), missing=missing, inferred=True)
     odd = next(v for v in present if not isinstance(v, str))
     raise InvalidDataError(
-        f"column {name!r} holds {odd!r}, which is neither a number, a Boolean nor a string.",
+        f"column {name!r} holds values of type {type(odd).__name__}, which are neither numbers, Booleans nor texts.",
         remedy="Convert or drop it.",
     )
 
@@ -166,20 +172,32 @@ def remarks(frame: Any) -> dict[str, str]:
     frame : data frame
         The records.
     """
-    found = {name: _remark(column) for name, column in columns(frame).items()}
+    found = {name: _remark(name, column) for name, column in columns(frame).items()}
     return {name: remark for name, remark in found.items() if remark}
 
 
-def _remark(column: npt.NDArray[Any]) -> str:
+def _frequent(words: Iterable[str], present: Iterable[object]) -> str:
+    """Return words of a column of numbers to quote: those of few records can be what one person said."""
+    counts = Counter(map(str, present))
+    listed = list(words)
+    shown = [repr(word) for word in listed if counts[word] >= FREQUENT][:3]
+    few = sum(counts[word] < FREQUENT for word in listed)
+    rare = [f"{few:,} {'text' if few == 1 else 'texts'} of fewer than {FREQUENT} records"] if few else []
+    return ", ".join(shown + rare)
+
+
+def _remark(name: str, column: npt.NDArray[Any]) -> str:
     present = column[~is_missing(column)].tolist()
     values = set(map(str, present))
     if len(values) == 1 and len(present) > 1:
         return "one value only, which carries no information. Leave it out, or declare the values it can have."
+    if len(values) > MANY_VALUES and is_identifier_name(name):
+        return f"{len(values):,} different values, in a column that is named like an identifier? Leave it out."
     if column.dtype.kind != "O":
         return _remark_on_numbers(present)
     words = sorted(value for value in values if not COMMA.fullmatch(value) and not _is_number(value))
     if any("," in value for value in values - set(words)) and len(words) <= max(1, len(values) // SHARE_OF_WORDS):
-        but = f" but for {', '.join(map(repr, words[:3]))}" if words else ""
+        but = f" but for {_frequent(words, present)}" if words else ""
         also = f", and state the words in {parameter('missing')}" if words else ""
         return Text(
             f"numbers with decimal commas{but}, read as texts. "
@@ -189,15 +207,14 @@ def _remark(column: npt.NDArray[Any]) -> str:
         return "whole numbers beyond 64 bits, read as texts: an identifier? Leave it out, or declare a number by hand."
     odd = sorted(value for value in values if not _is_number(value))
     if values and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
-        shown = ", ".join(repr(value) for value in odd[:3])
-        return f"numbers but for {shown}. Recode these as missing, or declare a number by hand."
+        return f"numbers but for {_frequent(odd, present)}. Recode these as missing, or declare a number by hand."
     if values and all(DATE.fullmatch(value) for value in values):
         return "dates, which can name people. Leave it out, or keep a number instead, such as a year or an age."
     texts = [value for value in present if isinstance(value, str)]
     if len(values) > MANY_VALUES and sum(value.count(" ") for value in texts) >= WORDS * len(present):
         return "free text, which can name people. Leave it out, or code it in a few categories."
-    if len(values) > MANY_VALUES and len(values) > len(present) / 2:
-        return f"{len(values)} different values in {len(present)} records, an identifier? Leave it out."
+    if len(values) > max(MANY_VALUES, len(present) // SHARE):
+        return f"{len(values):,} different values in {len(present):,} records, an identifier? Leave it out."
     return ""
 
 
@@ -213,7 +230,7 @@ def _remark_on_numbers(present: list[Any]) -> str:
     if len(values) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in values):
         return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
     if len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present):
-        return f"{len(values)} different whole numbers in {len(present)} records, an identifier? Leave it out."
+        return f"{len(values):,} different whole numbers in {len(present):,} records, an identifier? Leave it out."
     return ""
 
 
@@ -322,9 +339,6 @@ PEOPLE = frozenset(
 """A name that is one of these words, or one of them with a number, is that of an identifier."""
 
 NUMBERS = frozenset({"code", "key", "no", "nr", "num", "number"})
-
-SHARE = 10
-"""Texts with more different values than a tenth of the records may identify people, for any attribute name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,8 +45,7 @@ KIND = "additive"
 
 
 def _kind_of_literal(plain: dict[str, Any]) -> type[OneOf | Between]:
-    if "values" not in plain and "above" not in plain and "at_most" not in plain:
-        raise Refused("has neither values nor bounds")
+    # Without a bound, the condition on a number is that it is there, or with "negated" and "missing" that it is not.
     return OneOf if "values" in plain else Between
 
 

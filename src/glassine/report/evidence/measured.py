@@ -93,13 +93,21 @@ def _parameters(basis: Basis) -> int:
     return 2 * len(splits) + int(subject["n_parts"]) * (len(classes) - 1)
 
 
+def _records(basis: Basis) -> int:
+    """Return how many records the model was trained on, by its own counts."""
+    n = basis.report["subject"]["n_records"]
+    if n is None:
+        raise NoFigureError("the model does not publish how many records it was trained on")
+    if "person" in (basis.report["guarantee"] or {"neighboring": ""})["neighboring"]:
+        raise NoFigureError("the model counts records as its fit weighs each person's, which may repeat them")
+    return int(n)
+
+
 @answer
 def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "degrees_of_freedom")
     parameters = _parameters(basis)
-    n = basis.report["subject"]["n_records"]
-    if n is None:
-        raise NoFigureError("the model does not publish how many records it was trained on")
+    n = _records(basis)
     yield Figure(
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
         "records less the scores of each bin, which stand in place of leaves"
@@ -111,9 +119,9 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
 @answer
 def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
     parameters = _parameters(basis)
-    n = basis.report["subject"]["n_records"]
-    if n is None or not parameters:
-        raise NoFigureError("the model does not publish how many records it was trained on, or has no parameter")
+    if not parameters:
+        raise NoFigureError("the model has no parameter")
+    n = _records(basis)
     yield Figure(f"{n / parameters:.3g} records a parameter", "records, over the parameters that T5 counts")
 
 
