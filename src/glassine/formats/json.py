@@ -24,6 +24,7 @@ from glassine.codec import (
     record,
 )
 from glassine.domain import Between, Domain, OneOf
+from glassine.domain.domain import COMPARED
 from glassine.errors import InvalidModelError
 from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
 from glassine.models.additive import AdditiveModel
@@ -90,7 +91,7 @@ def _parameters(plain: object) -> tuple[tuple[str, Parameter], ...]:
 SCALARS: Codec[Any] = listed(SCALAR)
 LITERAL: Codec[Any] = choice(
     {
-        OneOf: record(OneOf, omit_defaults=True),
+        OneOf: record(OneOf, {"values": Field(codec=listed(COMPARED))}, omit_defaults=True),
         Between: record(
             Between,
             {"lo": Field(codec=FLOAT, key="above"), "hi": Field(codec=FLOAT, key="at_most")},
