@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,11 @@ LITERALS = [
 
 
 @pytest.mark.parametrize("literal", LITERALS, ids=str)
-def test_every_export_predicts_what_the_model_predicts(literal: OneOf) -> None:
+def test_every_export_predicts_what_the_model_predicts(literal: OneOf, tmp_path: Path) -> None:
     model, frame = tree(literal), records()
     expected = model.predict(frame).tolist()
-    space: dict[str, Any] = {}
-    exec(to_python(model), space)
+    (tmp_path / "model.py").write_text(to_python(model))
+    space = runpy.run_path(str(tmp_path / "model.py"))
     assert [space["predict"](row) for row in frame.to_dicts()] == expected
     base = sqlite3.connect(":memory:")
     base.execute("CREATE TABLE t (icd TEXT, b INTEGER)")
