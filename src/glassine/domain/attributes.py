@@ -214,7 +214,7 @@ class Real:
 
 
 class Prefix(str):
-    """All texts that begin alike, as one value of a category, written with a star: ``E1*``.
+    """All texts with one beginning, as one value of a category, written with a star: ``E1*``.
 
     It equals itself alone, not the text ``"E1*"``. Numbers begin with nothing, nor do the texts of :data:`GAP_TEXTS`.
 

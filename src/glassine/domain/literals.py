@@ -254,7 +254,7 @@ def are_disjoint(left: Literal, right: Literal) -> bool:
 
 
 def _are_parted(left: Iterable[Scalar], right: Iterable[Scalar]) -> bool:
-    """Return whether no text belongs to two different values, as it is with values of one category."""
+    """Return whether no text belongs to two different values; to those of one category none does."""
     values = {*left, *right}
     grouped = prefixes(values)
     starts = {one.start for one in grouped}

@@ -217,7 +217,7 @@ def check_model(model: object, *, prefixes: bool = False) -> None:
     for name, values in () if prefixes else compared_values(model).items():
         if begun := prefixes_of(values):
             raise UnsupportedModelError(
-                f"the model compares {name!r} with all texts that begin alike, {str(begun[0])!r}, which this format "
+                f"the model compares {name!r} with all texts of the prefix {str(begun[0])!r}, which this format "
                 "cannot say.",
                 remedy="Write JSON, SQL or Python.",
             )
