@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import glassine
-from glassine.domain import Between, Category, Domain, Integer, OneOf, Prefix, Real
+from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Prefix, Real
 from glassine.domain.literals import complement
 from glassine.learners.antecedents import COARSE_CUTS, COARSE_VALUES, LiteralPlan, coarse
 
@@ -70,14 +70,9 @@ def test_coarse_literals_are_those_of_the_domain_whatever_the_records_are() -> N
 def test_a_fit_over_coarse_literals_is_the_fit_over_the_same_literals_listed() -> None:
     frame, y = records(0)
 
-    def fitted(literals: object) -> glassine.PrivateTreeClassifier:
+    def fitted(literals: str | list[Literal]) -> glassine.PrivateTreeClassifier:
         return glassine.PrivateTreeClassifier(
-            epsilon=2.0,
-            max_depth=2,
-            literals=literals,
-            domain=DOMAIN,
-            classes=(0, 1),
-            random_state=3,  # type: ignore[arg-type]
+            epsilon=2.0, max_depth=2, literals=literals, domain=DOMAIN, classes=(0, 1), random_state=3
         ).fit(frame, y)
 
     named, listed = fitted("coarse"), fitted(coarse(DOMAIN, DOMAIN.names))

@@ -112,3 +112,14 @@ def test_a_fitted_model_predicts_raw_codes_and_is_audited(fit: Any) -> None:
     assert predicted.tolist() == fit.predict(frame).tolist() == model.predict(frame.to_pandas()).tolist()
     findings = glassine.audit(model, frame.with_columns(y=pl.Series(y.tolist())), "y", domain=DOMAIN)
     assert "E1*" in json.dumps(findings.to_dict())
+
+
+def test_records_that_stay_with_an_engine_give_the_same_private_model() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    domain = Domain({"icd": CODES, "b": Binary(), "y": Category(("ill", "well"))})
+    frame = records().with_columns(y=pl.Series(["ill", "well"] * len(ICD)))
+    found = []
+    for data in (frame, frame.lazy(), duckdb.from_arrow(frame.to_arrow())):
+        fit = glassine.PrivateTreeClassifier(epsilon=8.0, max_depth=2, domain=domain, random_state=1)
+        found.append(fit.fit(data, "y").model_)
+    assert found[0] == found[1] == found[2]
