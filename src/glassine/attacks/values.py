@@ -18,6 +18,7 @@ from glassine.attacks.attack import Hiding, Measurement, Published
 from glassine.attacks.audience import for_checker
 from glassine.attacks.outcome import Measured, ShownCount
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
+from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid
 from glassine.domain.literals import is_missing
 from glassine.models import DecisionTree, RuleList
@@ -240,6 +241,9 @@ def _lone_categories(
     out = []
     for name, values in named.items():
         column = data[name].tolist() if name in data else []
+        if grouped := prefixes(values):
+            group = {text: next((one for one in grouped if one.covers(text)), text) for text in set(column)}
+            column = [group[text] for text in column]
         held = Counter(column)
         if whose is not None:
             held = Counter(value for value, _ in set(zip(column, whose.tolist(), strict=bool(column))))

@@ -50,8 +50,13 @@ class CutPointOptions(Group):
     heading: ClassVar[str] = "The model"
 
     literals: Annotated[
-        Literal["auto", "thresholds", "quantiles"] | None,
-        typer.Option("--literals", help="Cut points: of the domain, private, or both.", show_default="auto"),
+        Literal["auto", "thresholds", "quantiles", "coarse"] | None,
+        typer.Option(
+            "--literals",
+            metavar="KIND",
+            help="Cut points: auto, thresholds, quantiles or coarse.",
+            show_default="auto",
+        ),
     ] = None
     n_quantiles: Annotated[
         int | None,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar
+from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar, prefixes
 from glassine.domain.domain import _some
-from glassine.domain.literals import Between, Literal
+from glassine.domain.literals import Between, Literal, OneOf
 from glassine.errors import InvalidDataError, parameter
 
 __all__ = [
@@ -147,10 +147,14 @@ class Columns:
         Raises
         ------
         InvalidDataError
-            If there is no such column, or a threshold is put to an attribute that declares strings.
+            If there is no such column, or a threshold is put to an attribute that declares strings; if the attribute
+            or the literal has prefixes, and the literal names what is not a value of the attribute.
         """
         array = self.array(literal.attribute)
         if literal.attribute in self.codes:
+            values = values_of(self.attributes[literal.attribute])
+            if isinstance(literal, OneOf) and prefixes((*values, *literal.values)):
+                _check_declared(literal, values)
             # The last entry, that of None, is the one at index -1.
             truths = literal.holds(decoder(self.attributes[literal.attribute]))
             return np.asarray(truths[np.maximum(array, -1)])
@@ -205,6 +209,16 @@ def columns_of(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDA
         numbers={name: arrays[name] for name in attributes if name in numeric},
         codes={name: arrays[name] for name in attributes if name not in numeric},
     )
+
+
+def _check_declared(literal: OneOf, values: tuple[Scalar, ...]) -> None:
+    """Raise InvalidDataError if a literal names part of a declared value: of which records it holds is not known."""
+    for value in literal.values:
+        if value not in values:
+            raise InvalidDataError(
+                f"{literal.attribute!r} is compared with {value!r}, which is not a value of its domain.",
+                remedy="Declare the same values and prefixes as the model names.",
+            )
 
 
 def _inside(literal: Literal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

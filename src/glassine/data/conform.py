@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
 from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, open_native, read_only
-from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Prefix, Real, prefixes
 from glassine.domain.domain import Domain, _some
 from glassine.errors import InvalidDataError, parameter
 
@@ -54,8 +54,9 @@ def conform(
       value, whether or not the attribute allows missing values. Values are declared if Python finds them equal:
       1, 1.0 and True are one value.
     - A number and the texts that write it ("1", "1.0", "01", "true") are one value, unless the attribute declares that
-      very text. A library or a file may give either, depending on the other records. Two declared texts of one number
-      ("1" and "01") are distinguished in columns of text alone.
+      very text, or prefixes. A library or a file may give either, depending on the other records. Two declared texts of
+      one number ("1" and "01") are distinguished in columns of text alone.
+    - A text that is not listed is read as the longest prefix that it begins with; a number begins with none.
     - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
       declare. An infinite number is then clipped.
     - Unless ``outside`` refuses, nothing is refused because of a value: see :class:`~glassine.data.columns.Outside`. An
@@ -269,7 +270,7 @@ def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) 
 
 def _plain_words(attribute: Attribute) -> bool:
     """Return whether an attribute declares texts alone, none of which writes a number."""
-    if not isinstance(attribute, Category) or declared_numbers(attribute):
+    if not isinstance(attribute, Category) or declared_numbers(attribute) or prefixes(attribute.values):
         return False
     return all(isinstance(value, str) for value in attribute.values)
 
@@ -322,7 +323,7 @@ def expressions(
             # The types of pandas' columns follow from the records: where no value is refused, no type is.
             public = outside.refuses or not frame.implementation.is_pandas_like()
             codes = _known_codes(name, attribute, schema[name], refuse=public)
-            value = _coded(name, attribute, schema[name], codes, unknown, gap, compared=streamed)
+            value = _coded(name, attribute, schema[name], codes, (unknown, gap), compared=streamed)
         out.append(value.alias(f"k{i}"))
     return out
 
@@ -351,8 +352,9 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
     known: dict[Any, int] = {}
     if kind in (nw.String, nw.Categorical, nw.Enum):
         # A lazy frame's engine reads no numbers from texts: they would have to be among the declared values.
-        known = {value: code for code, value in enumerate(values) if isinstance(value, str)}
-        matching = len(known) == len(values)
+        texts = {value: code for code, value in enumerate(values) if isinstance(value, str)}
+        matching = len(texts) == len(values)
+        known = {value: code for value, code in texts.items() if not isinstance(value, Prefix)}
         if attribute.missing:
             known = dict.fromkeys(GAP_TEXTS, -1) | known
     elif kind.is_integer() or kind == nw.Boolean:
@@ -385,11 +387,11 @@ def _coded(
     attribute: Category | Binary,
     kind: nw.dtypes.DType,
     known: Mapping[Any, int],
-    unknown: int,
-    gap: int,
+    absent: tuple[int, int],
     *,
     compared: bool,
 ) -> nw.Expr:
+    unknown, gap = absent
     column = nw.col(name)
     usable = ~column.is_null()
     if kind in (nw.String, nw.Categorical, nw.Enum):
@@ -405,14 +407,37 @@ def _coded(
         # Arrow looks values up by their bits, in which -0.0 differs from 0.0.
         column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
     size = _TYPES[code_type(attribute)]
-    found: nw.Expr = nw.lit(unknown)
-    if compared and len(known) <= MOST_COMPARED:
-        for value, code in known.items():
-            found = found + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - unknown)
-    elif known:
-        found = column.replace_strict(list(known), list(known.values()), default=nw.lit(unknown), return_dtype=nw.Int64)
+    found = _looked_up(column, known, unknown, compared=compared)
+    if isinstance(attribute, Category) and kind in (nw.String, nw.Categorical, nw.Enum):
+        # From the shortest start to the longest, and last what is listed, so that each goes before those that it begins
+        # with.
+        asked: list[tuple[nw.Expr, Mapping[Any, int]]] = [
+            (column.str.slice(0, length), starts) for length, starts in reversed(attribute.places)
+        ]
+        if asked:
+            found = nw.lit(unknown)
+            asked.append((column, dict.fromkeys(GAP_TEXTS, unknown) | dict(known)))
+        for texts, codes in asked:
+            begun = _looked_up(texts, codes, NO_PLACE, compared=compared)
+            found = nw.when(begun != NO_PLACE).then(begun).otherwise(found)
     usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(gap))
     return usual.cast(size)
+
+
+NO_PLACE = -4
+"""Stands for the code of a text that is not looked up; below every code."""
+
+
+def _looked_up(column: nw.Expr, known: Mapping[Any, int], absent: int, *, compared: bool) -> nw.Expr:
+    """Return the codes of the values of a column, and one for all others."""
+    if not known:
+        return nw.lit(absent)
+    if not compared or len(known) > MOST_COMPARED:
+        return column.replace_strict(list(known), list(known.values()), default=nw.lit(absent), return_dtype=nw.Int64)
+    found: nw.Expr = nw.lit(absent)
+    for value, code in known.items():
+        found = found + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - absent)
+    return found
 
 
 _TYPES: dict[Any, Any] = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int32}

@@ -16,14 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.columns import GAP, Outside, code_type, values_of
-from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real
+from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Binary, Category, Integer, Real, prefixes
 from glassine.domain.domain import _some as some
 from glassine.errors import InvalidDataError
 
 __all__ = ["GAP_TEXTS", "declared_numbers", "from_objects", "number_of", "numbers_of_texts"]
-
-GAP_TEXTS = ("", "?", "NA", "NaN", "nan")
-"""Texts that stand for a missing value, unless the attribute declares them."""
 
 BLANKS = " \t\r\n"
 """What may stand around a number in a text."""
@@ -73,8 +70,13 @@ def numbers_of_texts(texts: Any) -> npt.NDArray[np.float64]:
 
 
 def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
-    """Return the codes of the numbers that an attribute declares, or writes in a text that it declares."""
+    """Return the codes of the numbers that an attribute declares, or writes in a text that it declares.
+
+    A category with prefixes declares none: its texts are compared as written.
+    """
     values = values_of(attribute)
+    if prefixes(values):
+        return {}
     codes: dict[int | float, int] = {value: code for code, value in enumerate(values) if not isinstance(value, str)}
     for code, value in enumerate(values):
         number = number_of(value) if isinstance(value, str) else None
@@ -122,6 +124,7 @@ def _codes(
     codes: dict[Any, int] = {value: code for code, value in enumerate(values_of(attribute))}
     numbers: Mapping[Any, int] = declared_numbers(attribute)
     kind = code_type(attribute)
+    grouped = attribute if isinstance(attribute, Category) and prefixes(attribute.values) else None
     try:
         out = np.fromiter(map(codes.get, values, repeat(NOT_EQUAL)), kind, len(values))
     except TypeError:
@@ -137,8 +140,10 @@ def _codes(
             out[i] = gap
         elif isinstance(value, str):
             if value not in codes:
-                number = number_of(value)
+                place = None if grouped is None else grouped.place(value)
+                number = None if grouped is not None else number_of(value)
                 absent = -1 if attribute.missing and value in GAP_TEXTS else unknown
+                absent = absent if place is None else place
                 codes[value] = absent if number is None else numbers.get(number, absent)
             out[i] = codes[value]
         elif isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction):

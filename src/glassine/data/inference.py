@@ -261,6 +261,7 @@ def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> dict[str, npt.ND
         # Few values recur: each is looked up once, and the records only if one of them lies outside.
         values = column.tolist()
         odd = set(values) - set(attribute.values)
+        odd -= {value for value in odd if isinstance(value, str) and attribute.place(value) is not None}
         unlisted = np.array([value in odd for value in values]) if odd else np.zeros(len(values), dtype=bool)
         return {**out, "no declared value": ~gaps & unlisted}
     if column.dtype.kind == "O":

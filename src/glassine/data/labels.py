@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
-from glassine.domain.attributes import Scalar, is_scalar
+from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
@@ -119,6 +119,11 @@ def declared_classes(
     if domain is not None and isinstance(target, str) and target in domain:
         attribute = domain[target]
         if isinstance(attribute, Category):
+            if prefixes(attribute.values):
+                raise InvalidDataError(
+                    f"the target {target!r} is declared with prefixes, and its classes must be listed.",
+                    remedy="List them, or group them in the records before.",
+                )
             return attribute.values
         if isinstance(attribute, Binary):
             return (0, 1)

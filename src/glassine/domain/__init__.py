@@ -1,6 +1,6 @@
 """The domain: what is publicly known about the records, before any model is read."""
 
-from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Prefix, Real
 from glassine.domain.domain import Domain
 from glassine.domain.groups import AtMostOne, Combinations, ExactlyOne, Group, Implies, Intervals
 from glassine.domain.literals import Between, Literal, OneOf
@@ -21,6 +21,7 @@ __all__ = [
     "Intervals",
     "Literal",
     "OneOf",
+    "Prefix",
     "Real",
     "Shares",
 ]

@@ -7,14 +7,18 @@ import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
 from glassine.errors import InvalidDomainError, parameter
 
-__all__ = ["Attribute", "Binary", "Category", "Integer", "Real", "Scalar"]
+__all__ = ["GAP_TEXTS", "Attribute", "Binary", "Category", "Integer", "Prefix", "Real", "Scalar"]
 
 Scalar: TypeAlias = str | int | float | bool
+
+GAP_TEXTS = ("", "?", "NA", "NaN", "nan")
+"""Texts that stand for a missing value, unless the attribute lists them."""
 
 LARGEST = 10**300
 """Largest size of a number: beyond it, conversions to floating point fail."""
@@ -209,26 +213,135 @@ class Real:
         return max(0, self._grid_index(right, self.resolution) - first + 1)
 
 
+class Prefix(str):
+    """All texts with one beginning, as one value of a category, written with a star: ``E1*``.
+
+    It equals itself alone, not the text ``"E1*"``. Numbers begin with nothing, nor do the texts of :data:`GAP_TEXTS`.
+
+    Parameters
+    ----------
+    start : str
+        What the texts begin with; empty for all texts. It holds no star.
+    but : iterable of str or Prefix, default=()
+        Texts that begin so and do not belong to it, and longer prefixes whose texts do not.
+
+    Raises
+    ------
+    InvalidDomainError
+        If the start is no text or holds a star, or an exception does not begin with it.
+
+    Examples
+    --------
+    >>> rest = Prefix("E", but=("E10", Prefix("E2")))
+    >>> str(rest), [rest.covers(code) for code in ("E11", "E10", "E21", "F1")]
+    ('E*', [True, False, False, False])
+    """
+
+    __slots__ = ("_starts", "_texts")
+
+    # The exceptions in the fewest words, so that prefixes of the same texts are equal: texts, and starts.
+    _texts: frozenset[str]
+    _starts: tuple[str, ...]
+
+    def __new__(cls, start: str, but: Iterable[str] = ()) -> Prefix:
+        """Return the prefix; a text is made by its constructor."""
+        stated: object = start
+        if not isinstance(stated, str) or isinstance(stated, Prefix) or "*" in stated:
+            raise InvalidDomainError(
+                f"a prefix must be a text without a star, got {stated!r:.80}.",
+                remedy="Give what the values begin with.",
+            )
+        made = super().__new__(cls, f"{start}*")
+        exceptions = tuple(but)
+        starts: list[str] = []
+        for longer in sorted(one.start for one in exceptions if isinstance(one, Prefix)):
+            if not starts or not longer.startswith(starts[-1]):
+                starts.append(longer)
+        texts = {str(one) for one in exceptions if not isinstance(one, Prefix)}
+        for one in (*starts, *texts):
+            if not one.startswith(start) or start in starts:
+                raise InvalidDomainError(f"an exception to the prefix {str(made)!r} must begin with it, got {one!r}.")
+        made._starts = tuple(starts)
+        made._texts = frozenset(one for one in texts if one not in GAP_TEXTS and not one.startswith(made._starts))
+        return made
+
+    @property
+    def start(self) -> str:
+        """What the texts begin with."""
+        return str(self)[:-1]
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The starts of the longer prefixes that are exceptions."""
+        return self._starts
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that begin so and do not belong to it, those that stand for missing values among them."""
+        gaps = (text for text in GAP_TEXTS if text.startswith(self.start) and not text.startswith(self._starts))
+        return tuple(sorted((*self._texts, *gaps)))
+
+    @property
+    def but(self) -> tuple[str | Prefix, ...]:
+        """The exceptions: texts in order, then longer prefixes."""
+        return (*sorted(self._texts), *map(Prefix, self._starts))
+
+    def covers(self, value: object) -> bool:
+        """Return whether a value is one of the texts."""
+        if not isinstance(value, str) or isinstance(value, Prefix) or not value.startswith(self.start):
+            return False
+        return not value.startswith(self._starts) and value not in self._texts and value not in GAP_TEXTS
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Prefix):
+            return False
+        return (str(self), self._starts, self._texts) == (str(other), other._starts, other._texts)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((str(self), self._starts, self._texts))
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        return f"Prefix({self.start!r}, but={self.but!r})" if self.but else f"Prefix({self.start!r})"
+
+    def __reduce__(self) -> tuple[type[Prefix], tuple[object, ...]]:
+        return (Prefix, (self.start, self.but))
+
+
+def prefixes(values: Iterable[object]) -> tuple[Prefix, ...]:
+    """Return the prefixes among values."""
+    return tuple(value for value in values if isinstance(value, Prefix))
+
+
 @dataclass(frozen=True, slots=True)
 class Category:
     """One of a public list of values.
 
     Parameters
     ----------
-    values : tuple of str, int, float or bool
-        The possible values, in the order in which they are reported.
+    values : tuple of str, int, float, bool or Prefix
+        The possible values, in the order in which they are reported. A :class:`Prefix` stands for all texts that begin
+        with it, other than the texts listed and those that begin with a longer prefix; its exceptions are set so.
     missing, inferred
         As in :class:`Integer`.
 
     Raises
     ------
     InvalidDomainError
-        If the list is empty, repeats a value or holds one that is not a plain scalar.
+        If the list is empty, repeats a value or holds one that is not a plain scalar; or if there is a prefix, and
+        a number or a text that is written as a prefix is.
 
     Examples
     --------
     >>> Category(("red", "green")).size
     2
+    >>> Category(("E10", Prefix("E"))).values
+    ('E10', Prefix('E', but=('E10',)))
     """
 
     values: tuple[Scalar, ...]
@@ -253,12 +366,62 @@ class Category:
         if len(set(values)) < len(values):
             twice = next(v for i, v in enumerate(values) if v in values[:i])
             raise InvalidDomainError(f"category values must differ, got {twice!r} twice.", remedy="Drop the repeat.")
-        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "values", _parted(values) if prefixes(values) else values)
 
     @property
     def size(self) -> int:
-        """Number of possible values, a missing one included."""
+        """Number of possible values, a missing one included; a prefix is one."""
         return len(self.values) + self.missing
+
+    def place(self, text: str) -> int | None:
+        """Return the index of the longest prefix that covers a text which is not listed; None where none does.
+
+        Examples
+        --------
+        >>> Category((Prefix("E"), Prefix("E1"))).place("E11")
+        1
+        """
+        if text in GAP_TEXTS:
+            return None
+        return next((found[text[:n]] for n, found in self.places if len(text) >= n and text[:n] in found), None)
+
+    @property
+    def places(self) -> tuple[tuple[int, dict[str, int]], ...]:
+        """The index of each prefix by its start, by the length of the start, the longest first."""
+        return _places(self.values)
+
+
+@lru_cache(maxsize=1024)
+def _places(values: tuple[Scalar, ...]) -> tuple[tuple[int, dict[str, int]], ...]:
+    starts = {value.start: place for place, value in enumerate(values) if isinstance(value, Prefix)}
+    lengths = sorted(set(map(len, starts)), reverse=True)
+    return tuple((n, {start: place for start, place in starts.items() if len(start) == n}) for n in lengths)
+
+
+def _parted(values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """Return values of which no text belongs to two: each prefix leaves out what is listed or has a longer prefix."""
+    starts = {value.start for value in prefixes(values)}
+    if len(starts) < len(prefixes(values)):
+        raise InvalidDomainError("the prefixes of a category must differ, got one twice.", remedy="Drop the repeat.")
+    but: dict[str, list[str]] = {start: [] for start in starts}
+    lengths = sorted(set(map(len, starts)), reverse=True)
+    for value in values:
+        if not isinstance(value, str):
+            raise InvalidDomainError(
+                f"a category with prefixes must list texts alone, got {value!r}: numbers begin with nothing.",
+                remedy="Write it as a text.",
+            )
+        if not isinstance(value, Prefix) and value.endswith("*") and value[:-1] in starts:
+            raise InvalidDomainError(
+                f"the text {value!r} is written as a prefix of the same category is.", remedy="Drop one of them."
+            )
+        text = value.start if isinstance(value, Prefix) else value
+        # A prefix is no exception to itself.
+        most = len(text) - isinstance(value, Prefix)
+        above = next((text[:n] for n in lengths if n <= most and text[:n] in starts), None)
+        if above is not None:
+            but[above].append(value)
+    return tuple(Prefix(value.start, but[value.start]) if isinstance(value, Prefix) else value for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

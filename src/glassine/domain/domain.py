@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from glassine.codec import Codec, Field, decoded, listed, named, record, tagged
-from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real, is_name
+from glassine.codec import SCALAR, TEXT, Codec, Field, Refused, decoded, listed, named, record, tagged
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Prefix, Real, Scalar, is_name
 from glassine.domain.groups import (
     AtMostOne,
     Combinations,
@@ -27,7 +27,18 @@ from glassine.domain.shares import Shares
 from glassine.errors import InvalidDomainError, parameter
 from glassine.files import read_json, write_text
 
-__all__ = ["DOMAIN", "SCHEMA", "Domain", "from_dict", "product", "read", "schema", "to_dict", "write"]
+__all__ = [
+    "DOMAIN",
+    "SCHEMA",
+    "Domain",
+    "from_dict",
+    "product",
+    "read",
+    "refuse_prefixes",
+    "schema",
+    "to_dict",
+    "write",
+]
 
 Number = TypeVar("Number", int, int | Fraction)
 
@@ -279,6 +290,17 @@ def product(factors: Sequence[Number]) -> Number:
     return product(factors[:middle]) * product(factors[middle:])
 
 
+def refuse_prefixes(domain: Domain, what: str) -> None:
+    """Raise InvalidDomainError if a category has prefixes, which some models and releases cannot name."""
+    for name in domain:
+        attribute = domain[name]
+        if isinstance(attribute, Category) and attribute.places:
+            raise InvalidDomainError(
+                f"{what} cannot read {name!r} by the prefixes that its domain declares.",
+                remedy="List its values, or fit a tree or a rule list.",
+            )
+
+
 def _some(names: Sequence[str], most: int = 8) -> str:
     listed = ", ".join(repr(name) for name in names[:most])
     return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
@@ -298,12 +320,52 @@ GROUPS: Mapping[str, type[Group]] = {
     "intervals": Intervals,
     "combinations": Combinations,
 }
+
+
+def _value_to_plain(value: Scalar, *, exceptions: bool) -> Any:
+    if not isinstance(value, Prefix):
+        return value
+    but = [_value_to_plain(one, exceptions=False) for one in value.but] if exceptions else []
+    return {"prefix": value.start, **({"except": but} if but else {})}
+
+
+def _value_of_plain(plain: Any, *, exceptions: bool) -> Scalar:
+    if not isinstance(plain, dict):
+        value: Scalar = SCALAR.decode(plain)
+        return value
+    if "prefix" not in plain or not set(plain) <= {"prefix", *(["except"] if exceptions else [])}:
+        raise Refused(f"must have the key prefix{' and perhaps except' if exceptions else ''} alone")
+    start, but = TEXT.decode(plain["prefix"]), EXCEPTIONS.decode(plain.get("except", []))
+    try:
+        return Prefix(start, but)
+    except InvalidDomainError as error:
+        raise Refused(str(error), sentence=True) from None
+
+
+VALUE: Codec[Scalar] = Codec(
+    lambda value: _value_to_plain(value, exceptions=False), lambda plain: _value_of_plain(plain, exceptions=False)
+)
+"""A value of a category: a scalar, or an object with a prefix, whose exceptions are the other values."""
+EXCEPTIONS: Codec[Any] = listed(VALUE)
+COMPARED: Codec[Scalar] = Codec(
+    lambda value: _value_to_plain(value, exceptions=True), lambda plain: _value_of_plain(plain, exceptions=True)
+)
+"""A value that a condition names: as :data:`VALUE`, the exceptions of a prefix with it."""
+RECORDS: Mapping[type[Attribute], Codec[Any]] = {
+    Category: record(Category, {"values": Field(codec=listed(VALUE))}, omit_defaults=True)
+}
 DOMAIN: Codec[Domain] = record(
     Domain,
     {
         "attributes": Field(
             codec=named(
-                tagged("type", {name: (cls, record(cls, omit_defaults=True)) for name, cls in ATTRIBUTES.items()})
+                tagged(
+                    "type",
+                    {
+                        name: (cls, RECORDS.get(cls) or record(cls, omit_defaults=True))
+                        for name, cls in ATTRIBUTES.items()
+                    },
+                )
             ),
             get=lambda domain: {name: domain[name] for name in domain},
         ),
@@ -395,7 +457,14 @@ def schema() -> dict[str, Any]:
         }
 
     name = {"name": {"type": "string", "minLength": 1}}
-    values = {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 1, "uniqueItems": True}
+    prefix = {
+        "type": "object",
+        "properties": {"prefix": {"type": "string"}},
+        "required": ["prefix"],
+        "additionalProperties": False,
+    }
+    value = {"oneOf": [{"type": ["string", "number", "boolean"]}, prefix]}
+    values = {"type": "array", "items": value, "minItems": 1, "uniqueItems": True}
     bound = {"type": ["integer", "null"]}
     attributes = [
         entry("integer", {**name, "lo": whole, "hi": whole, "thresholds": numbers, **common}, ["name", "lo", "hi"]),

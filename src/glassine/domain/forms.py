@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from glassine.domain.domain import SCHEMA, Domain, from_dict, to_dict
+from glassine.domain.domain import SCHEMA, VALUE, Domain, from_dict, to_dict
 from glassine.domain.literals import Between, Literal
 from glassine.errors import InvalidDomainError, UnreadableFileError
 from glassine.files import read_text
@@ -41,8 +41,8 @@ def read_toml(path: str | os.PathLike[str]) -> Domain:
     """Read a domain from a TOML file: a table for each attribute, an array of tables for the groups.
 
     The keys are those of the JSON form. In place of ``values`` a category may have ``codes``, a text such as
-    ``"1..9 | 11..17 | 99"``, in which ``E10..E14`` stands for all five codes. In the intervals of a group ``-inf`` and
-    ``inf`` stand for no bound.
+    ``"1..9 | 11..17 | 99"``, in which ``E10..E14`` stands for all five codes, and ``E1*`` for all texts that begin so.
+    In the intervals of a group ``-inf`` and ``inf`` stand for no bound.
 
     Raises
     ------
@@ -159,7 +159,8 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(name)} = {_interval(ends)}" for name, ends in value.items()) + "}"
+        inner = (f"{_key(key)} = {_text(v) if isinstance(v, str) else _interval(v)}" for key, v in value.items())
+        return "{" + ", ".join(inner) + "}"
     if isinstance(value, list | tuple):
         return _wrapped([_value(one) for one in value])
     return repr(value)
@@ -224,7 +225,7 @@ def _form(cuts: set[float], values: set[Any]) -> tuple[Entry, list[str]]:
         if all(not isinstance(value, str) and value in (0, 1) for value in values):
             return {"type": "binary"}, ["The model compares it with 0 and 1."]
         listed = sorted(values, key=lambda value: (isinstance(value, str), value))
-        return {"type": "category", "values": listed}, [
+        return {"type": "category", "values": [VALUE.encode(value) for value in listed]}, [
             "The model names these values. Add all others that are possible."
         ]
     if cuts == {0.5} and not values:
@@ -268,7 +269,8 @@ def read_codebook(path: str | os.PathLike[str]) -> Domain:
     """Read a domain from a code book: CSV with the columns name, type and values, and perhaps missing.
 
     Values are a range for numbers, such as ``0-120``, ``-5 to 5`` or ``0..1 step 0.01``, and a list for categories,
-    separated by ``|``, ``;`` or ``,``. Of ``1=yes|2=no`` the codes are the values. ``E10..E14`` stands for five codes.
+    separated by ``|``, ``;`` or ``,``. Of ``1=yes|2=no`` the codes are the values. ``E10..E14`` stands for five codes,
+    ``E1*`` for all texts that begin so and are not listed themselves.
     Whole numbers that are written without leading zeros are numbers, other codes texts. Where the type is empty, the
     values decide.
 
@@ -332,7 +334,7 @@ def _fraction(text: str | None) -> bool:
 
 
 def _codes(text: str) -> list[Any]:
-    """Return listed codes, without their labels; ``E10..E14`` stands for all five."""
+    """Return listed codes, without their labels; ``E10..E14`` stands for all five, ``E1*`` is a prefix."""
     separator = next((mark for mark in "|;," if mark in text), "|")
     codes: list[str] = []
     for part in text.split(separator):
@@ -340,8 +342,10 @@ def _codes(text: str) -> list[Any]:
             codes += _run(part.partition("=")[0].strip())
             if len(codes) > MOST_CODES:
                 raise ValueError(f"a list of values has more than {MOST_CODES:,}. Declare a number, or fewer values.")
+    if any("*" in code[:-1] for code in codes):
+        raise ValueError("a star must stand behind what codes begin with, such as E1* or E10*..E14*.")
     whole = all(re.fullmatch(r"0|-?[1-9]\d{0,17}", code) for code in codes)
-    return [int(code) for code in codes] if whole else codes
+    return [int(code) if whole else {"prefix": code[:-1]} if code.endswith("*") else code for code in codes]
 
 
 RUN = re.compile(r"(?P<start>.*?)(?P<first>[0-9]+)[.]{2}(?P<again>.*?)(?P<last>[0-9]+)")
@@ -356,7 +360,9 @@ def _run(text: str) -> list[str]:
     ValueError
         If the ends of a run do not differ by their last digits alone, or it would be too long.
     """
-    ends = RUN.fullmatch("..".join(part.strip() for part in text.split("..")))
+    bounds = [part.strip() for part in text.split("..")]
+    star = "*" if len(bounds) == 2 and all(bound.endswith("*") for bound in bounds) else ""
+    ends = RUN.fullmatch("..".join(bound.removesuffix(star) for bound in bounds))
     if ends is None:
         return [text]
     first, last, width = int(ends["first"]), int(ends["last"]), len(ends["first"])
@@ -368,18 +374,22 @@ def _run(text: str) -> list[str]:
         )
     if last - first >= MOST_CODES:
         raise ValueError(f"the run {text!r} has more than {MOST_CODES:,} values. Declare a number, or fewer values.")
-    return [f"{ends['start']}{number:0{width if padded else 1}}" for number in range(first, last + 1)]
+    return [f"{ends['start']}{number:0{width if padded else 1}}{star}" for number in range(first, last + 1)]
 
 
 def _compact(values: Sequence[Any]) -> str | None:
-    """Return values as a text of codes and runs, which reads back as the same values; None where it is not shorter.
+    """Return values as a text of codes and runs, which reads back as the same values.
+
+    None where it is not shorter, unless there are prefixes, which are written with a star.
 
     Examples
     --------
     >>> _compact(["E10", "E11", "E12", "E13", "E14", "other"]), _compact([1, 2, 3, 4, 5, 9]), _compact(["a", "b"])
     ('E10..E14 | other', '1..5 | 9', None)
+    >>> _compact(["E10", {"prefix": "E"}])
+    'E10 | E*'
     """
-    texts = [str(value) for value in values]
+    texts = [f"{value['prefix']}*" if isinstance(value, dict) else str(value) for value in values]
     parts, at = [], 0
     while at < len(texts):
         end = at
@@ -387,7 +397,7 @@ def _compact(values: Sequence[Any]) -> str | None:
             end += 1
         parts += texts[at : end + 1] if end - at < SHORTEST_RUN - 1 else [f"{texts[at]}..{texts[end]}"]
         at = end + 1
-    if len(parts) == len(texts):
+    if len(parts) == len(texts) and not any(isinstance(value, dict) for value in values):
         return None
     text = " | ".join(parts)
     try:
@@ -400,9 +410,11 @@ def _compact(values: Sequence[Any]) -> str | None:
 
 def _follows(code: str, after: str) -> bool:
     """Return whether one code stands behind another in a run."""
+    star = "*" if code.endswith("*") else ""
+    code = code.removesuffix(star)
     stem = code.rstrip("0123456789")
     digits = code[len(stem) :]
     if not digits or not digits.isascii():
         return False
     padded = len(digits) > len(str(int(digits)))
-    return after == f"{stem}{int(digits) + 1:0{len(digits) if padded else 1}}"
+    return after == f"{stem}{int(digits) + 1:0{len(digits) if padded else 1}}{star}"

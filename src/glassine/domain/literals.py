@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidDataError, InvalidModelError, parameter
 
 __all__ = ["Between", "Literal", "OneOf", "is_missing"]
@@ -149,7 +149,7 @@ class OneOf:
     ----------
     attribute : str
         The attribute.
-    values : tuple of str, int, float or bool
+    values : tuple of str, int, float, bool or Prefix
         The listed values; may be empty when the literal only speaks of missing values.
     negated, missing
         As in :class:`Between`.
@@ -183,6 +183,13 @@ class OneOf:
         values = np.asarray(column)
         gaps = is_missing(values)
         listed = set(self.values)
+        if grouped := prefixes(self.values):
+            if values.dtype.kind in "biuf" and not gaps.all():
+                raise InvalidDataError(
+                    f"{self.attribute!r} is compared with what texts begin with, but its column holds numbers.",
+                    remedy="Store its codes as texts, with their leading zeros.",
+                )
+            listed |= {text for text in set(values[~gaps].tolist()) if any(one.covers(text) for one in grouped)}
         inside = np.fromiter((v in listed for v in values.tolist()), dtype=bool, count=len(values))
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
 
@@ -237,6 +244,8 @@ def are_disjoint(left: Literal, right: Literal) -> bool:
             return left.negated != right.negated and (left.lo, left.hi) == (right.lo, right.hi)
         return left.hi <= right.lo or right.hi <= left.lo
     if isinstance(left, OneOf) and isinstance(right, OneOf):
+        if prefixes((*left.values, *right.values)) and not _are_parted(left.values, right.values):
+            return False
         if left.negated or right.negated:
             inner, outer = (right, left) if left.negated else (left, right)
             return not inner.negated and set(inner.values) <= set(outer.values)
@@ -244,10 +253,33 @@ def are_disjoint(left: Literal, right: Literal) -> bool:
     return False
 
 
+def _are_parted(left: Iterable[Scalar], right: Iterable[Scalar]) -> bool:
+    """Return whether no text belongs to two different values; to those of one category none does."""
+    values = {*left, *right}
+    grouped = prefixes(values)
+    starts = {one.start for one in grouped}
+    if len(starts) < len(grouped):
+        return False
+    for one in grouped:
+        for other in values - {one}:
+            longer = other.start if isinstance(other, Prefix) else other
+            if not isinstance(longer, str) or not longer.startswith(one.start):
+                continue
+            if isinstance(other, Prefix) and not any(longer.startswith(start) for start in one.starts):
+                return False
+            if one.covers(longer):
+                return False
+    return True
+
+
 def _only_missing(literals: Iterable[Literal]) -> bool:
     """Return whether it is plain that a missing value, and no other, satisfies all of some literals on an attribute."""
     lo, hi = -math.inf, math.inf
     listed: set[Scalar] | None = None
+    literals = list(literals)
+    named = [value for literal in literals if isinstance(literal, OneOf) for value in literal.values]
+    if prefixes(named) and not _are_parted(named, ()):
+        return False
     for literal in literals:
         if not literal.missing:
             return False

@@ -12,6 +12,7 @@ import numpy as np
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import prefixes as prefixes_of
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.additive import AdditiveModel
@@ -245,10 +246,17 @@ def _possible(literal: Literal, domain: Domain) -> Literal:
 # Conditions along a path, and the outcomes at its end, as the writers of models need them.
 
 
-def check_model(model: object) -> None:
-    """Raise UnsupportedModelError if an object is not a model."""
+def check_model(model: object, *, prefixes: bool = False) -> None:
+    """Raise UnsupportedModelError if an object is not a model, or names prefixes that a format cannot hold."""
     if not isinstance(model, DecisionTree | RuleList):
         raise UnsupportedModelError(f"got {type(model).__name__}, not a model.", remedy="Write as_model(...) of it.")
+    for name, values in () if prefixes else compared_values(model).items():
+        if begun := prefixes_of(values):
+            raise UnsupportedModelError(
+                f"the model compares {name!r} with all texts of the prefix {str(begun[0])!r}, which this format "
+                "cannot say.",
+                remedy="Write JSON, SQL or Python.",
+            )
 
 
 def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:

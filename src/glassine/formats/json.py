@@ -25,6 +25,7 @@ from glassine.codec import (
     record,
 )
 from glassine.domain import Between, Domain, OneOf
+from glassine.domain.domain import COMPARED
 from glassine.errors import InvalidModelError
 from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
 from glassine.models.additive import AdditiveModel
@@ -100,7 +101,7 @@ BETWEEN: Codec[Between] = record(
 )
 LITERAL: Codec[Any] = choice(
     {
-        OneOf: record(OneOf, omit_defaults=True),
+        OneOf: record(OneOf, {"values": Field(codec=listed(COMPARED))}, omit_defaults=True),
         Between: Codec(_between, BETWEEN.decode),
     },
     _kind_of_literal,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
+from glassine.domain.attributes import Prefix, Scalar
 from glassine.domain.grid import public_grid
 from glassine.domain.literals import complement
 from glassine.errors import InvalidParameterError, parameter
@@ -29,6 +30,7 @@ __all__ = [
     "candidates",
     "check_literals",
     "check_whole",
+    "coarse",
     "data_quantiles",
     "declared",
     "of_thresholds",
@@ -157,15 +159,16 @@ class LiteralPlan:
         names = domain.names
         number = check_whole(n_quantiles, "n_quantiles", 1, 255)
         if isinstance(literals, str):
-            if literals not in ("auto", "thresholds", "quantiles"):
+            if literals not in ("auto", "thresholds", "quantiles", "coarse"):
                 raise InvalidParameterError(
-                    f"{parameter('literals')} must be 'auto', 'thresholds', 'quantiles' or a sequence of literals, "
-                    f"got {literals!r}."
+                    f"{parameter('literals')} must be 'auto', 'thresholds', 'quantiles', 'coarse' or a sequence of "
+                    f"literals, got {literals!r}."
                 )
             quantiled: list[str] = []
-            if literals != "thresholds":
+            if literals in ("auto", "quantiles"):
                 quantiled = [name for name in names if _is_number(domain[name], without=literals == "auto")]
-            public = [literal for literal in declared(domain, names) if not _replaced(literal, quantiled)]
+            stated = coarse if literals == "coarse" else declared
+            public = [literal for literal in stated(domain, names) if not _replaced(literal, quantiled)]
             return cls(
                 domain=domain,
                 public=tuple(public),
@@ -236,6 +239,60 @@ def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
         if attribute.missing:
             out.append(OneOf(name, (), missing=True) if isinstance(attribute, Binary | Category) else _gap(name))
     return out
+
+
+COARSE_CUTS = 9
+"""Most cut points of a number: tenths of its range, in steps of 1, 2 or 5 times a power of ten."""
+
+COARSE_VALUES = 12
+"""Most values of a category that have conditions of their own: about as many as a reader keeps apart."""
+
+
+def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
+    """Return few literals of some attributes: round cut points, and codes by what they begin with.
+
+    As :func:`declared`, but a number without thresholds has at most :data:`COARSE_CUTS` cut points of its public grid,
+    and a category of more than :data:`COARSE_VALUES` texts one literal for all values whose first characters are equal:
+    as many characters as give at most so many groups. Nothing is read from data.
+
+    Examples
+    --------
+    >>> codes = Category(tuple(f"{letter}{digit}" for letter in "AB" for digit in range(9)))
+    >>> domain = Domain({"age": Integer(18, 69), "icd": codes})
+    >>> for literal in coarse(domain, domain.names)[-3:]:
+    ...     print(literal)
+    age <= 59.5
+    icd in {A0, A1, A2, A3, A4, A5, A6, A7, A8}
+    icd in {B0, B1, B2, B3, B4, B5, B6, B7, B8}
+    """
+    out: list[Literal] = []
+    for name in names:
+        attribute = domain[name]
+        own = declared(domain, (name,))
+        if isinstance(attribute, Integer | Real):
+            gaps = own[len(attribute.thresholds) :]
+            out += [*of_thresholds(name, public_grid(attribute, size=COARSE_CUTS)), *gaps]
+        elif isinstance(attribute, Category) and (groups := _begun_alike(attribute.values)):
+            out += [*(OneOf(name, group) for group in groups), *own[len(attribute.values) :]]
+        else:
+            out += own
+    return out
+
+
+def _begun_alike(values: tuple[Scalar, ...]) -> list[tuple[Scalar, ...]]:
+    """Return many texts by their first characters; nothing where they are few or begin too differently."""
+    starts = [value.start if isinstance(value, Prefix) else value for value in values if isinstance(value, str)]
+    if len(values) <= COARSE_VALUES or len(starts) < len(values):
+        return []
+    groups: list[tuple[Scalar, ...]] = []
+    for length in range(1, max(map(len, starts)) + 1):
+        found: dict[str, list[Scalar]] = {}
+        for start, value in zip(starts, values, strict=True):
+            found.setdefault(start[:length], []).append(value)
+        if len(found) > COARSE_VALUES:
+            break
+        groups = list(map(tuple, found.values()))
+    return groups if len(groups) > 1 else []
 
 
 def _gap(name: str) -> Between:

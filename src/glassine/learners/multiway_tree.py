@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
+from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
@@ -112,6 +113,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
             gain=check_number(self.min_impurity_decrease, "min_impurity_decrease", low=0.0, high=1.0),
         )
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)
+        refuse_prefixes(intake.domain, "a tree with a branch for each value")
         model = DecisionTree(
             tuple(_Growth(intake, rules).nodes()),
             attributes=intake.domain.names,

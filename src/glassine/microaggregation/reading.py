@@ -16,6 +16,7 @@ from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
+from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["Unscaled", "read_unscaled"]
@@ -284,6 +285,7 @@ def _conformed(
         raise InvalidDataError(
             f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
         )
+    refuse_prefixes(domain, "microaggregation")
     columns = conform(X, domain)
     if columns.n_records == 0:
         raise InvalidDataError(f"{parameter('X')} must hold at least one record, got none.", remedy="Check the data.")

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import LARGEST, Scalar, is_name, is_scalar
+from glassine.domain.attributes import LARGEST, Prefix, Scalar, is_name, is_scalar
 from glassine.domain.literals import number
 from glassine.errors import InvalidModelError, parameter
 
@@ -160,6 +160,12 @@ class CategoryBins:
                 raise InvalidModelError(
                     f"the groups of {self.attribute!r} must hold strings, finite numbers, Booleans or None for missing "
                     f"values, got {value!r}."
+                )
+            if isinstance(value, Prefix):
+                raise InvalidModelError(
+                    f"the groups of {self.attribute!r} must list values, got the prefix {str(value)!r}, which additive "
+                    "models do not read.",
+                    remedy="List the values.",
                 )
         object.__setattr__(self, "groups", groups)
         if len(set(listed)) < len(listed):

@@ -15,6 +15,7 @@ from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import frame_of, with_persons
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
+from glassine.domain.domain import refuse_prefixes
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.learners.antecedents import check_whole
 from glassine.microaggregation import SemanticDistance
@@ -286,6 +287,7 @@ class SurrogateExplainer(MeasuredExplainer):
             raise InvalidParameterError(
                 f"a third party needs a public Domain, got {type(domain).__name__}.", remedy="Declare it."
             )
+        refuse_prefixes(domain, "explanations")
         if takes not in ("array", "pandas", "polars"):
             raise InvalidParameterError(f"{parameter('takes')} must be 'array', 'pandas' or 'polars', got {takes!r}.")
         if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
@@ -337,6 +339,8 @@ class SurrogateExplainer(MeasuredExplainer):
     def _fit(self, X: Any, y: Any, *, records: str, persons: Any = None) -> None:
         plan = settings.plan_of(self, records)
         declared, whose = self.domain, None
+        if isinstance(declared, Domain):
+            refuse_prefixes(declared, "explanations")
         if persons is not None:
             X, declared, whose = self._of_persons(X, persons, plan)
         each = plan.epsilon is not None and self.classes is not None

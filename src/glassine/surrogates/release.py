@@ -15,7 +15,7 @@ from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, de
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
-from glassine.domain.domain import DOMAIN
+from glassine.domain.domain import DOMAIN, refuse_prefixes
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
 from glassine.files import read_json
 from glassine.formats.conditions import check_domain
@@ -62,6 +62,7 @@ def check_release(release: SurrogateRelease) -> None:
     if release.certificate is not None and not isinstance(release.certificate, Certificate):
         raise InvalidModelError("a release's certificate must be a Certificate or None.")
     release.provenance.check()
+    refuse_prefixes(release.domain, "a release of explanations")
 
 
 def _check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:

@@ -9,7 +9,7 @@ import numbers
 from collections.abc import Iterable
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import check_model, outcomes
@@ -245,7 +245,7 @@ def to_python(model: DecisionTree | RuleList | AdditiveModel) -> str:
     """
     if isinstance(model, AdditiveModel):
         return additive_python(model)
-    check_model(model)
+    check_model(model, prefixes=True)
     names = _Names(model)
     tables = f"PREDICTIONS = {tuple_source(outcomes(model))}\n"
     proba = ""
@@ -315,12 +315,27 @@ def _between(x: str, literal: Between) -> str | None:
 def _listed(x: str, literal: OneOf) -> str | None:
     if not literal.values:
         return f"{x} is not None" if literal.negated else None
-    values = [source(v) for v in literal.values]
+    values = [source(v) for v in literal.values if not isinstance(v, Prefix)]
     listed = f"{{{', '.join(values)}}}"
+    if begun := prefixes(literal.values):
+        tests = [f"{x} in {listed}"] * bool(values) + [_begins(x, one) for one in begun]
+        test = f"({' or '.join(tests)})" if len(tests) > 1 else tests[0]
+        if literal.negated:
+            test = f"not {test}" if literal.missing else f"({x} is not None and not {test})"
+        return test
     if not literal.negated:
         return f"{x} == {values[0]}" if len(values) == 1 else f"{x} in {listed}"
     test = f"{x} != {values[0]}" if len(values) == 1 else f"{x} not in {listed}"
     return test if literal.missing else f"({x} is not None and {test})"
+
+
+def _begins(x: str, prefix: Prefix) -> str:
+    """Return Python that is true exactly where a prefix covers a value, false where it is missing or no text."""
+    tests = [f"isinstance({x}, str)"]
+    tests += [f"{x}.startswith({source(prefix.start)})"] if prefix.start else []
+    tests += [f"not {x}.startswith({tuple_source(prefix.starts)})"] if prefix.starts else []
+    tests += [f"{x} not in {tuple_source(prefix.texts)}"] if prefix.texts else []
+    return f"({' and '.join(tests)})"
 
 
 def _list_body(model: RuleList, names: _Names) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
 from glassine.formats.registry import Format
@@ -296,7 +296,7 @@ def to_sql(
     if isinstance(model, AdditiveModel):
         parts = [table] if isinstance(table, str) else table
         return additive_sql(model, parts, prediction, probabilities, words)
-    check_model(model)
+    check_model(model, prefixes=True)
     writer = _Writer(model, "" if table is None else f"{ALIAS}.", words)
     values = outcomes(model)
     one_type([v for v in values if v is not None], "the classes")
@@ -353,12 +353,33 @@ class _Writer:
 
 def _listed(column: str, literal: OneOf, dialect: SqlDialect) -> str | None:
     """Return the comparison of a present value with a list; None where none satisfies it."""
-    values = [dialect.scalar(v) for v in literal.values]
+    values = [dialect.scalar(v) for v in literal.values if not isinstance(v, Prefix)]
+    if begun := prefixes(literal.values):
+        tests = [f"{column} IN ({', '.join(values)})"] * bool(values)
+        tests += [_begins(column, one, dialect) for one in begun]
+        test = f"({' OR '.join(tests)})" if len(tests) > 1 else tests[0]
+        return f"NOT {test}" if literal.negated else test
     if not values:
         return f"{column} IS NOT NULL" if literal.negated else None
     if len(values) == 1:
         return f"{column} {'<>' if literal.negated else '='} {values[0]}"
     return f"{column} {'NOT IN' if literal.negated else 'IN'} ({', '.join(values)})"
+
+
+def _begins(column: str, prefix: Prefix, dialect: SqlDialect) -> str:
+    """Return the comparison of a text with a prefix: by its first characters, as LIKE may ignore case."""
+
+    def first(starts: Sequence[str], sign: str) -> list[str]:
+        lengths = sorted(set(map(len, starts)))
+        return [
+            f"SUBSTR({column}, 1, {n}) {sign} ({', '.join(dialect.text(one) for one in starts if len(one) == n)})"
+            for n in lengths
+            if n
+        ]
+
+    tests = [*first([prefix.start], "IN"), *first(prefix.starts, "NOT IN")]
+    tests += [f"{column} NOT IN ({', '.join(map(dialect.text, prefix.texts))})"] if prefix.texts else []
+    return f"({' AND '.join(tests)})"
 
 
 def _between(column: str, literal: Between) -> str | None:

@@ -57,7 +57,7 @@ from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import near
+from glassine.formats.conditions import check_model, near
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
 from glassine.formats.printed.contents import only
 from glassine.formats.registry import BY_LEAF, Format, first_line
@@ -454,6 +454,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     if [a] and [not b] then [true] (3 examples)
     else [false]
     """
+    check_model(model)
     plural = {lit.attribute for lit in model.literals if isinstance(lit, Between) or not set(lit.values) <= {0, 1}}
     lines = [f"attributes: {' '.join(f'[{_name(name)}]' for name in model.attributes)}"]
     if model.classes is not None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
+from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.sums import grid_cells
@@ -100,6 +101,7 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
     InvalidParameterError
         If the bins name an unknown attribute, or do not fit it.
     """
+    refuse_prefixes(domain, "additive models and summaries")
     bins = {} if bins is None else bins
     if not isinstance(bins, Mapping):
         raise InvalidParameterError(

@@ -162,9 +162,10 @@ class OptimalTreeClassifier(Trees, Classes, Optimal):
         Largest number of splits on a path, in [1, 8].
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
-    literals : {"auto", "thresholds", "quantiles"} or sequence of Literal, default="auto"
+    literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
         The conditions of splits. "thresholds": those that the domain declares. "quantiles": quantiles of the data for
-        all numbers. "auto": declared thresholds, and quantiles of the data for numbers that have none.
+        all numbers. "auto": declared thresholds, and quantiles of the data for numbers that have none. "coarse": as for
+        :class:`~glassine.PrivateTreeClassifier`.
     classes : sequence of scalars, optional
         The classes; those of the domain's target or of the data by default.
     accuracy_share : float, default=1.0

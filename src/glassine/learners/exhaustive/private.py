@@ -217,7 +217,7 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
         The antecedents. "literals": each literal and its negation. "pairs": also all conjunctions of two of them on
         different attributes. A sequence is used as is.
-    literals : {"auto", "thresholds", "quantiles"} or sequence of Literal, default="auto"
+    literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
         The literals of the pool, as for :class:`~glassine.PrivateTreeClassifier`.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
@@ -357,10 +357,11 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Category`` or ``Binary`` of the name of ``y``.
-    literals : {"auto", "thresholds", "quantiles"} or sequence of Literal, default="auto"
+    literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
         The conditions of splits. "thresholds": those that the domain declares. "quantiles": private quantiles for all
-        numbers. "auto": declared thresholds, and private quantiles for numbers that have none. A sequence is used
-        unchanged.
+        numbers. "auto": declared thresholds, and private quantiles for numbers that have none. "coarse": declared
+        thresholds, else a few round numbers within the bounds, and codes of many by their first characters; free. A
+        sequence is used unchanged.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     accuracy_share : float, default=0.3
