@@ -79,7 +79,9 @@ def test_lists_are_the_best_of_those_with_rules_large_enough(length: int) -> Non
     bound = 0
     for seed in range(40):
         X, y, least, penalty = instance(10_000 + 1000 * length + seed)
-        rules = OptimalRuleListClassifier(length, declared(X.shape[1]), penalty=penalty / len(y), min_samples_leaf=least)
+        rules = OptimalRuleListClassifier(
+            length, declared(X.shape[1]), penalty=penalty / len(y), min_samples_leaf=least
+        )
         rules.fit(X, y)
         pool = with_negations(X)
         best, _ = optimal_rule_list(pool, y, length, penalty, least)
@@ -172,5 +174,5 @@ def test_fewer_records_than_a_leaf_must_hold_are_an_error(learner: Any) -> None:
 @pytest.mark.parametrize("value", [0, -1, 0.0, 1.0, 2.5, float("nan"), True, "5", None])
 def test_a_least_number_that_is_neither_whole_nor_a_share_is_refused(value: Any) -> None:
     X, y = np.array([[0], [1], [1]]), np.array([0, 1, 1])
-    with pytest.raises(InvalidParameterError, match="min_samples_leaf must be a whole number of at least 1, or a share"):
+    with pytest.raises(InvalidParameterError, match="must be a whole number of at least 1, or a share"):
         OptimalTreeClassifier(min_samples_leaf=value).fit(X, y)

@@ -113,8 +113,8 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             smallest_leaf=limit,
         ),
         "rule list": lambda limit: remedy(
-            f"{{Retrain}} with a larger minimum support, such as `min_samples_leaf={limit}` of an optimal list, or without "
-            "the rules that capture few records."
+            f"{{Retrain}} with a larger minimum support, such as `min_samples_leaf={limit}` of an optimal list, or "
+            "without the rules that capture few records."
         ),
         "additive model": lambda limit: remedy(
             f"Merge bins with fewer than {limit} {{units}} and remove their sizes: {{step}}.",
