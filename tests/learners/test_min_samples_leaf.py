@@ -44,7 +44,7 @@ def tree_cost(truth: npt.NDArray[np.bool_], sizes: Ints, leaf: Leaf, depth: int,
     def weighed(rows: npt.NDArray[np.bool_], depth: int) -> float:
         if sizes[rows].sum() < least:
             return math.inf
-        splits = [] if depth == 0 else columns
+        splits = columns if depth else columns[:0]
         return min(
             leaf(rows),
             *(penalty + below(bits(rows & one), depth - 1) + below(bits(rows & ~one), depth - 1) for one in splits),

@@ -100,9 +100,9 @@ class Optimal(ClassLearner):
 def _least(value: object) -> int | Fraction:
     """Return a least number of records, or their least share, or raise InvalidParameterError."""
     if not isinstance(value, bool) and isinstance(value, Real):
-        if isinstance(value, Integral) and value >= 1:
+        if isinstance(value, Integral) and int(value) >= 1:
             return int(value)
-        if 0 < value < 1:
+        if 0 < float(value) < 1:
             return decimal(value, "min_samples_leaf")
     raise InvalidParameterError(
         f"{parameter('min_samples_leaf')} must be a whole number of at least 1, or a share above 0 and below 1, got "
