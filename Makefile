@@ -8,6 +8,8 @@ SHELL := /bin/sh
 .SUFFIXES:
 MAKEFLAGS += --no-print-directory
 export PYTHON
+# Otherwise each process that a test starts compiles what it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 RUN := .venv/.installed-run

@@ -70,6 +70,7 @@ def changed_package(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_attack_is_added_in_three_files_and_is_in_findings_schema_text_and_page(tmp_path: Path) -> None:
     folder = changed_package(tmp_path)
     done = subprocess.run(

@@ -43,6 +43,7 @@ def attacked(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_perso
     return attack_membership(tree, *sides, random_state=0, **given)
 
 
+@pytest.mark.slow
 def test_a_holdout_by_row_hides_what_a_holdout_by_person_shows() -> None:
     frame, who = patients(0, 300, 5)
     rng = np.random.default_rng(1)

@@ -25,6 +25,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 from tests.attacks.sides import sides
 
 
+@pytest.mark.slow
 def test_every_attack_on_breast_cancer_records() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X_in, X_out, y_in, y_out = train_test_split(X, y, test_size=0.3, random_state=0)
@@ -183,6 +184,7 @@ def test_an_error_of_one_attack_does_not_lose_the_others(monkeypatch: pytest.Mon
     assert isinstance(found.gap, Measured)
 
 
+@pytest.mark.slow
 def test_a_column_without_any_value_takes_the_type_of_the_other_side() -> None:
     X_in, y_in, X_out, y_out = frames()
     tree = DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in)

@@ -108,6 +108,7 @@ def test_a_dummy_tells_of_the_others_in_dist_where_the_domain_says_so() -> None:
     assert (estimate.lower, estimate.upper) == pytest.approx((1 / 6, 1 / 6))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data(), st.booleans())
 def test_samples_are_possible_data_sets(data: st.DataObject, domain_aware: bool) -> None:

@@ -195,6 +195,7 @@ def test_with_the_data_those_count_whom_the_midpoint_attack_flags() -> None:
         assert "flagged" in check.meaning
 
 
+@pytest.mark.slow
 def test_a_holdout_adds_a_check_and_none_is_asked_for() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(1200, 2))

@@ -42,6 +42,7 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
     assert any("membership alone" in note for note in findings.notes)
 
 
+@pytest.mark.slow
 def test_shadow_forests_are_of_its_own_kind() -> None:
     members, others = frames(200)
     settings_of = [MembershipSettings(), MembershipSettings(n_shadows=4)]

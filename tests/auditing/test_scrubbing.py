@@ -130,6 +130,7 @@ def test_thresholds_that_meet_drop_their_split() -> None:
     assert result.n_rounded == 2
 
 
+@pytest.mark.slow
 def test_a_deep_chain_needs_no_recursion() -> None:
     depth = 1100
     nodes: list[Node] = []

@@ -50,6 +50,7 @@ def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
     assert "members.csv" in page
 
 
+@pytest.mark.slow
 def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
     plain = attacked(run(*COMMAND, "--json", cwd=folder))
     assert plain["schema"] == "glassine.findings/9"

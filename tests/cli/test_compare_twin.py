@@ -84,6 +84,7 @@ def test_a_private_tree_is_not_contradicted_and_its_twin_is_trained_at_its_depth
     assert honest.accuracy_lost.low <= honest.accuracy_lost.value <= honest.accuracy_lost.high
 
 
+@pytest.mark.slow
 def test_a_memorized_tree_that_claims_a_small_epsilon_is_contradicted(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     false = tree(sides[0], Guarantee(epsilon=0.1, count_scale=10.0))
     found = compare_twin(false, *sides, "y", twin=false, domain=DOMAIN)

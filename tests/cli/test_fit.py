@@ -405,6 +405,7 @@ def test_killed_after_the_charge(folder: Path) -> None:
     assert Ledger(folder / "budget.sqlite").spent("people") == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status", "said"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
 def test_a_signal_after_the_charge_leaves_a_certificate_of_what_was_spent(
     number: str, status: int, said: str, folder: Path
@@ -423,6 +424,7 @@ def test_a_signal_after_the_charge_leaves_a_certificate_of_what_was_spent(
     assert certificate.receipt == book.entries("people")[0].receipt
 
 
+@pytest.mark.slow
 def test_a_signal_while_the_ledger_is_charged_waits_until_the_charge_is_noted(folder: Path) -> None:
     code = """
 import os, signal
@@ -440,6 +442,7 @@ Ledger.charge = struck
     assert Certificate.from_json((folder / "m.certificate.json").read_text()).epsilon == 0.5
 
 
+@pytest.mark.slow
 def test_the_certificate_of_what_was_spent_replaces_none_of_an_older_model(folder: Path) -> None:
     assert process("", *CHARGED, cwd=folder).returncode == 0
     before = (folder / "m.certificate.json").read_bytes()
@@ -449,6 +452,7 @@ def test_the_certificate_of_what_was_spent_replaces_none_of_an_older_model(folde
     assert Certificate.from_json((folder / "m.certificate.entry-2.json").read_text()).epsilon == 0.5
 
 
+@pytest.mark.slow
 def test_a_signal_while_the_model_is_written_waits_until_its_certificate_is(folder: Path) -> None:
     code = """
 import os, signal

@@ -161,6 +161,7 @@ searching.best_of_runs = struck
 """
 
 
+@pytest.mark.slow
 def test_a_search_that_is_interrupted_stays_charged_and_writes_nothing(folder: Path) -> None:
     before = set(listing(folder))
     done = process(KILL, *TREE, *CHARGED, cwd=folder)

@@ -76,6 +76,7 @@ def test_the_demonstration_replaces_no_file_that_exists(tmp_path: Path, run: Run
     assert listing(tmp_path) == {"tree.json": OLD}
 
 
+@pytest.mark.slow
 def test_the_demonstration_writes_the_files_that_it_names(tmp_path: Path, run: Run) -> None:
     from glassine.cli.demo import FILES
 

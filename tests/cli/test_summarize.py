@@ -66,6 +66,7 @@ def test_what_a_summary_has_no_use_for_is_refused(
     assert not (summarized / "t.json").exists()
 
 
+@pytest.mark.slow
 def test_models_of_a_summary_are_compared_without_records(summarized: Path, run: Run) -> None:
     strong = [{"2": "20", "s.json": "strong.json"}.get(word, word) for word in SUMMARIZE]
     assert run(*strong, cwd=summarized).status == 0

@@ -92,6 +92,7 @@ def test_a_sensitivity_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatc
     assert not result.holds
 
 
+@pytest.mark.slow
 def test_a_spread_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: the sensitivity for a thousand records, used for a few.
     honest = mechanism(TWO, 1, with_counts=False, mechanism="global-laplace", epsilon=4.0)

@@ -141,6 +141,7 @@ def test_a_tree_of_scikit_learn_comes_back_as_it_was() -> None:
     assert columns_of(frame)
 
 
+@pytest.mark.slow
 def test_it_unpickles_without_glassine(tmp_path: Path) -> None:
     model = as_model(DecisionTreeClassifier(max_depth=3, random_state=0).fit(*make_data(n=100)))
     text = "if [colour in {red, blue} or missing] and [not smoker] then [yes] (3 examples)\nelse [no] (4 examples)"

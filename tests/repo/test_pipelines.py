@@ -125,6 +125,7 @@ def test_the_action_installs_the_package_of_its_repository(folder: Path) -> None
     assert shell("glassine --version && python -m pip --version || true", folder).stdout.startswith("glassine")
 
 
+@pytest.mark.slow
 def test_the_action_annotates_summarizes_and_fails_with_a_model_outside_policy(folder: Path) -> None:
     done = action(folder, models="models/kept.txt models/broken.txt", domain="domain.json", sarif="sarif")
     assert done.returncode == 1, done.stdout + done.stderr

@@ -87,6 +87,7 @@ def test_scores_are_ordered_where_that_is_asked_for() -> None:
     assert np.abs(strong.term("job").scores).max() < np.abs(model.term("job").scores).max()
 
 
+@pytest.mark.slow
 def test_a_scorecard_has_few_items_worth_whole_points_and_predicts_as_the_records_do() -> None:
     frame, y = people(seed=1)
     card = summary().scorecard(max_items=4, max_points=3)

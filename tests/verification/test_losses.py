@@ -182,6 +182,7 @@ def test_a_whole_fit_keeps_epsilon_with_its_base_rates(name: str) -> None:
     assert len(certificates) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("coarse")
 def test_base_rates_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: what the base rates spend is left to the draw besides.
@@ -199,6 +200,7 @@ def test_base_rates_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPa
     assert not result.holds, str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("coarse")
 def test_base_rates_without_noise_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: the grid lies about the shares of the records themselves.

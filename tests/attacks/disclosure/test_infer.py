@@ -369,6 +369,7 @@ def test_bad_input_has_a_clear_message(call: Callable[[], Any], error: type[Glas
         call()
 
 
+@pytest.mark.slow
 def test_progress_names_the_stages() -> None:
     frame, _, tree = next(
         t
