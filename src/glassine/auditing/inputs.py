@@ -85,7 +85,7 @@ class DisclosureSettings:
     time_limit : float
         Most seconds of each remedy.
     folder : path or None
-        Keeps each remedy as soon as it is measured, as for
+        Each remedy is written to it once it is measured, as for
         :func:`~glassine.attacks.disclosure.remedies.measure_remedies`.
     """
 

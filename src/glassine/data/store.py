@@ -1,4 +1,4 @@
-"""A folder of results: each is appended as soon as it is there, and none is taken for that of another run."""
+"""A folder of results: each is appended once it is there, and none is taken for that of another run."""
 
 from __future__ import annotations
 

@@ -237,9 +237,9 @@ def measure_remedies(
     progress : callable, optional
         Called with the name of each remedy when it is tried.
     folder : path, optional
-        Keeps each row as soon as it is measured, with exact figures: protect it as you protect the records. A later
-        call for the same tree and records takes the rows from there, more remedies may be asked for, and a remedy that
-        was not measured in time is tried again.
+        Each row is written to it once it is measured, with exact figures: protect it as you protect the records. A
+        later call for the same tree and records takes the rows from there. It may ask for more remedies, and tries
+        again what was not measured in time.
 
     Raises
     ------
