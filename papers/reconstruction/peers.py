@@ -117,7 +117,7 @@ def pydl85(path: Path, keys: Sequence[Row], limit: float) -> list[Fitted]:
 
 
 def ours(key: Row, penalty: float = 0.0) -> Fitted:
-    """Return the model of our own learner, which has no least support."""
+    """Return the model of our own learner, without a least support."""
     data, started = split(key["data"], key["seed"]), time.process_time()
     domain = Domain.binary(data.domain.names)
     learner: Any

@@ -1,9 +1,9 @@
 """Optimal rule lists of single literals under a least support: an exact search, level by level.
 
-The package's learner of optimal rule lists and CORELS know no least support within the list, and CORELS no largest
-number of rules; the paper's authors changed CORELS for both. This search has both, and tells how much the choice among
-equally good lists matters: of the lists of fewest errors, and of these with fewest rules, the one that tells least
-about the records and the one that tells most.
+CORELS knows no least support within the list and no largest number of rules; the paper's authors changed it for both.
+``OptimalRuleListClassifier`` has both, for fewer rules, and binds the default rule as well. This search has both, and
+tells how much the choice among equally good lists matters: of the lists of fewest errors, and of these with fewest
+rules, the one that tells least about the records and the one that tells most.
 
 What the first m rules leave depends on the set of records alone, so that lists that leave the same records are merged.
 A set is dropped if the errors so far and those that no model can avoid, two records alike with different labels, exceed

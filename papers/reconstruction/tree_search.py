@@ -1,8 +1,8 @@
 """Optimal trees under a least support: every tree of a depth, on the package's counts of conjunctions.
 
-The package's learner of optimal trees knows no least support, and the ways in which STreeD and pydl8.5 search the last
-two levels at once pass over trees when there is one. This search leaves nothing out: what is best below a node depends
-on the conjunction that leads to it, so that every conjunction is weighed once, the longest first.
+The ways in which STreeD and pydl8.5 search the last two levels at once pass over trees when there is a least support.
+This search leaves nothing out: what is best below a node depends on the conjunction that leads to it, so that every
+conjunction is weighed once, the longest first. ``OptimalTreeClassifier`` takes the first of equally good trees.
 
 Of the trees of fewest errors it returns one of fewest splits, and of these one that reveals least, or most.
 """

@@ -155,6 +155,25 @@ def test_remedies_are_printed_and_drawn(folder: Path, run: Run) -> None:
     assert "domain" in by_kind["private"]["reason"]
 
 
+def test_remedies_take_no_longer_than_allowed_and_a_folder_keeps_those_that_are_measured(
+    folder: Path, run: Run
+) -> None:
+    late = told(run(*COMMAND, "--remedies", "--time-limit", "1e-9", "--resume", "rows", "--json", cwd=folder))
+    assert {row["reason"] for row in late["remedies"]} >= {"not measured in 1e-09 s."}
+    assert {row["status"] for row in late["remedies"]} == {"not measured"}
+    assert sorted(path.name for path in (folder / "rows").iterdir()) == ["remedies.json", "results.jsonl"]
+    kept = told(run(*COMMAND, "--remedies", "--resume", "rows", "--json", cwd=folder))
+    assert "optimal" in {row["status"] for row in kept["remedies"]}
+    lines = (folder / "rows" / "results.jsonl").read_text().splitlines()
+    assert told(run(*COMMAND, "--remedies", "--resume", "rows", "--json", cwd=folder)) == kept
+    assert (folder / "rows" / "results.jsonl").read_text().splitlines() == lines
+    assert len(lines) == len(kept["remedies"])
+    for option in (("--time-limit", "5"), ("--resume", "rows")):
+        refused = run(*COMMAND, *option, cwd=folder)
+        assert refused.status == 2
+        assert f"{option[0]} is for --remedies" in refused.err
+
+
 def test_remedies_need_the_truth(folder: Path, run: Run) -> None:
     records().drop("level").write_csv(folder / "people.csv")
     done = run(*COMMAND, "--target", "level", "--remedies", cwd=folder)

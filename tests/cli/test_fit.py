@@ -303,6 +303,29 @@ def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
     assert undeclared.status == 0, undeclared.err
 
 
+def test_the_leaves_of_an_optimal_model_hold_as_many_records_as_asked_for(folder: Path, run: Run) -> None:
+    fit = ("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json")
+    optimal = (*fit, "--not-private", "--max-depth", "2")
+    sizes = []
+    for number, (written, value) in enumerate((("90", 90), ("0.2", 0.2))):
+        done = run(*optimal, "--min-samples-leaf", written, "-o", f"{number}.json", cwd=folder)
+        assert done.status == 0, done.err
+        tree = OptimalTreeClassifier(2, Domain(attributes()), min_samples_leaf=value).fit(people().drop("id"), "ill")
+        assert load_model(folder / f"{number}.json") == tree.model_
+        sizes.append(min(cell.evidence.size or 0 for cell in tree.model_.cells))
+    assert sizes[0] >= 90
+    assert sizes[1] >= 0.2 * len(people())
+    for arguments, message in (
+        ((*optimal, "--min-samples-leaf", "1000000"), "--min-samples-leaf=1,000,000 allows no leaf"),
+        ((*optimal, "--min-samples-leaf", "few"), "must be a number of records or a share of them"),
+        ((*fit, "--epsilon", "1", "--min-samples-leaf", "5"), "--min-samples-leaf does not apply to a private tree"),
+    ):
+        refused = run(*arguments, "-o", "refused.json", cwd=folder)
+        assert refused.status == 2
+        assert message in " ".join(refused.err.split())
+        assert not (folder / "refused.json").exists()
+
+
 @pytest.mark.parametrize(("more", "needs"), [((), False), (("--accuracy-share", "1"), True)])
 def test_a_fit_says_what_a_rare_outcome_needs(folder: Path, run: Run, more: tuple[str, ...], needs: bool) -> None:
     frame = people()

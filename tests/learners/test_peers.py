@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from glassine import OptimalRuleListClassifier, OptimalTreeClassifier
-from tests.oracles.optimal import optimal_rule_list, with_negations
+from tests.oracles.optimal import optimal_rule_list, optimal_tree, with_negations
 
 
 def instance(seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -34,6 +34,19 @@ def test_trees_cost_what_streed_proves(seed: int) -> None:
     theirs = int((peer.predict(X) != y).sum()) / len(y) + penalty * int(peer.fit_result.tree_nodes())
     assert ours.objective_ == pytest.approx(theirs, abs=1e-9)
     assert (ours.predict(X) != y).mean() + penalty * (len(ours.model_.cells) - 1) == pytest.approx(ours.objective_)
+
+
+@pytest.mark.parametrize(("seed", "depth", "fewest", "best", "streed"), [(108, 2, 20, 26, 27), (118, 3, 20, 55, 57)])
+def test_trees_of_a_least_leaf_are_optimal_where_streed_misses_the_optimum(
+    seed: int, depth: int, fewest: int, best: int, streed: int
+) -> None:
+    X, y = instance(seed)
+    ours = OptimalTreeClassifier(depth, min_samples_leaf=fewest).fit(X, y)
+    assert int((ours.predict(X) != y).sum()) == best == optimal_tree(X, y, depth, 0, fewest)[0]
+    assert np.bincount(ours.apply(X)).min() >= fewest
+    pystreed = pytest.importorskip("pystreed")
+    peer = pystreed.STreeDClassifier(max_depth=depth, min_leaf_node_size=fewest).fit(X, y)
+    assert best <= int((peer.predict(X) != y).sum()) <= streed
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -55,9 +55,12 @@ def count(truth: npt.NDArray[Any], labels: npt.NDArray[Any]) -> Counts:
 
 
 def optimal_tree(
-    truth: npt.NDArray[Any], labels: npt.NDArray[Any], max_depth: int, penalty: int = 0
+    truth: npt.NDArray[Any], labels: npt.NDArray[Any], max_depth: int, penalty: int = 0, fewest: int = 1
 ) -> tuple[int, Tree]:
-    """Return the least errors + penalty * splits of trees of at most this depth, and a tree that attains it."""
+    """Return the least errors + penalty * splits of trees of at most this depth, and a tree that attains it.
+
+    Each leaf holds ``fewest`` records at least, of which there are as many.
+    """
     counts = count(truth, labels)
 
     @cache
@@ -70,7 +73,7 @@ def optimal_tree(
             if least <= penalty:
                 break
             true, false = region & literal, region & ~literal
-            if true and false:
+            if min(true.bit_count(), false.bit_count()) >= fewest:
                 left, right = best(true, depth - 1), best(false, depth - 1)
                 objective = left[0] + right[0] + penalty
                 if objective < least:
@@ -81,12 +84,13 @@ def optimal_tree(
 
 
 def optimal_rule_list(
-    truth: npt.NDArray[Any], labels: npt.NDArray[Any], max_rules: int, penalty: int = 0
+    truth: npt.NDArray[Any], labels: npt.NDArray[Any], max_rules: int, penalty: int = 0, fewest: int = 1
 ) -> tuple[int, RuleList]:
     """Return the least errors + penalty * rules of lists of at most this many rules, and a list that attains it.
 
     Depth first, most promising rule first. A prefix is left when its errors, its penalties and the hopeless records
-    that remain reach the best list found, or when the same set of rules was reached before at no more errors.
+    that remain reach the best list found, or when the same set of rules was reached before at no more errors. Each rule
+    captures ``fewest`` records at least, and so does the default rule.
     """
     counts = count(truth, labels)
     least, default = counts.leaf(counts.everything)
@@ -98,7 +102,7 @@ def optimal_rule_list(
         options = []
         for i, literal in enumerate(counts.literals):
             captured = rest & literal
-            if captured and captured != rest:
+            if min(captured.bit_count(), (rest & ~literal).bit_count()) >= fewest:
                 wrong, y = counts.leaf(captured)
                 objective = so_far + wrong + penalty
                 remaining, default = counts.leaf(rest & ~literal)

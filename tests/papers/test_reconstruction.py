@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glassine import Domain, OptimalTreeClassifier
 from papers.common.judging import verdict
 from tests.conftest import ROOT
 
@@ -374,6 +375,30 @@ def test_every_part_has_its_least_support(data_dir: Path, monkeypatch: pytest.Mo
             *sizes, rest = [cell.evidence.size for cell in fits.fit(learner, data, seed, support, "10").model.cells]
             assert min(sizes) >= float(support) * len(records.y)
             assert rest > 0
+
+
+@pytest.mark.data
+def test_trees_of_a_least_leaf_find_the_optima_that_pydl85_misses(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLASSINE_DATA", str(data_dir))
+    settings: Any = module("settings", monkeypatch)
+    optimal = some(read("grid"), learner="optimal tree")
+    missed = 0
+    for row in some(read("peers"), learner="pydl8.5, as installed", depth="3"):
+        if row["support"] == "0":
+            continue
+        records = settings.split(row["data"], row["seed"])
+        (best,) = some(optimal, **{name: row[name] for name in KEYS})
+        errors = round(len(records.y) * (1 - float(best["train"])))
+        if int(row["errors"]) == errors:
+            continue
+        missed += 1
+        tree = OptimalTreeClassifier(
+            3, Domain.binary(records.domain.names), min_samples_leaf=records.in_a_leaf(row["support"])
+        ).fit(records.frame(), records.y)
+        assert int((tree.predict(records.frame()) != records.y).sum()) == errors < int(row["errors"])
+    assert missed == 6
 
 
 @pytest.mark.data

@@ -99,11 +99,16 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
             frame,
             truth,
             adversary=attacker,
-            remedies=Remedies(domain=question.domain, random_state=_seed(inputs.settings.random_state)),
+            remedies=Remedies(
+                domain=question.domain,
+                time_limit=settings.time_limit,
+                random_state=_seed(inputs.settings.random_state),
+            ),
             evaluation=None
             if inputs.holdout is None
             else _people(inputs.holdout, tree, sensitive, needed=True, noun="the held-out records"),
             progress=inputs.progress,
+            folder=settings.folder,
         )
     return Measured(
         Inferred(

@@ -111,7 +111,10 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             "scrub",
             smallest_leaf=limit,
         ),
-        "rule list": remedy("{Retrain} with a larger minimum support, or without the rules that capture few records."),
+        "rule list": lambda limit: remedy(
+            f"{{Retrain}} with a larger minimum support, such as `min_samples_leaf={limit}` of an optimal list, or "
+            "without the rules that capture few records."
+        ),
         "additive model": lambda limit: remedy(
             f"Merge bins with fewer than {limit} {{units}} and remove their sizes: {{step}}.",
             "scrub",

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -81,6 +82,11 @@ class DisclosureSettings:
         Whether the estimate is compared with the sensitive column of the data; None if there is one.
     remedies : bool
         Whether remedies are tried; they are also measured on the holdout, if one is given.
+    time_limit : float
+        Most seconds of each remedy.
+    folder : path or None
+        Each remedy is written to it once it is measured, as for
+        :func:`~glassine.attacks.disclosure.remedies.measure_remedies`.
     """
 
     leaves: Literal["leaf_counts", "error_rates", "labels_only"] = "leaf_counts"
@@ -92,6 +98,8 @@ class DisclosureSettings:
     noise: CountNoise | None = None
     truth: bool | None = None
     remedies: bool = False
+    time_limit: float = 60.0
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         if self.training == "sample" and self.remedies:

@@ -27,6 +27,7 @@ from glassine.cli.options import (
     PolicyOption,
     RecordsFileOptions,
     ReportOption,
+    ResumeOption,
     SeedOption,
     SmallOption,
     TargetOption,
@@ -83,6 +84,7 @@ OPTIONS = {
     "min_samples_leaf": "--min-samples-leaf",
     "sampling_fraction": "--sampling-fraction",
     "remedies": "--remedies",
+    "time_limit": "--time-limit",
     "training": "--training",
     "only": "--only",
     "smallest_leaf": "--stated-leaf",
@@ -203,11 +205,21 @@ class DisclosureOptions(Group):
         bool,
         typer.Option("--remedies", help="Try what can be done; needs the sensitive column, also in --holdout."),
     ] = False
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", help="With --remedies: most seconds of each.", show_default="60"
+        ),
+    ] = None
+    resume: ResumeOption = None
 
     def settings(self, *, alone: bool) -> DisclosureSettings | None:
         """Return the assumptions, if some are stated or the attack is all that is asked for."""
         from glassine.auditing.inputs import DisclosureSettings
 
+        if not self.remedies and (self.time_limit is not None or self.resume is not None):
+            option = "--resume" if self.time_limit is None else "--time-limit"
+            raise InvalidParameterError(f"{option} is for --remedies.", remedy="Add it, or leave the option out.")
         stated = DisclosureSettings(
             leaves=LEAVES[self.leaves],
             internal_nodes=self.internal_nodes,
@@ -218,7 +230,10 @@ class DisclosureOptions(Group):
             noise=noise_of(self.noise),
             truth=self.truth,
             remedies=self.remedies,
+            folder=self.resume,
         )
+        if self.time_limit is not None:
+            stated = replace(stated, time_limit=self.time_limit)
         return stated if alone or stated != DisclosureSettings() else None
 
 

@@ -21,6 +21,7 @@ from glassine.cli.options import (
     RecordsFileOptions,
     RecordsPerPersonOption,
     ReportOption,
+    ResumeOption,
     SeedOption,
     SummaryOption,
     TargetOption,
@@ -147,14 +148,7 @@ class MeasureOptions(Group):
     person: PersonColumnOption = None
     records_per_person: RecordsPerPersonOption = None
     seed: SeedOption = 0
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            "--resume",
-            metavar="FOLDER",
-            help="Folder that keeps each result; named again, the comparison goes on from it.",
-        ),
-    ] = None
+    resume: ResumeOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

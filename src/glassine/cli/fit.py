@@ -43,6 +43,14 @@ LeafCountsOption = Annotated[
 ]
 
 
+def _records_or_share(text: str) -> int | float:
+    """Return a number of records, or a share of them where it is written with a point."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"must be a number of records or a share of them, got {text!r}") from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutPointOptions(Group):
     """Where numbers are cut."""
@@ -104,13 +112,27 @@ class SearchOptions(Group):
             show_default="0",
         ),
     ] = None
-    memory_limit: MemoryOption = None
+    min_samples_leaf: Annotated[
+        float | None,
+        typer.Option(
+            "--min-samples-leaf",
+            metavar="N",
+            parser=_records_or_share,
+            help="Not private: fewest records of a leaf.",
+            show_default="1",
+        ),
+    ] = None
+    # Hidden, so that the help fits a screen: the next option names it.
+    memory_limit: Annotated[
+        float | None,
+        typer.Option("--memory-limit", metavar="BYTES", help="Most memory.", show_default="4e9", hidden=True),
+    ] = None
     time_limit: Annotated[
         float | None,
         typer.Option(
             "--time-limit",
             metavar="SECONDS",
-            help="Trees and lists: most seconds of a fit.",
+            help="Most seconds; most memory: --memory-limit BYTES.",
             show_default="600",
         ),
     ] = None

@@ -60,6 +60,7 @@ __all__ = [
     "ReportOption",
     "RequiredDomainOption",
     "RequiredTargetOption",
+    "ResumeOption",
     "SeedOption",
     "SmallOption",
     "SummaryOption",
@@ -187,6 +188,12 @@ class GroupedCommand(TyperCommand):
 _DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON or TOML: the public bounds and categories.")
 _TARGET = typer.Option("--target", metavar="COLUMN", help="Column that the model predicts.")
 
+ResumeOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume", metavar="FOLDER", help="Folder that keeps each result; named again, the run goes on from it."
+    ),
+]
 ModelArgument: TypeAlias = Annotated[
     Path,
     typer.Argument(

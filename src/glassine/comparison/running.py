@@ -14,15 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine import __version__
+from glassine.codec import Codec, Field, optional, record
 from glassine.comparison.candidates import CANDIDATES, Shape
 from glassine.comparison.measuring import Sides, measure
-from glassine.comparison.store import Store
-from glassine.comparison.values import Comparison, Result, Row
+from glassine.comparison.values import Comparison, Figures, Result, Row
 from glassine.data.conform import conform
 from glassine.data.inference import eager, infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
 from glassine.data.persons import Persons
 from glassine.data.slices import Progress
+from glassine.data.store import ResultKind, Store
 from glassine.data.table import with_persons
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
@@ -41,6 +42,19 @@ __all__ = [
     "read_labelled",
     "split",
 ]
+
+FIGURES: Codec[Figures] = record(Figures, {name: Field(required=True) for name in Figures.__slots__})
+RESULT: Codec[Result] = record(
+    Result, {"reason": Field(required=True), "figures": Field(codec=optional(FIGURES), required=True)}
+)
+RESULTS_OF: ResultKind[Result] = ResultKind(
+    name="comparison",
+    identity="comparison.json",
+    schema="glassine.comparison-results/2",
+    codec=RESULT,
+    key=lambda result: result.key,
+)
+"""The results of a comparison, as a folder keeps them."""
 
 # Seeded splits into training and test records, class by class.
 
@@ -298,8 +312,8 @@ def compare(
         delta=task.delta,
         time_limit=task.time_limit,
     )
-    results: dict[tuple[str, float | None, int], Result] = {}
-    with nullcontext() if folder is None else Store(folder, _identity(records, target, task)) as store:
+    results: dict[Any, Result] = {}
+    with nullcontext() if folder is None else Store(folder, RESULTS_OF, _identity(records, target, task)) as store:
         if store is not None:
             results = store.results
             _check_records(records, task, shape, store)
@@ -343,7 +357,7 @@ def _run(
         progress(len(steps), len(steps))
 
 
-def _check_records(records: Labelled, task: Task, shape: Shape, store: Store) -> None:
+def _check_records(records: Labelled, task: Task, shape: Shape, store: Store[Result]) -> None:
     """Measure one stored result again; if it comes out differently, it is one of other records.
 
     A digest would tell the records to whoever has the folder and knows all of them but one.

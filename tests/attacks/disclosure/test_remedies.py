@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 
 from glassine import Category, Domain, Integer, MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, SearchError, infer_sensitive
+from glassine.attacks.disclosure import remedies as module
 from glassine.attacks.disclosure.remedies import Remedies, RemedyTable, measure_remedies
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError
 
 NONE: dict[str, Any] = {"merge_below": [], "purities": [], "round_to": [], "epsilons": []}
 DOMAIN = Domain({"age": Integer(18, 60, thresholds=(30, 40)), "town": Category(("a", "b", "c"))})
@@ -185,3 +187,76 @@ def test_where_a_search_leads_nowhere_the_leaves_are_read(monkeypatch: pytest.Mo
         # A threshold between two records must not reach the report.
         assert row.reason is not None
         assert "27.5" not in row.reason
+
+
+SOME = Remedies(**{**NONE, "merge_below": [20, 60]})
+
+
+def test_a_search_ends_when_its_time_is_over() -> None:
+    frame, y = records(150)
+    tree = MultiwayTreeClassifier(min_samples_split=30).fit(frame, y)
+    tried = Remedies(**{**NONE, "merge_below": [20], "epsilons": [10.0]}, domain=DOMAIN, max_depth=1, time_limit=1e-9)
+    for row in measure_remedies(tree, frame, y, remedies=tried).rows:
+        assert (row.status, row.reason, row.d_overall) == ("not measured", "not measured in 1e-09 s.", None)
+    with pytest.raises(InvalidParameterError, match="time_limit must be above 0"):
+        Remedies(time_limit=0)
+
+
+def slow_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the search of the reader of labels alone go on until its time is over."""
+
+    def search(model: Any, frame: Any, *, adversary: Adversary | None, **options: Any) -> Any:
+        while adversary is not None and adversary.leaves == "labels_only":
+            options["starts"].limit.check()
+        return infer_sensitive(model, frame, adversary=adversary, **options)
+
+    monkeypatch.setattr(module, "infer_sensitive", search)
+
+
+def test_a_slow_row_holds_no_other_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, y = records(150)
+    tree = MultiwayTreeClassifier(min_samples_split=30).fit(frame, y)
+    whole = measure_remedies(tree, frame, y, remedies=SOME)
+    with monkeypatch.context() as patched:
+        slow_of_labels(patched)
+        limited = Remedies(**{**NONE, "merge_below": [20, 60], "time_limit": 0.4})
+        rows = measure_remedies(tree, frame, y, remedies=limited, folder=tmp_path).rows
+    assert [row.name for row in rows if row.reason] == ["labels alone"]
+    assert rows[2].reason == "not measured in 0.4 s."
+    asked: list[str] = []
+    again = measure_remedies(tree, frame, y, remedies=SOME, progress=asked.append, folder=tmp_path)
+    assert again == whole
+    assert asked == ["class counts of the leaves", "labels alone"]
+
+
+def test_a_killed_run_keeps_the_rows_that_are_done(tmp_path: Path) -> None:
+    frame, y = records(150)
+    tree = MultiwayTreeClassifier(min_samples_split=30).fit(frame, y)
+
+    def killed(stage: str) -> None:
+        if stage == "leaves below 60 people merged":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_remedies(tree, frame, y, remedies=SOME, progress=killed, folder=tmp_path)
+    asked: list[str] = []
+    again = measure_remedies(tree, frame, y, remedies=SOME, progress=asked.append, folder=tmp_path)
+    assert asked == ["class counts of the leaves", "leaves below 60 people merged"]
+    assert again == measure_remedies(tree, frame, y, remedies=SOME)
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == len(again.rows)
+
+
+def test_rows_of_another_tree_or_of_other_records_are_refused(tmp_path: Path) -> None:
+    frame, y = records(150)
+    towns, few = frame.select("town"), Remedies(**NONE)
+    tree = MultiwayTreeClassifier().fit(towns, y)
+    measure_remedies(tree, towns, y, remedies=few, folder=tmp_path)
+    other = MultiwayTreeClassifier(min_samples_split=30).fit(frame, y)
+    with pytest.raises(UnreadableFileError, match="the results of another table of remedies: attributes, nodes differ"):
+        measure_remedies(other, frame, y, remedies=few, folder=tmp_path)
+    sharper = np.where(towns["town"].to_numpy() == "a", "high", "low")
+    sharper[:3] = "high"
+    changed = MultiwayTreeClassifier().fit(towns, sharper)
+    assert len(changed.model_.nodes) == len(tree.model_.nodes)
+    with pytest.raises(UnreadableFileError, match="the remedies of other records"):
+        measure_remedies(changed, towns, sharper, remedies=few, folder=tmp_path)

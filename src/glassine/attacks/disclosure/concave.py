@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.constraints import Constraints, Cut
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
+from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError
@@ -57,6 +58,8 @@ class Starts:
         Number of starts, at least 1.
     most_steps : int, default=80
         Most steps of each, at least 1.
+    limit : TimeLimit, optional
+        When the search ends; checked before each convex problem and each of its steps.
 
     Raises
     ------
@@ -66,6 +69,7 @@ class Starts:
 
     number: int = 3
     most_steps: int = MOST_STEPS
+    limit: TimeLimit | None = None
 
     def __post_init__(self) -> None:
         for name in ("number", "most_steps"):
@@ -157,7 +161,7 @@ def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[F
         known = LeafKnowledge(
             told="leaf_counts", sizes=sizes, counts=counts, labels=None, correct=None, n_classes=guess.shape[1]
         )
-        fixed = Engine(people, known)
+        fixed = Engine(people, known, limit=engine.limit)
         alone = fixed.solve([], np.zeros(0), precision=1e-8 * people.n_people)
         result = outer_approximation(
             fixed, constraints, alone, at=constraints.terms(alone.table), precision=1e-8, most_rounds=GUESS_ROUNDS

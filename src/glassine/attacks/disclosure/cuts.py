@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from glassine.attacks.disclosure.constraints import Constraints, Cut, NodeTerms, branch_counts
-from glassine.attacks.disclosure.dual import DualProblem, minimise
+from glassine.attacks.disclosure.dual import DualProblem, TimeLimit, minimise
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People
 from glassine.learners.greedy.impurity import Criterion, split_information
@@ -205,11 +205,14 @@ class Engine:
     totals : ndarray, shape (c,), or None
         Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it
         is not.
+    limit : TimeLimit or None
+        When the search ends.
     """
 
     people: People
     leaves: LeafKnowledge
     totals: Floats | None = None
+    limit: TimeLimit | None = None
     _atom: npt.NDArray[np.intp] = field(init=False)
     _refined: set[tuple[int, int]] = field(init=False, default_factory=set)
     _rows: Floats = field(init=False)
@@ -272,7 +275,14 @@ class Engine:
             Where to start.
         precision, ceiling : float
             As for :func:`~glassine.attacks.disclosure.dual.minimise`.
+
+        Raises
+        ------
+        TimeLimitError
+            If the time of the search is over.
         """
+        if self.limit is not None:
+            self.limit.check()
         for cut in cuts:
             self._refine(cut)
         mass = np.bincount(self._atom, weights=self.people.sizes)
@@ -310,6 +320,7 @@ class Engine:
                 forms=np.concatenate([multipliers, self._totals]),
                 precision=precision,
                 ceiling=ceiling,
+                limit=self.limit,
             )
             table[free] = solution.table
             value, entropy, residual = value + solution.value, entropy + solution.entropy, solution.residual

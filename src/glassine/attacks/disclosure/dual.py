@@ -12,7 +12,8 @@ interior-point Newton method minimises it. Its Hessian is block diagonal in the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from glassine.attacks.disclosure.leaves import Rows
+from glassine.errors import GlassineError
 
-__all__ = ["DualProblem", "DualSolution", "minimise"]
+__all__ = ["DualProblem", "DualSolution", "TimeLimit", "TimeLimitError", "minimise"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -182,6 +184,31 @@ def _solve(matrix: Floats, right: Floats) -> Floats:
         return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
 
+class TimeLimitError(GlassineError):
+    """The search took longer than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """Until when a search may go on.
+
+    Attributes
+    ----------
+    seconds : float
+        Most seconds, above 0.
+    started : float
+        When it began, by the monotonic clock.
+    """
+
+    seconds: float
+    started: float = field(default_factory=time.monotonic)
+
+    def check(self) -> None:
+        """Raise TimeLimitError if the time is over."""
+        if time.monotonic() - self.started > self.seconds:
+            raise TimeLimitError(f"not measured in {self.seconds:g} s.")
+
+
 def minimise(
     problem: DualProblem,
     *,
@@ -189,6 +216,7 @@ def minimise(
     forms: Floats,
     precision: float,
     ceiling: float = np.inf,
+    limit: TimeLimit | None = None,
 ) -> DualSolution:
     """Minimise the dual.
 
@@ -204,6 +232,13 @@ def minimise(
         Largest gap between the dual and the table's entropy that is aimed at, in nats over all people.
     ceiling : float
         Largest multiplier of an inequality among the forms; finite, it is the price of a violation per person.
+    limit : TimeLimit, optional
+        When the search ends, checked before each step.
+
+    Raises
+    ------
+    TimeLimitError
+        If that time is over.
     """
     dual = _Dual(problem)
     theta = np.where(dual.exists, np.concatenate([rows.ravel(), forms]), 0.0)
@@ -222,6 +257,8 @@ def minimise(
     x, value = dual.table(theta)
     sound = True
     for _ in range(MOST_STEPS):
+        if limit is not None:
+            limit.check()
         gradient = dual.gradient(x)
         error = np.abs(gradient - below + above).max(initial=0.0)
         off = np.abs(theta[low] * below[low] - mu).max(initial=0.0)

@@ -138,6 +138,8 @@ def infer_sensitive(
         learner, as when the criterion is another one.
     SearchError
         If no start of the convex-concave procedure leads to an estimate.
+    TimeLimitError
+        If the search takes longer than the starts allow.
 
     References
     ----------
@@ -212,7 +214,7 @@ def infer_sensitive(
     known = _rows_of_totals(totals, leaves, people.n_people)
     # The matrices are small: several threads cost more than they gain, and far more where cores are shared.
     with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
-        engine = Engine(people, leaves, known)
+        engine = Engine(people, leaves, known, limit=None if starts is None else starts.limit)
         start = engine.solve([], np.zeros(0), precision=PRECISION * people.n_people)
         if not start.feasible:
             raise ContradictionError(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -10,8 +13,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine import __version__
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.concave import Starts
+from glassine.attacks.disclosure.dual import TimeLimit, TimeLimitError
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
 from glassine.attacks.disclosure.leaves import ExpectedLeaves
@@ -19,10 +24,20 @@ from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, read_holdout
 from glassine.attacks.disclosure.predictions import predictions as tree_predictions
+from glassine.codec import record
 from glassine.data.inference import columns as read_columns
+from glassine.data.store import ResultKind, Store
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.domain.domain import to_dict
+from glassine.errors import (
+    GlassineError,
+    InvalidDataError,
+    InvalidParameterError,
+    UnreadableFileError,
+    UnsupportedModelError,
+    parameter,
+)
 from glassine.formats import as_model
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
@@ -46,6 +61,9 @@ STEPS = {"none": 80, "suppress": 80, "merge": 80, "round": 12, "private": 80}
 
 DRAWS = 5
 """Private trees that are averaged: each is another draw."""
+
+ROUNDING = 1e-6
+"""Relative difference of two figures that is taken for the rounding of another machine: beyond the solver's gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +102,16 @@ class Remedy:
     holdout_accuracy: float | None = None
     internal_nodes: bool = False
     status: str = "not measured"
+
+
+REMEDIES: ResultKind[Remedy] = ResultKind(
+    name="table of remedies",
+    identity="remedies.json",
+    schema="glassine.remedies/1",
+    codec=record(Remedy),
+    key=lambda remedy: remedy.name,
+)
+"""The rows of a table of remedies, as a folder keeps them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,14 +161,15 @@ class Remedies:
     max_depth : int, default=3
         Depth of the private trees.
     time_limit : float, default=60
-        Most seconds of each private tree, by an estimate.
+        Most seconds of each remedy; one that takes longer has no figures, and its reason says so. The time is checked
+        at each step of a search. A private tree that takes longer by an estimate is not trained.
     random_state : int, default=0
         Source of the private draws.
 
     Raises
     ------
     InvalidParameterError
-        If a size, share or step is outside its range.
+        If a size, share, step or time is outside its range.
     """
 
     merge_below: Sequence[int] = MERGE_BELOW
@@ -160,6 +189,8 @@ class Remedies:
         for share in self.purities:
             if not 0 < share < 1:
                 raise InvalidParameterError(f"purities must lie above 0 and below 1, got {share!r}.")
+        if not self.time_limit > 0:
+            raise InvalidParameterError(f"{parameter('time_limit')} must be above 0, got {self.time_limit!r}.")
 
 
 def measure_remedies(
@@ -171,6 +202,7 @@ def measure_remedies(
     remedies: Remedies | None = None,
     evaluation: tuple[Any, npt.ArrayLike] | None = None,
     progress: Callable[[str], None] | None = None,
+    folder: str | os.PathLike[str] | None = None,
 ) -> RemedyTable:
     """Measure disclosure and accuracy of the ways in which a tree can be published.
 
@@ -204,12 +236,18 @@ def measure_remedies(
         Held-out records and their classes, on which accuracy is measured as well.
     progress : callable, optional
         Called with the name of each remedy when it is tried.
+    folder : path, optional
+        Each row is written to it once it is measured, with exact figures: protect it as you protect the records. A
+        later call for the same tree and records takes the rows from there. It may ask for more remedies, and tries
+        again what was not measured in time.
 
     Raises
     ------
     GlassineError
         If the tree with its class counts cannot be read with these people, as :func:`infer_sensitive` does, or the
         truth has not the class counts of the leaves.
+    UnreadableFileError
+        If the folder holds something else, or rows of another tree or of other records.
 
     Examples
     --------
@@ -242,25 +280,71 @@ def measure_remedies(
     base = replace(base, min_samples_leaf=base.min_samples_leaf or int(first.people.leaf_sizes.min()))
     tables = class_tables(first, truth)
     bench = _Bench(tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, held=held)
-    rows = [bench.read(name, "none", tree, base)]
-    rest: list[tuple[str, Kind, Callable[[str], Remedy]]] = [
+    every: list[tuple[str, Kind, Callable[[str, TimeLimit], Remedy]]] = [
+        (name, "none", partial(bench.read, kind="none", tree=tree, adversary=base)),
         ("error rates instead of counts", "suppress", partial(bench.suppressed, leaves="error_rates")),
         ("labels alone", "suppress", partial(bench.suppressed, leaves="labels_only")),
     ]
-    rest += [(f"leaves below {k} people merged", "merge", partial(bench.merged, below=k)) for k in tried.merge_below]
-    rest += [(f"leaves purer than {p:g} merged", "merge", partial(bench.merged, purity=p)) for p in tried.purities]
-    rest += [(f"counts rounded to {b}", "round", partial(bench.rounded, step=b)) for b in tried.round_to]
-    rest += [
+    every += [(f"leaves below {k} people merged", "merge", partial(bench.merged, below=k)) for k in tried.merge_below]
+    every += [(f"leaves purer than {p:g} merged", "merge", partial(bench.merged, purity=p)) for p in tried.purities]
+    every += [(f"counts rounded to {b}", "round", partial(bench.rounded, step=b)) for b in tried.round_to]
+    every += [
         (f"private tree, epsilon {e:g}", "private", partial(bench.private, epsilon=e, tried=tried))
         for e in tried.epsilons
     ]
-    for name, kind, measured in rest:
-        tell(name)
-        try:
-            rows.append(measured(name))
-        except GlassineError as error:
-            rows.append(Remedy(name=name, kind=kind, reason=str(error)))
+    rows: list[Remedy] = []
+    with nullcontext() if folder is None else Store(folder, REMEDIES, _identity(bench, tried)) as store:
+        for name, kind, measured in every:
+            kept = None if store is None else store.results.get(name)
+            # The first is measured again: it shows whether the folder is of these records.
+            if rows and kept is not None:
+                rows.append(kept)
+                continue
+            if rows:
+                tell(name)
+            try:
+                rows.append(measured(name, TimeLimit(tried.time_limit)))
+            except TimeLimitError as error:
+                rows.append(kept or Remedy(name=name, kind=kind, reason=str(error)))
+                continue
+            except GlassineError as error:
+                if not rows:
+                    raise
+                rows.append(Remedy(name=name, kind=kind, reason=str(error)))
+            if store is not None and kept is None:
+                store.add(rows[-1])
+            elif store is not None and kept is not None and not _alike(kept, rows[-1]):
+                raise UnreadableFileError(
+                    f"{store.folder} holds the remedies of other records: {name} comes out differently on these.",
+                    remedy="Name another folder, or give the records that it was made for.",
+                    path=store.folder,
+                )
     return RemedyTable(rows=tuple(rows), n_holdout=None if held is None else len(held.codes))
+
+
+def _identity(bench: _Bench, tried: Remedies) -> dict[str, Any]:
+    """Return what rows must agree on to belong to one table; remedies may be added. No digest of records is in it."""
+    base, tree, domain = bench.base, bench.tree, tried.domain
+    return {
+        "records": len(bench.codes),
+        "held-out records": None if bench.held is None else len(bench.held.codes),
+        "nodes": len(tree.nodes),
+        "attributes": list(tree.attributes),
+        "classes": [str(name) for name in tree.classes or ()],
+        "attacker": [base.internal_nodes, base.criterion, base.splits, base.candidates],
+        "domain": None if domain is None else to_dict(domain),
+        "options": {"max_depth": tried.max_depth, "random_state": tried.random_state},
+        "versions": {"glassine": __version__, "numpy": np.__version__},
+    }
+
+
+def _alike(one: Remedy, other: Remedy) -> bool:
+    """Return whether two rows are the same but for the rounding of another machine."""
+    figures = [(row.n_leaves, row.entropy, row.d_overall, row.accuracy, row.holdout_accuracy) for row in (one, other)]
+    return all(
+        a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=ROUNDING, abs_tol=ROUNDING))
+        for a, b in zip(*figures, strict=True)
+    )
 
 
 def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArray[np.int64]]:
@@ -319,10 +403,10 @@ class _Bench:
     base: Adversary
     held: Holdout | None
 
-    def read(self, name: str, kind: Kind, tree: DecisionTree, adversary: Adversary) -> Remedy:
+    def read(self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, adversary: Adversary) -> Remedy:
         """Return what a reader of a tree concludes."""
         result = infer_sensitive(
-            tree, self.frame, adversary=adversary, starts=Starts(STARTS, STEPS[kind]), truth=self.truth
+            tree, self.frame, adversary=adversary, starts=Starts(STARTS, STEPS[kind], limit), truth=self.truth
         )
         return Remedy(
             name=name,
@@ -336,27 +420,28 @@ class _Bench:
             status=result.status,
         )
 
-    def suppressed(self, name: str, leaves: Literal["error_rates", "labels_only"]) -> Remedy:
+    def suppressed(self, name: str, limit: TimeLimit, leaves: Literal["error_rates", "labels_only"]) -> Remedy:
         """Return what an attacker concludes who knows less about the leaves."""
-        return self._searched(name, "suppress", self.tree, replace(self.base, leaves=leaves))
+        return self._searched(name, limit, "suppress", self.tree, replace(self.base, leaves=leaves))
 
-    def _searched(self, name: str, kind: Kind, tree: DecisionTree, reader: Adversary) -> Remedy:
+    def _searched(self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, reader: Adversary) -> Remedy:
         """Return what a reader concludes whose search may lead nowhere: then that of the leaves alone."""
         try:
-            return self.read(name, kind, tree, reader)
+            return self.read(name, limit, kind, tree, reader)
         except SearchError:
-            result = self.read(name, kind, tree, replace(reader, internal_nodes=False))
+            result = self.read(name, limit, kind, tree, replace(reader, internal_nodes=False))
             return replace(result, reason=NO_SEARCH)
 
-    def merged(self, name: str, below: int = 0, purity: float = 1.0) -> Remedy:
+    def merged(self, name: str, limit: TimeLimit, below: int = 0, purity: float = 1.0) -> Remedy:
         """Return what a reader of the tree with merged leaves concludes."""
         counted = self._counted(1)
         sizes = {cell.node: cell.evidence.size or 0 for cell in counted.cells}
-        return self.read(name, "merge", merge_leaves(counted, sizes, below, purity=purity), self.base)
+        return self.read(name, limit, "merge", merge_leaves(counted, sizes, below, purity=purity), self.base)
 
-    def rounded(self, name: str, step: int) -> Remedy:
+    def rounded(self, name: str, limit: TimeLimit, step: int) -> Remedy:
         """Return what a reader of rounded counts concludes."""
-        return self._searched(name, "round", self._counted(step), replace(self.base, noise=CountNoise("rounded", step)))
+        reader = replace(self.base, noise=CountNoise("rounded", step))
+        return self._searched(name, limit, "round", self._counted(step), reader)
 
     def _counted(self, step: int) -> DecisionTree:
         """Return the tree with the class counts of its leaves alone, to multiples of a step."""
@@ -368,7 +453,7 @@ class _Bench:
             nodes.append(replace(node, evidence=Evidence() if node.branches else told))
         return replace(self.tree, nodes=tuple(nodes), approximate=step > 1)
 
-    def private(self, name: str, epsilon: float, tried: Remedies) -> Remedy:
+    def private(self, name: str, limit: TimeLimit, epsilon: float, tried: Remedies) -> Remedy:
         """Return what a reader of private trees concludes, on average over some draws."""
         if tried.domain is None:
             raise InvalidParameterError("a private tree needs the public domain of the attributes.", remedy="Give it.")
@@ -385,6 +470,7 @@ class _Bench:
         frame, reader = _frame(given), Adversary(internal_nodes=False, categories=self.base.categories)
         drawn = []
         for i in range(DRAWS):
+            limit.check()
             learner = PrivateTreeClassifier(
                 tried.max_depth,
                 epsilon,
@@ -394,7 +480,7 @@ class _Bench:
                 random_state=tried.random_state + i,
             )
             tree = learner.fit(frame, self.codes).model_
-            result = infer_sensitive(tree, frame, adversary=reader)
+            result = infer_sensitive(tree, frame, adversary=reader, starts=Starts(limit=limit))
             right = float((tree_predictions(tree, given) == self.codes).mean())
             held = None if self.held is None else self._held_right(learner)
             drawn.append(

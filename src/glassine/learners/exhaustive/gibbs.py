@@ -75,6 +75,9 @@ class Weighting:
         exp(-epsilon j 2^shift) for j = 0, ..., m - 2, and 0 for all larger j; one alone where there are no jumps.
     shift : int
         The power of a cost j is that of its low ``shift`` bits times the jump of the others.
+    fewest : int
+        Fewest counts of a leaf or rule, of all classes together; zero unless epsilon is None, as a private draw must
+        not depend on how many records a leaf holds.
     """
 
     epsilon: Fraction | None
@@ -83,6 +86,7 @@ class Weighting:
     powers: npt.NDArray[np.float64]
     jumps: npt.NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
     shift: int = NO_JUMPS
+    fewest: int = 0
 
     @classmethod
     def private(cls, epsilon: Fraction, part_weight: float, n_records: int, unit: int = 1) -> Weighting:
@@ -133,9 +137,12 @@ class Weighting:
         return self.epsilon
 
     @classmethod
-    def optimal(cls, penalty: float) -> Weighting:
-        """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost."""
-        return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]))
+    def optimal(cls, penalty: float, fewest: int = 0) -> Weighting:
+        """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost.
+
+        Models with a leaf or rule of fewer counts than ``fewest`` are left out.
+        """
+        return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]), fewest=fewest)
 
 
 def exact_rate(epsilon: Fraction) -> Fraction:

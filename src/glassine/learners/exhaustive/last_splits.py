@@ -131,7 +131,7 @@ def possible_signs(
 def sum_leaves(
     first: AnyArray, counts: Counts, atoms: Atoms, costs: Costs, weigh: bool, into: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Sum the leaves of consecutive sets of k literals under all signs; costs are infinite where one is impossible.
+    """Sum the leaves of consecutive sets of k literals under all signs; costs are infinite where one is not allowed.
 
     Bit i of a sign pattern says that literal i of the set is true. ``into`` (sets, 2^k) gets the least cost of a value
     and, if asked, the sum over values of exp(-epsilon (cost - least cost)).
@@ -170,6 +170,12 @@ def sum_leaves(
                     for q in range(high, high + half):
                         inside[c, q] -= inside[c, q + half]
         possible_signs(chosen, atoms, regions, possible)
+        if costs.fewest > 0:
+            for q in range(n):
+                some = 0.0
+                for c in range(n_classes):
+                    some += inside[c, q]
+                possible[q] = possible[q] and some >= costs.fewest
         for v in range(n_values):
             own = by_value[v]
             for c in range(n_classes):
@@ -218,7 +224,7 @@ def spread(
 ) -> None:  # pragma: no cover - compiled
     """Add the splits into two leaves of consecutive sets of literals to their nodes: their costs, then their weights.
 
-    A split is admissible where both of its leaves are possible.
+    A split is admissible where both of its leaves are allowed.
     """
     penalty, split_weight, powers, jumps, shift = (
         costs.penalty,

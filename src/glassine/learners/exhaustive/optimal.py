@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any, Self
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentModel, fitted, keep
 from glassine.learners.exhaustive.families import Classes, ClassLearner, Lists, Trees
@@ -16,6 +19,7 @@ from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.losses import MOST_STEPS, base_rates
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.exact import decimal
 
 __all__ = ["Optimal", "OptimalRuleListClassifier", "OptimalTreeClassifier"]
 
@@ -30,6 +34,7 @@ class Optimal(ClassLearner):
     objective_: float
 
     penalty: float
+    min_samples_leaf: int | float
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find a model of least cost.
@@ -41,18 +46,28 @@ class Optimal(ClassLearner):
         y : array-like of shape (n,), or str
             Classes, or the name of the column of ``X`` that holds them.
         sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
+            How many records each row stands for; whole numbers. ``min_samples_leaf`` counts these records, so that a
+            weight is worth as many copies of its row.
 
         Raises
         ------
-        InvalidParameterError, InvalidDataError, ClassTooLargeError
+        InvalidParameterError
+            If a parameter is outside its range, or there are fewer records than ``min_samples_leaf``.
+        InvalidDataError, ClassTooLargeError
             As for :class:`~glassine.PrivateTreeClassifier`.
         """
         self._check_parameters()
+        least = _least(self.min_samples_leaf)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = self._read(X, y, sample_weight, private=False)
         conditions = self._conditions(intake.domain).from_data(intake)
         n_classes, n = len(intake.classes), intake.n_records
+        fewest = math.ceil(least * n) if isinstance(least, Fraction) else least
+        if n < fewest:
+            raise InvalidParameterError(
+                f"{parameter('min_samples_leaf')}={fewest:,} allows no leaf: there are {n:,} training records.",
+                remedy="Lower it, or give more records.",
+            )
         members = self._members(intake.domain, conditions, self._public_loss(n_classes, MOST_STEPS))
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
         bitsets = intake.pack(members.antecedents)
@@ -60,7 +75,8 @@ class Optimal(ClassLearner):
             members = members.with_loss(self._loss(base_rates(bitsets.totals()), math.inf, members))
         loss = members.loss
         # A share of the records as a penalty becomes units of cost, in which the sums count.
-        sums = members.sums(bitsets, Weighting.optimal(penalty * n * loss.unit * loss.parts), self.progress)
+        cost = penalty * n * loss.unit * loss.parts
+        sums = members.sums(bitsets, Weighting.optimal(cost, fewest * loss.parts), self.progress)
         best = sums.best()
         counts, values = sums.class_counts(best), members.values(best)
 
@@ -79,6 +95,19 @@ class Optimal(ClassLearner):
         certificate = Certificate.none("exact counts of the records")
         keep(self, fitted(intake, model, certificate) | {"objective_": objective})
         return self
+
+
+def _least(value: object) -> int | Fraction:
+    """Return a least number of records, or their least share, or raise InvalidParameterError."""
+    if not isinstance(value, bool) and isinstance(value, Real):
+        if isinstance(value, Integral) and int(value) >= 1:
+            return int(value)
+        if 0 < float(value) < 1:
+            return decimal(value, "min_samples_leaf")
+    raise InvalidParameterError(
+        f"{parameter('min_samples_leaf')} must be a whole number of at least 1, or a share above 0 and below 1, got "
+        f"{value!r}."
+    )
 
 
 class OptimalRuleListClassifier(Lists, Classes, Optimal):
@@ -101,6 +130,9 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         As for :class:`~glassine.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a rule as a share of the records, in [0, 1].
+    min_samples_leaf : int or float, default=1
+        Fewest records that each rule captures, and that the default rule does, counted as for
+        :class:`~glassine.OptimalTreeClassifier`.
     memory_limit, time_limit, progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -142,6 +174,7 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         classes: Sequence[Scalar] | None = None,
         accuracy_share: float = 1.0,
         penalty: float = 0.0,
+        min_samples_leaf: int | float = 1,
         n_quantiles: int = 15,
         memory_limit: float = 4e9,
         time_limit: float = 600.0,
@@ -173,6 +206,10 @@ class OptimalTreeClassifier(Trees, Classes, Optimal):
         over values about the base rates of the records, as for :class:`~glassine.PrivateTreeClassifier`.
     penalty : float, default=0.0
         Cost of a split as a share of the records, in [0, 1].
+    min_samples_leaf : int or float, default=1
+        Fewest records of a leaf, at least 1. Below 1, their share of all records, above 0 and rounded up to records.
+        The tree has least cost among all trees that satisfy it. With ``sample_weight``, each row counts as many records
+        as it stands for.
     n_quantiles : int, default=15
         Quantiles for each number.
     memory_limit, time_limit, progress
@@ -214,6 +251,7 @@ class OptimalTreeClassifier(Trees, Classes, Optimal):
         classes: Sequence[Scalar] | None = None,
         accuracy_share: float = 1.0,
         penalty: float = 0.0,
+        min_samples_leaf: int | float = 1,
         n_quantiles: int = 15,
         memory_limit: float = 4e9,
         time_limit: float = 600.0,

@@ -116,6 +116,8 @@ class OptimalTreeRegressor(Numbers, Trees, Optimal):
         The range of the target; that of the domain or of the data by default. Targets outside are clipped to it.
     penalty : float, default=0.0
         Cost of a split as a share of the records times the squared range, in [0, 1].
+    min_samples_leaf
+        As for :class:`~glassine.OptimalTreeClassifier`.
     n_quantiles, memory_limit, time_limit, progress
         As for :class:`~glassine.OptimalTreeClassifier`.
 
@@ -154,6 +156,7 @@ class OptimalTreeRegressor(Numbers, Trees, Optimal):
         literals: str | Sequence[Literal] = "auto",
         target_range: tuple[float, float] | None = None,
         penalty: float = 0.0,
+        min_samples_leaf: int | float = 1,
         n_quantiles: int = 15,
         memory_limit: float = 4e9,
         time_limit: float = 600.0,

@@ -65,7 +65,8 @@ class Costs(NamedTuple):
     """What a part and a record cost, and the weight of a cost.
 
     ``penalty`` and ``part_weight`` are those of a split or rule; ``values`` (v, c) is the cost of a record of each
-    class in a leaf of each value. exp(-epsilon j) is ``jumps[j >> shift]`` times ``powers`` of the bits below.
+    class in a leaf of each value. exp(-epsilon j) is ``jumps[j >> shift]`` times ``powers`` of the bits below. A leaf
+    of fewer than ``fewest`` counts is not allowed.
     """
 
     penalty: float
@@ -74,6 +75,7 @@ class Costs(NamedTuple):
     powers: AnyArray
     jumps: AnyArray
     shift: int
+    fewest: int
 
     @classmethod
     def of(cls, weighting: Weighting, loss: Loss) -> Costs:
@@ -85,6 +87,7 @@ class Costs(NamedTuple):
             weighting.powers,
             weighting.jumps,
             weighting.shift,
+            weighting.fewest,
         )
 
 
@@ -159,10 +162,19 @@ def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> Any:  # p
 
 
 @compiled
-def leaf(counts: AnyArray, costs: Costs) -> tuple[Any, float]:  # pragma: no cover - compiled
-    """Return the least cost of a value, and the sum over values of exp(-epsilon (cost - least cost))."""
+def leaf(counts: AnyArray, costs: Costs) -> tuple[float, float]:  # pragma: no cover - compiled
+    """Return the least cost of a value, and the sum over values of exp(-epsilon (cost - least cost)).
+
+    The cost is infinite, and the sum zero, where the leaf has too few counts.
+    """
     # counts: (c,), whole numbers, so that the cost is exact. It is formed twice rather than kept: no room is allotted.
     values, powers, jumps, shift = costs.values, costs.powers, costs.jumps, costs.shift
+    if costs.fewest > 0:
+        some = np.int64(0)
+        for c in range(len(counts)):
+            some += np.int64(counts[c])
+        if some < costs.fewest:
+            return np.inf, 0.0
     least = np.int64(0)
     for v in range(len(values)):
         cost = np.int64(0)
@@ -175,7 +187,8 @@ def leaf(counts: AnyArray, costs: Costs) -> tuple[Any, float]:  # pragma: no cov
         for c in range(len(counts)):
             cost += values[v, c] * counts[c]
         weight += power(cost - least, powers, jumps, shift)
-    return least, weight
+    # Costs are below 2^53, where doubles are exact.
+    return float(least), weight
 
 
 @compiled
@@ -288,7 +301,7 @@ def last_choices(
     ``beside[:, l]`` those of its part in which l is true. Costs are infinite where a split is not admissible; a weight
     is relative to exp(-epsilon cost). Loops run over literals for the sake of vector instructions.
     """
-    penalty, split_weight, values, powers, jumps, shift = costs
+    penalty, split_weight, values, powers, jumps, shift, _ = costs
     least_costs, weights = out
     by_value, leaves = room
     n_classes, p = beside.shape

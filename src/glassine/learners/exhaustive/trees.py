@@ -165,7 +165,7 @@ class TreeSums:
     costs, weights : tuple of ndarray of float, shapes (binom(p, m), 2^m) for m = 0, ..., d - 1
         The sum over the trees below the node of rank r with sign pattern s is
         ``weights[m][r, s] * exp(-epsilon * costs[m][r, s])``; the cost is the least one. Infinite where the node is
-        impossible.
+        impossible, or where every tree has a leaf of too few records.
     """
 
     trees: TreeClass
@@ -221,6 +221,8 @@ class TreeSums:
             n_values = self.trees.loss.n_values
             room = Room(np.empty((n_values + 1, 2, p), dtype=np.int64), np.empty((2, p)))
             tree_sums.signed_counts(literals, counts, inside, beside)
+            sizes, fewest = beside[signs].sum(axis=0), self.weighting.fewest
+            allowed &= (sizes >= fewest) & (sizes + fewest <= here.sum())
             tree_sums.last_choices(inside[signs], beside[signs], allowed, prices, room, out)
         else:
             children = Weighed(self.costs[m + 1], self.weights[m + 1])

@@ -1,32 +1,54 @@
-"""A folder of results: each is appended as soon as it is there, and none is taken for another comparison's."""
+"""A folder of results: each is appended once it is there, and none is taken for that of another run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
-from glassine.codec import Codec, Field, decoded, optional, record
-from glassine.comparison.values import Figures, Result
+from glassine.codec import Codec, decoded
 from glassine.errors import GlassineError, UnreadableFileError
 from glassine.files import parse_json, read_bytes, read_json, write_json
 
-__all__ = ["IDENTITY", "RESULTS", "Store"]
+__all__ = ["RESULTS", "ResultKind", "Store"]
 
-IDENTITY, RESULTS = "comparison.json", "results.jsonl"
-SCHEMA = "glassine.comparison-results/2"
-FIGURES: Codec[Figures] = record(Figures, {name: Field(required=True) for name in Figures.__slots__})
-RESULT: Codec[Result] = record(
-    Result, {"reason": Field(required=True), "figures": Field(codec=optional(FIGURES), required=True)}
-)
+RESULTS = "results.jsonl"
+
+R = TypeVar("R")
 
 
-class Store:
-    """The results of one comparison in a folder, to be used in a ``with`` block.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultKind(Generic[R]):
+    """What a folder holds the results of.
+
+    Attributes
+    ----------
+    name : str
+        In words, such as "comparison".
+    identity : str
+        Name of the file that holds what results must agree on.
+    schema : str
+        Name and version of the form of the results.
+    codec : Codec
+        Of a result.
+    key : callable
+        Returns by what a result is known.
+    """
+
+    name: str
+    identity: str
+    schema: str
+    codec: Codec[R]
+    key: Callable[[R], Hashable]
+
+
+class Store(Generic[R]):
+    """The results of one run in a folder, to be used in a ``with`` block.
 
     A run that was killed while it wrote leaves half a line at the end, which is dropped. Anything else that is not as
     it was written is refused.
@@ -35,6 +57,8 @@ class Store:
     ----------
     folder : path
         The folder; it is made if it does not exist.
+    kind : ResultKind
+        What they are the results of.
     identity : mapping
         What results must agree on: number of records, domain, options, versions. It is written to the folder, so that
         it holds no digest of records.
@@ -42,22 +66,23 @@ class Store:
     Attributes
     ----------
     results : dict
-        The results by :attr:`~glassine.comparison.Result.key`.
+        The results by their keys.
 
     Raises
     ------
     UnreadableFileError
-        If the folder holds something else, results of another comparison, or damaged ones; or cannot be used.
+        If the folder holds something else, results of another run, or damaged ones; or cannot be used.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], kind: ResultKind[R], identity: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
-        self.identity = json.loads(json.dumps({"schema": SCHEMA, **identity}, allow_nan=False))
+        self.kind = kind
+        self.identity = json.loads(json.dumps({"schema": kind.schema, **identity}, allow_nan=False))
         self._seal = hashlib.sha256(_canonical(self.identity)).hexdigest()
-        self.results: dict[tuple[str, float | None, int], Result] = {}
+        self.results: dict[Hashable, R] = {}
         self._stream: BinaryIO | None = None
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Store[R]:
         try:
             self.folder.mkdir(exist_ok=True)
             files = sorted(path.name for path in self.folder.iterdir())
@@ -67,16 +92,16 @@ class Store:
                 remedy="Name another.",
                 path=self.folder,
             ) from None
-        if IDENTITY in files:
+        if self.kind.identity in files:
             self._check_identity()
         elif files:
             raise UnreadableFileError(
-                f"{self.folder} is not a folder of results: it holds {files[0]!r} but no {IDENTITY}.",
+                f"{self.folder} is not a folder of results: it holds {files[0]!r} but no {self.kind.identity}.",
                 remedy="Name an empty or a new folder.",
                 path=self.folder,
             )
         else:
-            write_json(self.identity, self.folder / IDENTITY)
+            write_json(self.identity, self.folder / self.kind.identity)
         self._open()
         return self
 
@@ -87,12 +112,12 @@ class Store:
             self._stream.close()
             self._stream = None
 
-    def add(self, result: Result) -> None:
+    def add(self, result: R) -> None:
         """Append a result; it is on the disk when this returns."""
-        self.results[result.key] = result
+        self.results[self.kind.key(result)] = result
         if self._stream is None:
             raise UnreadableFileError(f"{self.folder} is not open.", remedy="Use it in a with block.", path=self.folder)
-        plain = RESULT.encode(result)
+        plain = self.kind.codec.encode(result)
         line = json.dumps({"result": plain, "sum": self._sum(plain)}, ensure_ascii=True, allow_nan=False) + "\n"
         try:
             self._stream.write(line.encode())
@@ -103,15 +128,15 @@ class Store:
             raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
 
     def _check_identity(self) -> None:
-        path = self.folder / IDENTITY
+        path = self.folder / self.kind.identity
         stored = read_json(path)
         if stored == self.identity:
             return
         other = stored if isinstance(stored, dict) else {}
         changed = sorted(name for name in {*other, *self.identity} if other.get(name) != self.identity.get(name))
         raise UnreadableFileError(
-            f"{self.folder} holds the results of another comparison: {', '.join(changed) or 'its form'} differ.",
-            remedy="Name another folder, or compare what it was made for.",
+            f"{self.folder} holds the results of another {self.kind.name}: {', '.join(changed) or 'its form'} differ.",
+            remedy="Name another folder, or repeat what it was made for.",
             path=path,
         )
 
@@ -143,10 +168,10 @@ class Store:
             plain = entry["result"]
             if entry["sum"] != self._sum(plain):
                 raise damaged
-            result = decoded(RESULT, plain, "the result", GlassineError)
+            result = decoded(self.kind.codec, plain, "the result", GlassineError)
         except (UnicodeDecodeError, GlassineError, KeyError, TypeError):
             raise damaged from None
-        if self.results.setdefault(result.key, result) != result:
+        if self.results.setdefault(self.kind.key(result), result) != result:
             raise damaged
 
     def _sum(self, plain: Mapping[str, Any]) -> str:
