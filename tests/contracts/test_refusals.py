@@ -67,6 +67,8 @@ NAMES_AND_SHAPES = (
     "the columns of X are not the attributes",
     "columns without names, but the domain has",
     "is not an attribute of the domain",
+    "which is not a value of its domain",
+    "is declared with prefixes",
     "a frame of a distributed engine is not collected",
     "a CountTable does not say whose",
     "a CountTable cannot be split",

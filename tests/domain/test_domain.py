@@ -102,7 +102,7 @@ def test_inference_leaves_a_resolution_out_where_none_is_seen() -> None:
         (pd.DataFrame({"a": []}), "at least one record"),
         (pd.DataFrame({"a": [None, None]}, dtype=object), "no value at all"),
         (pd.DataFrame({"a": [1.0, np.inf]}), "infinite"),
-        (pd.DataFrame({"a": [[1], [2]]}), "neither a number"),
+        (pd.DataFrame({"a": [[1], [2]]}), "neither numbers"),
         ([1, 2], "must be a data frame"),
     ],
 )

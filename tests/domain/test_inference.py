@@ -37,7 +37,7 @@ def test_a_draft_says_which_columns_cannot_be_declared() -> None:
     drafted, undeclared = draft(frame)
     assert drafted == Domain({"a": Integer(1, 2, inferred=True), "c": Category(("x",), missing=True, inferred=True)})
     assert list(undeclared) == ["b"]
-    assert "neither a number" in undeclared["b"]
+    assert "neither numbers" in undeclared["b"]
     with pytest.raises(InvalidDataError, match="no column can be declared"):
         draft(frame.select("b"))
     with pytest.raises(GlassineError, match="at least one record"):

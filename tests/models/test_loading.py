@@ -24,11 +24,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, export_text
 
 from glassine import PrivateTreeClassifier
-from glassine.domain import Between, Domain, Real
+from glassine.domain import Domain, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import as_model, load_model, parse_rules, to_onnx, to_pmml, write_model
-from glassine.formats.json import from_dict, to_dict
-from glassine.models import Branch, DecisionTree, Evidence, Node
 from tests.formats.reading import read_cells
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_corels import FEATURES, RULES, TEXT
@@ -314,15 +312,3 @@ def test_what_is_no_model_is_refused_with_what_to_write_instead(write: Any, tmp_
         with pytest.raises(UnsupportedModelError, match=r"not a model\. Write as_model\(\.\.\.\) of it"):
             write(fitted, *more)
     assert not (tmp_path / "m.json").exists()
-
-
-@pytest.mark.parametrize("negated", [True, False])
-def test_a_tree_that_asks_whether_a_number_is_missing_is_read_as_it_was_written(negated: bool) -> None:
-    asks = [Between("a", negated=negated, missing=negated), Between("a", negated=not negated, missing=not negated)]
-    leaves = [Node(evidence=Evidence(label=label)) for label in (0, 1)]
-    tree = DecisionTree((Node(branches=(Branch(asks[0], 1), Branch(asks[1], 2))), *leaves), ("a",), ("x", "y"))
-    assert from_dict(json.loads(json.dumps(to_dict(tree), allow_nan=False))) == tree
-    without = to_dict(tree)
-    del without["nodes"][0]["branches"][0]["if"]["at_most"]
-    with pytest.raises(InvalidModelError, match="neither values nor bounds"):
-        from_dict(without)

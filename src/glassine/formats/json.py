@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from typing import Any
 
@@ -50,12 +49,6 @@ def _kind_of_literal(plain: dict[str, Any]) -> type[OneOf | Between]:
     return OneOf if "values" in plain else Between
 
 
-def _between(literal: Between) -> dict[str, Any]:
-    """Return an interval; one that asks for a missing value alone, or for any other, has a bound that is null."""
-    plain: dict[str, Any] = BETWEEN.encode(literal)
-    return plain if "above" in plain or "at_most" in plain else {**plain, "at_most": None}
-
-
 def _kind_of_bins(plain: dict[str, Any]) -> type[NumericBins | CategoryBins]:
     if ("cuts" in plain) == ("groups" in plain):
         raise Refused("must have either cuts or groups")
@@ -95,14 +88,14 @@ def _parameters(plain: object) -> tuple[tuple[str, Parameter], ...]:
 # The codecs, from the parts to the whole. An order of keys is given where it is not that of the dataclass.
 
 SCALARS: Codec[Any] = listed(SCALAR)
-UPPER: Codec[float] = Codec(FLOAT.encode, lambda plain: math.inf if plain is None else FLOAT.decode(plain))
-BETWEEN: Codec[Between] = record(
-    Between, {"lo": Field(codec=FLOAT, key="above"), "hi": Field(codec=UPPER, key="at_most")}, omit_defaults=True
-)
 LITERAL: Codec[Any] = choice(
     {
         OneOf: record(OneOf, {"values": Field(codec=listed(COMPARED))}, omit_defaults=True),
-        Between: Codec(_between, BETWEEN.decode),
+        Between: record(
+            Between,
+            {"lo": Field(codec=FLOAT, key="above"), "hi": Field(codec=FLOAT, key="at_most")},
+            omit_defaults=True,
+        ),
     },
     _kind_of_literal,
 )

@@ -77,7 +77,7 @@
       return `${name} ${not ? "not in" : "in"} {${values.join(", ")}}${gap}`;
     }
     const low = literal.above, high = literal.at_most;
-    if (low === undefined && high === null) return `${name} is ${not !== Boolean(literal.missing) ? "anything" : not ? "missing" : "not missing"}`;
+    if (low === undefined && high === undefined) return `${name} is ${not !== Boolean(literal.missing) ? "anything" : not ? "missing" : "not missing"}`;
     if (low === undefined) return `${name} ${not ? ">" : "<="} ${shown(high)}${gap}`;
     if (high === undefined) return `${name} ${not ? "<=" : ">"} ${shown(low)}${gap}`;
     const inside = `${shown(low)} < ${name} <= ${shown(high)}`;
