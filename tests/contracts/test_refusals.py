@@ -116,8 +116,6 @@ NOT_PRIVATE = (
     "holds a missing value, or one that is no label",
     "are not declared as classes, in the same words",
     "y uses other words than the black box",
-    # With microaggregation the guarantee, if there is one, is of labels, and all attributes are public.
-    "and such records are not microaggregated",
     # stated_persons and refuse_shared: audits, comparisons and explainers without epsilon.
     "persons must hold one identifier for each of the",
     "have no identifier, so it is not known whose they are",
