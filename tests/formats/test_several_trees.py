@@ -18,7 +18,7 @@ from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, R
 
 from glassine.attacks import reconstruct_records
 from glassine.attacks.outcome import Measured, NotApplicable
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import load_forest, load_model, tree_from_treelite, tree_from_xgboost

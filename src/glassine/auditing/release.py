@@ -9,10 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.attack import Measurement
-from glassine.attacks.audience import UNCOVERED
 from glassine.attacks.membership.suite import MembershipAttacks
-from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import relied_on
 from glassine.auditing.describe_membership import describe_membership

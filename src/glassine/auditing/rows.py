@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.attack import Measurement
-from glassine.attacks.outcome import Measured, Outcome
+from glassine.attacks.outcome import Measured, Measurement, Outcome
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.auditing.findings.rows import RowsFinding
 from glassine.auditing.suppression import Suppression

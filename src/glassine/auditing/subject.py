@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 from glassine import __version__
-from glassine.attacks.attack import Measurement
-from glassine.attacks.outcome import Measured, Outcome
+from glassine.attacks.outcome import Measured, Measurement, Outcome
 from glassine.auditing.criterion import first_of
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.evidence import Evidence

@@ -4,6 +4,6 @@ from glassine.data.frames import bin_histograms as bin_histograms
 from glassine.data.frames import conjunction_counts as conjunction_counts
 from glassine.data.inference import infer_domain as infer_domain
 from glassine.data.inference import violations as violations
-from glassine.data.sample import Sample as Sample
+from glassine.data.labels import Sample as Sample
 
 __all__: list[str]

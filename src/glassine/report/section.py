@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from glassine.attacks.audience import Audience
+from glassine.attacks.outcome import Audience
 from glassine.auditing.findings import InputFile
 from glassine.report import wording
 from glassine.report.blocks import Block, Fact, Facts

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, Integer, Real, reconstruct
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Between, OneOf
 from glassine.errors import (
     CountingLimitError,

@@ -28,7 +28,7 @@ from glassine.attacks.reconstruction.records import reconstruct_records
 from glassine.attacks.reconstruction.row_boxes import draw_rows
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import refitting_of
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import (
     InvalidDataError,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, Records, align, distances, original_records
-from glassine.attacks.worlds import Worlds
+from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.errors import UndefinedMeasureError
