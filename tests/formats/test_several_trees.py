@@ -29,7 +29,7 @@ from glassine.formats.builder import not_judged
 from glassine.formats.onnx import forest_from_onnx
 from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import DecisionTree
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.formats.reading import read_cells
 
 skl2onnx: Any = importlib.import_module("skl2onnx")

@@ -29,7 +29,7 @@ from glassine.errors import (
     UnsupportedModelError,
 )
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.attacks.reconstruction.toys import Toy, toy
 from tests.oracles.joint import data_sets, places
 

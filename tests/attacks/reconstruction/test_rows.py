@@ -41,7 +41,7 @@ from glassine.errors import (
 from glassine.formats.sklearn import forest as scikit_forest
 from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.oracles import strategies
 from tests.oracles.worlds import records
 

@@ -45,7 +45,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import CountingLimitError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 __all__ = ["reconstruct_records"]
 

@@ -15,7 +15,7 @@ from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.errors import UndefinedMeasureError
 from glassine.models import DecisionTree, Node, RuleList
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 __all__ = ["RowReconstruction", "Status", "forest_is_met", "model_is_met"]
 
