@@ -24,7 +24,7 @@ from glassine.auditing.findings import (
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy
-from glassine.auditing.rows import Rows, compared, rows_measured
+from glassine.auditing.reconstruction import Rows, compared, rows_measured
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain

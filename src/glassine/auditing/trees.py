@@ -15,7 +15,6 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.systems import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.assumed_disclosure import assume
-from glassine.auditing.counted import COUNTED
 from glassine.auditing.describe import (
     describe_domain,
     describe_model,
@@ -44,7 +43,6 @@ from glassine.auditing.inputs import (
     on_shared,
     people_hint,
 )
-from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_cells,
@@ -52,20 +50,22 @@ from glassine.auditing.model_facts import (
     sizes_of_cells,
     thresholds_of_values,
 )
-from glassine.auditing.policy import Policy
+from glassine.auditing.policy import Policy, contradiction
 from glassine.auditing.reconstruction import (
+    Rows,
     align,
+    compared,
     curve_of,
     exposed_rows,
     grouping,
     hide_subgroups,
     rebuilt,
+    rows_measured,
     subgroups,
 )
-from glassine.auditing.rows import Rows, compared, rows_measured
 from glassine.auditing.subject import Raw
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.tree_figures import NO_DOMAIN, TreeFigures
+from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
 from glassine.data.labels import Sample
 from glassine.data.lazy import is_lazy
 from glassine.domain.literals import attributes_of

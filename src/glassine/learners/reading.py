@@ -14,12 +14,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from glassine.data.bits import BitSets
-from glassine.data.cells import Cuts, cell_cuts, cuts_of
 from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
 from glassine.data.count_table import CountTable
 from glassine.data.frames import fine_counts, truths
 from glassine.data.labels import index_of
-from glassine.data.lazy import Groups, LazyTable, held
+from glassine.data.lazy import Cuts, Groups, LazyTable, cell_cuts, cuts_of, held
 from glassine.data.table import Table
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar

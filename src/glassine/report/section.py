@@ -1,6 +1,6 @@
 """What a report says, as plain values: pages and their sections.
 
-:mod:`glassine.report.page` lays them out as HTML, :mod:`glassine.report.text` as text.
+:mod:`glassine.report.page` lays them out as HTML, :mod:`glassine.report.rendering` as text.
 """
 
 from __future__ import annotations
