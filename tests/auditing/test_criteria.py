@@ -32,8 +32,8 @@ from glassine.auditing.evidence import (
     Sizes,
     Thresholds,
 )
+from glassine.auditing.judging import advise, decide, judge
 from glassine.auditing.model_facts import evidence_of_models
-from glassine.auditing.policy import advise, decide, judge
 from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
 from glassine.cli.naming import as_command

@@ -14,7 +14,7 @@ import typer
 
 from glassine.auditing.criterion import Check
 from glassine.auditing.evidence import Evidence, Kind
-from glassine.auditing.policy import advise
+from glassine.auditing.judging import advise
 from glassine.cli.entry import application
 from glassine.cli.naming import as_command, in_options
 from glassine.errors import BudgetExceededError, InvalidParameterError, Text, parameter, worded

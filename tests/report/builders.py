@@ -30,7 +30,8 @@ from glassine.auditing.findings import (
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
-from glassine.auditing.policy import Policy, judge
+from glassine.auditing.judging import judge
+from glassine.auditing.policy import Policy
 from glassine.auditing.schema import MEASURED
 from glassine.auditing.several import SeveralModels
 from glassine.auditing.suppression import Suppression

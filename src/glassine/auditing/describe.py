@@ -16,7 +16,8 @@ from glassine.auditing.findings import (
     Standing,
     TreeNode,
 )
-from glassine.auditing.policy import Policy, flags_of
+from glassine.auditing.judging import flags_of
+from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, conjunction_text, number

@@ -292,7 +292,7 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     --------
     >>> from glassine import Domain, parse_rules
     >>> from glassine.attacks import reconstruct_jointly
-    >>> from glassine.auditing.policy import judge
+    >>> from glassine.auditing.judging import judge
     >>> from glassine.auditing.policy import Policy
     >>> from glassine.auditing.suppression import Suppression
     >>> domain = Domain.binary(["a", "b"])

@@ -20,7 +20,8 @@ from glassine.auditing.findings import (
     SubjectSummary,
 )
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.policy import Policy, advise, decide, judge, request
+from glassine.auditing.judging import advise, decide, judge, request
+from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidParameterError, parameter
 

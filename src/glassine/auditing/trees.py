@@ -43,6 +43,7 @@ from glassine.auditing.inputs import (
     on_shared,
     people_hint,
 )
+from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_cells,
@@ -50,7 +51,7 @@ from glassine.auditing.model_facts import (
     sizes_of_cells,
     thresholds_of_values,
 )
-from glassine.auditing.policy import Policy, contradiction
+from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import (
     Rows,
     align,

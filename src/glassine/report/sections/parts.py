@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
 from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
-from glassine.auditing.policy import Policy, flag_labels
+from glassine.auditing.judging import flag_labels
+from glassine.auditing.policy import Policy
 from glassine.report import wording
 from glassine.report.blocks import Block, Figure, Fold, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
 from glassine.report.section import Section

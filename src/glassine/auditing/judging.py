@@ -1,0 +1,184 @@
+"""Judging: one way from evidence and a policy to checks, a verdict and advice, for every kind of subject."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from glassine.attacks.outcome import Measured, Outcome
+from glassine.auditing.criterion import CUT_POINTS, DOMAIN, Check, PartFacts, Remedies, Remedy, joined, remedy
+from glassine.auditing.evidence import Evidence, Kind
+from glassine.auditing.findings.guarantee import GuaranteeFinding
+from glassine.auditing.findings.membership import MembershipFinding
+from glassine.auditing.findings.values import Verdict
+from glassine.auditing.membership_criteria import attack_bounds
+from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
+
+__all__ = ["advise", "contradiction", "decide", "flag_labels", "flags_of", "judge", "request"]
+
+EMPTY = "empty"
+"""Flag of a part that no record of the domain can reach."""
+
+PUBLIC_DOMAIN = remedy("Replace the inferred ranges and categories of the domain by public ones.")
+PRIVATE_ADDITIVE = remedy(
+    "A private additive model ({step}) has a guarantee, which covers these checks if you accept it.",
+    "fit",
+    python="`PrivateEBMClassifier`",
+    model="additive",
+)
+
+
+def judge(policy: Policy, evidence: Evidence, suppression: Suppression) -> tuple[Check, ...]:
+    """Return the checks of a policy: a claimed guarantee first, then by that guarantee or by what was measured."""
+    out = []
+    for criterion in policy.criteria:
+        limit = getattr(policy, criterion.key) if criterion.stated is None else criterion.stated(evidence)
+        check = None if limit is None else criterion.check(limit, evidence, suppression)
+        if check is not None:
+            out.append(check)
+    return tuple(out)
+
+
+def decide(checks: Sequence[Check]) -> Verdict:
+    """Return the verdict: a failed check outweighs an unknown one, and no check at all leaves it open.
+
+    A check that does not apply to the subject neither passes nor fails, and never blocks.
+    """
+    if any(check.status == "fail" for check in checks):
+        return "outside policy"
+    if not checks or any(check.status == "unknown" for check in checks):
+        return "inconclusive"
+    return "within policy"
+
+
+def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[Remedy, ...]:
+    """Return what to do next: what helps where a check fails, then what to give where one is unknown.
+
+    Records are not asked for where the guarantee is what needs attention, and a domain not where there is one.
+    """
+    failing = [check for check in checks if check.status == "fail"]
+    open_ = [check for check in checks if check.status == "unknown"]
+    out = [helpful for check in failing if (helpful := _remedy(policy, evidence, check)) is not None]
+    guarantee = _about_guarantee(policy, evidence, failing, open_)
+    out += guarantee
+    for check in open_:
+        helpful = _remedy(policy, evidence, check)
+        if helpful is None or (evidence.has_domain and "domain" in helpful.parameters):
+            continue
+        if not guarantee or not {"data", "holdout"} & set(helpful.parameters):
+            out.append(helpful)
+    if evidence.domain_inferred and not any("domain" in entry.parameters for entry in out):
+        out.append(PUBLIC_DOMAIN)
+    if evidence.kind == "additive model" and evidence.guarantee is None and (failing or open_):
+        out.append(PRIVATE_ADDITIVE)
+    return tuple({entry.text: entry for entry in out}.values())
+
+
+def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
+    """Return what helps with a check that failed, or what to give for one that is unknown."""
+    criterion = policy.criterion(check.rule)
+    if criterion is None:
+        return None
+    listed: Remedies = criterion.remedies if check.status == "fail" else criterion.inputs
+    general: Kind = "release" if evidence.kind == "release as published" else evidence.kind
+    entry = listed.get(evidence.kind, listed.get(general))
+    helpful = entry(check.limit) if callable(entry) else entry
+    if helpful is DOMAIN and not evidence.has_data:
+        helpful = CUT_POINTS  # a domain is drafted from records
+    return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
+
+
+def _addressed(text: str, evidence: Evidence) -> str:
+    """Return a remedy for the reader: without records, a request to the publisher for another model."""
+    asking = "" if evidence.has_data else "ask the publisher to "
+    for word in ("{Retrain}", "{retrain}"):
+        said = f"{asking}retrain"
+        text = text.replace(word, said[0].upper() + said[1:] if word[1].isupper() else said)
+    return text.replace("{units}", evidence.counted)
+
+
+def _about_guarantee(
+    policy: Policy, evidence: Evidence, failing: Iterable[Check], open_: Iterable[Check]
+) -> list[Remedy]:
+    """Return what to do about a guarantee that is too weak, void or not accepted."""
+    guarantee = evidence.guarantee
+    if guarantee is None:
+        return []
+    claims = {criterion.name for criterion in policy.criteria if criterion.of_claim}
+    if any(check.rule in claims or check.basis == "guarantee" for check in failing):
+        most = policy.max_epsilon or guarantee.epsilon
+        return [remedy(_addressed(f"{{Retrain}} with a smaller privacy budget: epsilon at most {most:g}.", evidence))]
+    if guarantee.standing == "does not hold":
+        return [remedy(_addressed("{Retrain} without what makes the guarantee void, so that it holds.", evidence))]
+    if any(check.rule in claims for check in open_):
+        return [
+            remedy(
+                "Glassine cannot verify this guarantee. Check the certificate and how the model was trained. If you "
+                "trust both, set `accept_guarantee = true` in the policy."
+            )
+        ]
+    return []
+
+
+PERSONS = "Whether any person can have several training records. If so, the same counts in persons."
+
+
+def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[str, ...]:
+    """Return what to ask the publisher for, where the model alone leaves checks open; nothing where the model fails.
+
+    A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records
+    need not ask.
+    """
+    about_records = evidence.kind in ("tree", "rule list", "additive model") and not evidence.covered
+    of_file = {criterion.name for criterion in policy.criteria if criterion.of_file}
+    failed = any(check.status == "fail" and check.rule not in of_file for check in checks)
+    if evidence.has_data or not about_records or failed:
+        return ()
+    lacking = evidence.named.value.lacking if isinstance(evidence.named, Measured) else ()
+    asked = []
+    for check in checks:
+        criterion = policy.criterion(check.rule) if check.status == "unknown" else None
+        for text in () if criterion is None else criterion.requests:
+            if lacking or "{lacking}" not in text:
+                asked.append(text.format(part=evidence.part, lacking=joined(lacking) if lacking else ""))
+    if checks and not evidence.people:
+        asked.append(PERSONS)
+    return tuple(dict.fromkeys(asked))
+
+
+def flags_of(policy: Policy, part: PartFacts, suppression: Suppression) -> tuple[str, ...]:
+    """Return which limits a part goes beyond, as far as that says nothing of a hidden size."""
+    flags = []
+    for criterion in policy.criteria:
+        limit = None if criterion.flag is None else getattr(policy, criterion.key)
+        if criterion.flag is not None and limit is not None and criterion.flag.raised(limit, part, suppression):
+            flags.append(criterion.flag.name)
+    if part.bits is not None and math.isinf(part.bits):
+        flags.append(EMPTY)
+    return tuple(flags)
+
+
+def flag_labels(policy: Policy) -> dict[str, str]:
+    """Return the words for each flag."""
+    flags = [criterion.flag for criterion in policy.criteria if criterion.flag is not None]
+    return {flag.name: flag.label for flag in flags} | {EMPTY: "no possible record"}
+
+
+def contradiction(
+    guarantee: GuaranteeFinding | None, membership: Outcome[MembershipFinding], *, people: bool = False
+) -> str | None:
+    """Return how attacks contradict a guarantee, if they do: a reason why it is void.
+
+    Attacks on ``people`` say nothing against a guarantee for records: it allows k epsilon for a person with k records.
+    """
+    if guarantee is None or guarantee.caveats or not isinstance(membership, Measured):
+        return None
+    if people and guarantee.unit == "record":
+        return None
+    low = max((low for low, _ in attack_bounds(membership.value)), default=0.0)
+    if not low > guarantee.ceiling + membership.value.explained:
+        return None
+    ceiling = guarantee.ceiling
+    return f"contradicted by the data: a membership advantage of at least {low:.3g}, where it allows {ceiling:.3g}"
