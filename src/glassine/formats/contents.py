@@ -443,11 +443,6 @@ def long_texts(places: Iterable[tuple[str, str]]) -> Iterator[OtherContent]:
             )
 
 
-def short_texts(values: Sequence[object]) -> bool:
-    """Return whether values are texts no longer than a name."""
-    return all(type(value) is str and len(value) <= LONGEST_NAME for value in values)
-
-
 Needed = Callable[[str, Domain | None], Callable[[int, str], str | None]]
 
 
