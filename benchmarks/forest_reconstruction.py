@@ -25,7 +25,7 @@ from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from glassine import Domain  # noqa: E402
 from glassine.attacks import Measured  # noqa: E402
 from glassine.attacks.reconstruction.records import reconstruct_records  # noqa: E402
-from glassine.attacks.reconstruction.search import Search  # noqa: E402
+from glassine.attacks.reconstruction.systems import Search  # noqa: E402
 from glassine.formats.sklearn.forest import forest_from_sklearn  # noqa: E402
 from tests.oracles import compas  # noqa: E402
 

@@ -22,7 +22,7 @@ from glassine import Domain, Integer, Real, SurrogateExplainer
 from glassine.attacks.outcome import Measured
 from glassine.auditing.release_attacks import together_of
 from glassine.auditing.release_inputs import inputs_of_fit
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
 from glassine.domain.attributes import Attribute
 from glassine.domain.grid import public_grid, with_cuts
 from glassine.surrogates.group_trees import grow_trees, where_trees_split

@@ -18,7 +18,7 @@ from study import Row, options, resume, text
 
 from glassine import Domain
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 
 SUPPORT = "0.01"
 SIZES = ("3", "6")

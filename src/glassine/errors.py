@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Self
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
+    "first_of",
     "marked",
     "not_installed",
     "parameter",
@@ -58,6 +59,18 @@ def quoted(value: object) -> str:
     if isinstance(value, int) and abs(value) > 10**300:
         return "a number beyond 1e300"
     return f"a {type(value).__name__}" if isinstance(value, list | tuple | dict | set) else repr(value)
+
+
+def first_of(items: Iterable[object], most: int = 3, *, mark: str = ",") -> str:
+    """Return the first few items, and how many more there are; a mark stands between them.
+
+    Examples
+    --------
+    >>> first_of(["age", "sex"]), first_of(range(5))
+    ('age, sex', '0, 1, 2 and 2 more')
+    """
+    texts = [str(item) for item in items]
+    return f"{mark} ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

@@ -14,7 +14,7 @@ from glassine.attacks import CountNoise
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.attacks.reconstruction.count_bounds import CountBounds, bound_counts
-from glassine.attacks.reconstruction.intervals import Interval
+from glassine.attacks.reconstruction.leakage import Interval
 from glassine.auditing.api import audit
 from glassine.auditing.reconstruction import ROUNDED
 from glassine.data.inference import columns

@@ -10,8 +10,8 @@ import pytest
 
 from glassine import Domain, Integer, Real, as_model, infer_domain, parse_rules
 from glassine.attacks import Measured, NotApplicable
-from glassine.attacks.audience import for_public
 from glassine.attacks.labels import disclose_labels
+from glassine.attacks.outcome import for_public
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.data.inference import columns
 from glassine.domain import Between, Category, OneOf

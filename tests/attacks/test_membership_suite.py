@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import parse_rules
 from glassine.attacks import Failed, Measured, NotApplicable, Shadows, attack_membership
-from glassine.attacks.membership.overlap import overlap
+from glassine.attacks.membership.suite import overlap
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
 from tests.attacks.sides import sides

@@ -32,7 +32,7 @@ from glassine.attacks.membership.matching import pairs_at
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.models import Branch, Evidence, Node
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 Pool = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], list[bool]]
 SINGLE = st.floats(width=32, allow_nan=False, allow_infinity=False)

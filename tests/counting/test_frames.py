@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.data import lazy as engines
-from glassine.data.cells import coarse, cuts_of
 from glassine.data.conform import collect, conform
 from glassine.data.count_table import CountTable
 from glassine.data.frames import bin_histograms, conjunction_counts
+from glassine.data.lazy import coarse, cuts_of
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidDataError
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample

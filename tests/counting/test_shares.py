@@ -16,7 +16,7 @@ import pytest
 
 from glassine import Binary, Category, DecisionTree, Domain, Integer, Real, RuleList, audit, parse_rules
 from glassine.attacks import reconstruct
-from glassine.attacks.worlds import Worlds
+from glassine.attacks.reconstruction.possible import Worlds
 from glassine.auditing.policy import Policy
 from glassine.domain import Between, ExactlyOne, OneOf, Shares
 from glassine.domain.domain import schema, to_dict

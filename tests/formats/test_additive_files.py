@@ -19,8 +19,8 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import to_onnx, to_pmml
 from glassine.formats.loading import load_file
 from glassine.formats.onnx_additive import additive_from_onnx
-from glassine.formats.pmml_additive import additive_from_pmml
 from glassine.formats.pmml_predicates import Element, parsed_xml
+from glassine.formats.pmml_writer import additive_from_pmml
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
 from tests.models.additive_models import income_model

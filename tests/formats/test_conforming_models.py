@@ -13,7 +13,7 @@ from glassine.errors import InvalidModelError
 from glassine.formats import load_forest, to_sql, to_text, write_model
 from glassine.formats.conditions import conformed
 from glassine.models import Branch, Evidence, Node, Rule
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.formats.reading import read_cells
 
 DOMAIN = Domain({"age": Integer(18, 99), "pay": Real(0, 1e5, missing=True), "job": Category(("cook", "clerk"))})

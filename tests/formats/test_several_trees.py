@@ -18,7 +18,7 @@ from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, R
 
 from glassine.attacks import reconstruct_records
 from glassine.attacks.outcome import Measured, NotApplicable
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import load_forest, load_model, tree_from_treelite, tree_from_xgboost
@@ -29,7 +29,7 @@ from glassine.formats.builder import not_judged
 from glassine.formats.onnx import forest_from_onnx
 from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import DecisionTree
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.formats.reading import read_cells
 
 skl2onnx: Any = importlib.import_module("skl2onnx")

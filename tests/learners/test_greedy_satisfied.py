@@ -17,9 +17,8 @@ from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.antecedents import Antecedent, PoolPlan
 from glassine.learners.greedy import strict as greedy_strict
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-from glassine.learners.greedy.growth import GreedyPool
+from glassine.learners.greedy.growth import GreedyPool, most_satisfied
 from glassine.learners.greedy.impurity import counted_levels
-from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 
 Counts: TypeAlias = npt.NDArray[np.int64]

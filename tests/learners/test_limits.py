@@ -12,8 +12,8 @@ import pytest
 
 from glassine.domain import Domain
 from glassine.errors import ClassTooLargeError
+from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, check_size, human_bytes
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
-from glassine.learners.limits import SECONDS_PER_STEP, check_size, human_bytes
 from glassine.privacy.ledger import Ledger
 from tests.learners import engine
 

@@ -24,7 +24,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import tree_from_sklearn
 from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
 from glassine.models import DecisionTree, Evidence, Node
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 RNG = np.random.default_rng(0)
 NAMES = ["a", "b", "c", "d"]

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from glassine.models.edits import FLOOR, isotonic, smoothed, weighted_mean
+from glassine.models.terms import FLOOR, isotonic, smoothed, weighted_mean
 
 SCORES = st.lists(st.floats(-100, 100) | st.integers(-3, 3).map(float), min_size=1, max_size=30)
 WEIGHTS = st.floats(-50, 2000) | st.sampled_from([0.0, -0.0, 1.0, 1e-9])

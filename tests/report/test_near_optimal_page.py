@@ -9,7 +9,7 @@ import pytest
 
 from glassine.models import Guarantee
 from glassine.report import near_optimal_page, render_html, render_text
-from glassine.report.interval_chart import Interval, draw_intervals, outward
+from glassine.report.sections.near_optimal import Interval, draw_intervals, outward
 from tests.report.builders import HOSTILE, near_optimal_trees
 from tests.report.test_html import Page
 

@@ -17,12 +17,12 @@ from glassine.attacks.membership.lira import Shadows as Shadows
 from glassine.attacks.membership.lira import lira as lira
 from glassine.attacks.membership.midpoint import MidpointResult as MidpointResult
 from glassine.attacks.membership.midpoint import midpoint_attack as midpoint_attack
-from glassine.attacks.membership.overlap import Overlap as Overlap
-from glassine.attacks.membership.overlap import overlap as overlap
 from glassine.attacks.membership.result import MembershipResult as MembershipResult
 from glassine.attacks.membership.result import Shift as Shift
 from glassine.attacks.membership.suite import MembershipAttacks as MembershipAttacks
+from glassine.attacks.membership.suite import Overlap as Overlap
 from glassine.attacks.membership.suite import attack_membership as attack_membership
+from glassine.attacks.membership.suite import overlap as overlap
 from glassine.attacks.outcome import Failed as Failed
 from glassine.attacks.outcome import Measured as Measured
 from glassine.attacks.outcome import NotApplicable as NotApplicable
@@ -35,6 +35,6 @@ from glassine.attacks.reconstruction.joint import reconstruct_jointly as reconst
 from glassine.attacks.reconstruction.joint_result import JointReconstruction as JointReconstruction
 from glassine.attacks.reconstruction.records import reconstruct_records as reconstruct_records
 from glassine.attacks.reconstruction.row_result import RowReconstruction as RowReconstruction
-from glassine.attacks.reconstruction.search import Search as Search
+from glassine.attacks.reconstruction.systems import Search as Search
 
 __all__: list[str]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, generator
 from glassine.attacks.outcome import Outcome
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["ImportancePreservation", "Importances", "importance_preservation", "permutation_importance"]

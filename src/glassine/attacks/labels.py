@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.attack import Hiding, Measurement, Published
-from glassine.attacks.outcome import Measured, NotApplicable, Outcome, ShownCount
+from glassine.attacks.outcome import Hiding, Measured, Measurement, NotApplicable, Outcome, Published, ShownCount
 from glassine.data.table import Table
 from glassine.models import DecisionTree, RuleList
 

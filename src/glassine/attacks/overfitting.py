@@ -23,8 +23,8 @@ from glassine.attacks.membership.outputs import (
 )
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
-from glassine.attacks.subgroups import subgroups as split_by_value
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
+from glassine.data.labels import subgroups as split_by_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 

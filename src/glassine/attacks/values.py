@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.attack import Hiding, Measurement, Published
-from glassine.attacks.audience import for_checker
-from glassine.attacks.outcome import Measured, ShownCount
+from glassine.attacks.outcome import Hiding, Measured, Measurement, Published, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid

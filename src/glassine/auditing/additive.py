@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glassine.attacks.attack import Measurement
-from glassine.attacks.audience import UNCOVERED, RecordNote
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
-from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins as bits_of_regions
 from glassine.auditing.additive_regions import show_shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from glassine.attacks.audience import RecordNote
+from glassine.attacks.outcome import RecordNote
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditInputs, AuditSettings
@@ -12,7 +12,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.samples import is_release, is_several, read_samples
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model

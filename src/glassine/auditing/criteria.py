@@ -30,7 +30,6 @@ from glassine.auditing.criterion import (
     Words,
     covered,
     failed,
-    first_of,
     for_kinds,
     joined,
     passed,
@@ -49,7 +48,7 @@ from glassine.auditing.membership_criteria import (
     LARGEST_MEASURED_ADVANTAGE,
 )
 from glassine.auditing.output_criteria import DEGREES_OF_FREEDOM, SMALLEST_CLASS_COUNT, ZERO_CLASSES
-from glassine.errors import Text, marked
+from glassine.errors import Text, first_of, marked
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding

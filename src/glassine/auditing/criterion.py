@@ -40,7 +40,6 @@ __all__ = [
     "Words",
     "covered",
     "failed",
-    "first_of",
     "for_kinds",
     "inapplicable",
     "joined",
@@ -406,11 +405,6 @@ DOMAIN = remedy(
 GROUPED = remedy(
     "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None
 )
-
-
-def first_of(names: Sequence[str], most: int = 3) -> str:
-    """Return the first few names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def joined(items: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.estimate import anonymity
 from glassine.attacks.disclosure.remedies import Remedy
-from glassine.attacks.subgroups import subgroups
 from glassine.auditing.disclosure import Inferred
 from glassine.auditing.findings.disclosure import (
     CertainFinding,
@@ -22,6 +21,7 @@ from glassine.auditing.findings.disclosure import (
     TruthFinding,
 )
 from glassine.auditing.suppression import Suppression
+from glassine.data.labels import subgroups
 from glassine.data.table import Table
 
 __all__ = ["describe_disclosure"]

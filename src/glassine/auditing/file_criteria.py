@@ -10,7 +10,6 @@ from glassine.auditing.criterion import (
     Ruling,
     Words,
     failed,
-    first_of,
     for_kinds,
     passed,
     remedy,
@@ -18,6 +17,7 @@ from glassine.auditing.criterion import (
     whole_limit,
 )
 from glassine.auditing.evidence import Evidence, Kind
+from glassine.errors import first_of
 from glassine.formats.contents import FileContents
 
 __all__ = ["FITTED_VALUES", "OTHER_CONTENT"]

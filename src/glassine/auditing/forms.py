@@ -17,7 +17,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, midpoints_of, together_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, ReleaseInputs, inputs_of_fit
 from glassine.auditing.suppression import Suppression
-from glassine.data.sample import as_sample
+from glassine.data.labels import as_sample
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.settings import generator

@@ -16,7 +16,6 @@ from glassine.auditing.criterion import (
     Words,
     covered,
     failed,
-    first_of,
     for_kinds,
     joined,
     passed,
@@ -26,6 +25,7 @@ from glassine.auditing.criterion import (
 )
 from glassine.auditing.evidence import Certain, Evidence, Named, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
+from glassine.errors import first_of
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.audience import RecordNote
+from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
+from glassine.data.labels import Sample
 from glassine.data.lazy import is_lazy
-from glassine.data.sample import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
+from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
+from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain
@@ -21,7 +23,19 @@ from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasu
 from glassine.models import DecisionTree, RuleList
 from glassine.models.transform import with_sizes
 
-__all__ = ["align", "counted_model", "curve_of", "exposed_rows", "grouping", "hide_subgroups", "rebuilt", "subgroups"]
+__all__ = [
+    "Rows",
+    "align",
+    "compared",
+    "counted_model",
+    "curve_of",
+    "exposed_rows",
+    "grouping",
+    "hide_subgroups",
+    "rebuilt",
+    "rows_measured",
+    "subgroups",
+]
 
 MOST_EXPOSED = 10
 MOST_SUBGROUP_VALUES = 10
@@ -188,3 +202,49 @@ def align(dataset: ProbabilisticDataset | None, frame: Any, noise: str | None) -
         return NotApplicable(error.text)
     except CountingLimitError as error:
         return Failed(error.text)
+
+
+Rows = tuple[RowReconstruction, ErrorEstimate | None]
+"""Rebuilt rows, and how far they are from the training records."""
+
+
+def compared(
+    outcome: Outcome[RowReconstruction], frame: Any, random_state: int | np.random.Generator | None
+) -> Outcome[Rows]:
+    """Return rows with their distance from the training records, where these are given."""
+    if not isinstance(outcome, Measured):
+        return outcome
+    error = None if frame is None else outcome.value.error_to(frame, random_state=random_state)
+    return Measured((outcome.value, error))
+
+
+def _hide(value: Rows, suppression: Suppression) -> RowsFinding:
+    """Return what is certain about the rows; the rows themselves are no part of findings."""
+    rows, error = value
+    share = rows.share_certain
+    n_values = rows.n_records * len(rows.domain)
+    return RowsFinding(
+        status=rows.status,
+        meaning=rows.meaning,
+        n_records=suppression.count(rows.n_records),
+        ordered=rows.ordered,
+        n_certain=None if rows.n_certain is None else suppression.rough(rows.n_certain),
+        n_whole=None if rows.n_whole is None else suppression.rough(rows.n_whole),
+        share_certain=None if share is None else suppression.proportion(share, n_values),
+        reproduced=rows.reproduced,
+        error=error,
+    )
+
+
+def rows_measured(run: Callable[[Any], Outcome[Rows]]) -> Measurement[Any, Rows]:
+    """Return the measurement of rows, made of one kind of subject."""
+    return Measurement[Any, Rows](
+        name="rows",
+        title="Rows",
+        question="Which rows meet every count?",
+        finding=RowsFinding,
+        run=run,
+        hide=_hide,
+        asked=False,
+        listed=False,
+    )

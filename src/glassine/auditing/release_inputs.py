@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records
 from glassine.data.conform import Columns
+from glassine.data.labels import Sample
 from glassine.data.persons import Persons
-from glassine.data.sample import Sample
 from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance

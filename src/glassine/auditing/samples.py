@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeGuard
 import narwhals as nw
 import numpy as np
 
+from glassine.data.labels import Sample, as_sample
 from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import listed, refuse_shared
-from glassine.data.sample import Sample, as_sample
 from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter

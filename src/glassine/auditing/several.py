@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from glassine.attacks.attack import Measurement
-from glassine.attacks.audience import RecordNote
-from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.auditing.describe import describe_domain
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
@@ -26,7 +24,7 @@ from glassine.auditing.findings import (
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy
-from glassine.auditing.rows import Rows, compared, rows_measured
+from glassine.auditing.reconstruction import Rows, compared, rows_measured
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain

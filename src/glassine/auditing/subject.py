@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 from glassine import __version__
-from glassine.attacks.attack import Measurement
-from glassine.attacks.outcome import Measured, Outcome
-from glassine.auditing.criterion import first_of
+from glassine.attacks.outcome import Measured, Measurement, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
@@ -24,7 +22,7 @@ from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, decide, judge, request
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidParameterError, first_of, parameter
 
 __all__ = ["Raw", "Subject", "examine"]
 

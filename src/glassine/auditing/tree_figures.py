@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,6 @@ from glassine.auditing.cell_facts import (
     outcome_counts,
     splits_of_model,
 )
-from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
     describe_guarantee,
 )
@@ -42,15 +42,109 @@ from glassine.auditing.reconstruction import (
     counted_model,
 )
 from glassine.auditing.subject import Raw, Subject
+from glassine.data.columns import Outside
 from glassine.data.labels import class_places
-from glassine.data.lazy import is_lazy
+from glassine.data.lazy import Groups, LazyTable, cuts_of, is_lazy
 from glassine.data.table import Table
-from glassine.domain import Domain
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["NO_DOMAIN", "TreeFigures"]
+__all__ = ["COUNTED", "NO_DOMAIN", "CountedData", "TreeFigures", "count_data"]
+
+COUNTED = (
+    "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedData:
+    """What an audit counts in records that it does not read.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Number of records in each part of the model.
+    outside : dict of str to int
+        Number of records outside the domain, by attribute; only those above zero.
+    """
+
+    sizes: tuple[int, ...]
+    outside: dict[str, int]
+
+
+def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> CountedData:
+    """Count the records of a lazy frame in each part of a model, and those outside the domain.
+
+    An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
+    of the domain separately. A category that is not declared counts as missing.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is not a column, or of a type that cannot hold its values.
+    """
+    tested = set(attributes_of(model.literals))
+    cuts = cuts_of(model.literals, domain)
+    outside: dict[str, int] = {}
+
+    def counted(names: list[str]) -> Groups:
+        wide = {name: _wide(domain[name]) for name in names}
+        edges = {name: (*cuts.get(name, ()), *_edges(domain[name])) for name in names}
+        groups = LazyTable(frame=frame, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED).group(wide, cuts=edges)
+        outside.update({name: int(groups.counts[_outside(domain[name], name, groups)].sum()) for name in names})
+        return groups
+
+    groups = counted([name for name in domain if name in tested])
+    for name in domain:
+        if name not in tested and name in _names(frame):
+            counted([name])
+    return CountedData(
+        sizes=_sizes(model, groups),
+        outside={name: outside[name] for name in domain if outside.get(name)},
+    )
+
+
+def _names(frame: Any) -> list[str]:
+    import narwhals as nw
+
+    return list(nw.from_native(frame).collect_schema().names())
+
+
+def _wide(attribute: Attribute) -> Attribute:
+    """Return what values are read as, so that those outside the domain are recognized."""
+    if isinstance(attribute, Integer | Real):
+        return Real(-LARGEST, LARGEST, missing=True)
+    return replace(attribute, missing=True)
+
+
+def _edges(attribute: Attribute) -> tuple[float, ...]:
+    if not isinstance(attribute, Integer | Real):
+        return ()
+    return math.nextafter(float(attribute.lo), -math.inf), float(attribute.hi)
+
+
+def _outside(attribute: Attribute, name: str, groups: Groups) -> npt.NDArray[np.bool_]:
+    """Return which distinct records hold a value outside an attribute."""
+    values = groups.columns.array(name)
+    if isinstance(attribute, Binary | Category):
+        return np.asarray((values < -1) | ((values == -1) & (not attribute.missing)))
+    gaps = np.isnan(values)
+    beyond = ~gaps & ~((values >= float(attribute.lo)) & (values <= float(attribute.hi)))
+    return np.asarray(beyond | (gaps & (not attribute.missing)))
+
+
+def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
+    out = np.zeros(len(model.cells), dtype=np.int64)
+    if not groups.columns.attributes:
+        out[0] = groups.counts.sum()
+    else:
+        records: dict[str, npt.NDArray[Any]] = {name: groups.columns.values(name) for name in groups.columns.attributes}
+        np.add.at(out, model.apply(records), groups.counts)
+    return tuple(out.tolist())
+
 
 NO_DOMAIN = (
     "no domain was given, so possible records cannot be counted. Write one, or start from `glassine domain infer DATA`."

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.attack import Measurement
-from glassine.attacks.audience import UNCOVERED, RecordNote
 from glassine.attacks.labels import LABELS, LabelDisclosure, disclose_labels
-from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import UNCOVERED, Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.assumed_disclosure import assume
-from glassine.auditing.counted import COUNTED
 from glassine.auditing.describe import (
     describe_domain,
     describe_model,
@@ -56,20 +53,22 @@ from glassine.auditing.model_facts import (
 )
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import (
+    Rows,
     align,
+    compared,
     curve_of,
     exposed_rows,
     grouping,
     hide_subgroups,
     rebuilt,
+    rows_measured,
     subgroups,
 )
-from glassine.auditing.rows import Rows, compared, rows_measured
 from glassine.auditing.subject import Raw
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.tree_figures import NO_DOMAIN, TreeFigures
+from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
+from glassine.data.labels import Sample
 from glassine.data.lazy import is_lazy
-from glassine.data.sample import Sample
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model

@@ -65,11 +65,11 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidParameterErr
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
-    from glassine.attacks.audience import Audience
+    from glassine.attacks.outcome import Audience
     from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import DisclosureSettings
     from glassine.auditing.policy import Policy
-    from glassine.data.sample import Sample
+    from glassine.data.labels import Sample
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateRelease
 
@@ -595,7 +595,7 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
 
 def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> Sample:
     """Return records as the release names them, and their true labels."""
-    from glassine.data.sample import Sample
+    from glassine.data.labels import Sample
 
     target, person = options.records.target, options.records.person
     # An explainer that was given an array numbers the columns.

@@ -132,7 +132,7 @@ def _line(match: Match) -> str:
 
 
 def _tied(records: TieOptions, model: str) -> bool:
-    from glassine.privacy.tie import Tie, read_tie_key
+    from glassine.privacy.receipt import Tie, read_tie_key
 
     if records.tie is None or records.tie_key is None or records.data is None:
         raise GlassineError("--tie, --tie-key and --data go together.", remedy="Give all three, or none.")
@@ -205,7 +205,7 @@ def tie_command(
     Exit status: 0 when it was written, 2 if not.
     """
     from glassine.formats.json import fingerprint
-    from glassine.privacy.tie import Tie, make_tie_key, read_tie_key
+    from glassine.privacy.receipt import Tie, make_tie_key, read_tie_key
 
     if tie_key is None:
         raise GlassineError("a tie needs a key.", remedy="Give --tie-key, a file that is made if there is none.")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.interrupts import uninterrupted
 from glassine.cli.ledger import account_of, raising, suggesting
+from glassine.cli.progress import uninterrupted
 from glassine.cli.writing import tell
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import write_text

@@ -11,7 +11,6 @@ import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import listed, nearest
 from glassine.cli.options import (
     AudienceOption,
@@ -28,7 +27,7 @@ from glassine.cli.options import (
     RecordsFileOptions,
     UnprotectedSeedOption,
 )
-from glassine.cli.progress import stages
+from glassine.cli.progress import stages, uninterrupted
 from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats, with_inputs
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_commands, listed
 from glassine.cli.options import (
     AuditOption,
@@ -34,7 +33,7 @@ from glassine.cli.options import (
     TrainingArgument,
     UnprotectedSeedOption,
 )
-from glassine.cli.progress import Display
+from glassine.cli.progress import Display, uninterrupted
 from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.searching import depth_of
 from glassine.cli.training import (
@@ -416,7 +415,7 @@ def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
 
 def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
-    from glassine.learners.limits import human_bytes
+    from glassine.learners.exhaustive.model_class import human_bytes
 
     if public["domain"] is None or order.grid is not None:
         return ""

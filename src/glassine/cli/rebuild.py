@@ -273,7 +273,7 @@ def _together(
     from glassine.auditing.inputs import AuditInputs, AuditSettings
     from glassine.auditing.several import several_subject
     from glassine.auditing.subject import examine
-    from glassine.data.sample import Sample
+    from glassine.data.labels import Sample
 
     settings = AuditSettings(show_small_counts=True, progress=progress)
     inputs = AuditInputs(domain=known, members=Sample(data), settings=settings)

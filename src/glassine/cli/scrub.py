@@ -109,7 +109,7 @@ def scrub_command(
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """
-    from glassine.attacks.audience import RecordNote
+    from glassine.attacks.outcome import RecordNote
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings

@@ -68,7 +68,7 @@ def depth_of(text: str, learner: Any, public: Mapping[str, Any], options: Mappin
     options : mapping of str to object
         Its other parameters, epsilon among them.
     """
-    from glassine.learners.limits import suggested_depth
+    from glassine.learners.exhaustive.model_class import suggested_depth
 
     if public["domain"] is None:
         raise InvalidParameterError(

@@ -10,7 +10,6 @@ import typer
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, report_on, write_fitted
-from glassine.cli.interrupts import uninterrupted
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
     DatasetOption,
@@ -26,7 +25,7 @@ from glassine.cli.options import (
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
-from glassine.cli.progress import progress
+from glassine.cli.progress import progress, uninterrupted
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
 from glassine.cli.training import TrainingFile, check_public, read_training
 from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value

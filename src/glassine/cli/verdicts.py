@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from glassine.attacks.audience import Audience
+    from glassine.attacks.outcome import Audience
     from glassine.auditing.findings import Findings
 
 __all__ = ["FileVerdict", "plain_verdicts", "verdict_table", "worst_status"]

@@ -20,8 +20,8 @@ from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
 from glassine.comparison.values import NO_PARTS, Figures, Result
 from glassine.data.inference import columns
+from glassine.data.labels import Sample
 from glassine.data.persons import Persons
-from glassine.data.sample import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import as_model, tree_or_rules

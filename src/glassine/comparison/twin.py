@@ -24,7 +24,7 @@ from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.running import Labelled, read_labelled
 from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
 from glassine.domain import Category, Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.formats.sklearn.interpret import TAKEN_OVER, additive_from_interpret, is_interpret_ebm

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
-from glassine.domain.domain import _some, product
+from glassine.domain.domain import product
 from glassine.domain.shares import Shares
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, first_of
 
 __all__ = ["Box", "Factor", "Measure", "Space"]
 
@@ -253,7 +253,7 @@ def _check_values(literal: Literal, domain: Domain) -> None:
         if value not in values:
             raise InvalidModelError(
                 f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
-                f"{_some([str(v) for v in values])}.",
+                f"{first_of([repr(str(v)) for v in values], 8)}.",
                 remedy="Mend the domain or the model.",
             )
 
@@ -314,7 +314,7 @@ class Space:
             if literal.attribute not in domain:
                 raise InvalidModelError(
                     f"the model uses {literal.attribute!r}, which the domain lacks; the domain has "
-                    f"{_some(domain.names)}.",
+                    f"{first_of(map(repr, domain.names), 8)}.",
                     remedy="Declare it or rename it.",
                 )
             _check_values(literal, domain)

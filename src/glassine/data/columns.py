@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar, prefixes
-from glassine.domain.domain import _some
 from glassine.domain.literals import Between, Literal, OneOf
-from glassine.errors import InvalidDataError, parameter
+from glassine.errors import InvalidDataError, first_of, parameter
 
 __all__ = [
     "GAP",
@@ -108,7 +107,7 @@ class Columns:
         return len(self.array(self.names[0]))
 
     def __repr__(self) -> str:
-        return f"<Columns of {len(self.attributes)} attributes: {_some(self.names)}>"
+        return f"<Columns of {len(self.attributes)} attributes: {first_of(map(repr, self.names), 8)}>"
 
     def array(self, name: str) -> npt.NDArray[Any]:
         """Return the numbers or codes of a column, shape (n,)."""
@@ -117,7 +116,8 @@ class Columns:
         if name in self.codes:
             return self.codes[name]
         raise InvalidDataError(
-            f"the records lack the column {name!r}; they have {_some(self.names)}.", remedy="Also read that column."
+            f"the records lack the column {name!r}; they have {first_of(map(repr, self.names), 8)}.",
+            remedy="Also read that column.",
         )
 
     def values(self, name: str) -> npt.NDArray[Any]:

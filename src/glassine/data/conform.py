@@ -13,8 +13,8 @@ from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_t
 from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, open_native, read_only
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Prefix, Real, prefixes
-from glassine.domain.domain import Domain, _some
-from glassine.errors import InvalidDataError, parameter
+from glassine.domain.domain import Domain
+from glassine.errors import InvalidDataError, first_of, parameter
 
 __all__ = [
     "GAP",
@@ -376,7 +376,7 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
     if not matching and refuse:
         raise InvalidDataError(
             f"column {name!r} has the type {kind}, which cannot hold the values of its attribute: "
-            f"{_some([str(value) for value in values])}.",
+            f"{first_of([repr(str(value)) for value in values], 8)}.",
             remedy="Convert the column, or declare its values as they are.",
         )
     return known

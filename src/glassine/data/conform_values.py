@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from glassine.data.columns import GAP, Outside, code_type, values_of
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Binary, Category, Integer, Real, prefixes
-from glassine.domain.domain import _some as some
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, first_of
 
 __all__ = ["GAP_TEXTS", "declared_numbers", "from_objects", "number_of", "numbers_of_texts"]
 
@@ -158,7 +157,7 @@ def _codes(
     if words and all(isinstance(value, str) and value not in GAP_TEXTS for value in values):
         raise InvalidDataError(
             f"column {name!r} holds text alone, and its attribute declares numbers: "
-            f"{some([str(value) for value in values_of(attribute)])}.",
+            f"{first_of([repr(str(value)) for value in values_of(attribute)], 8)}.",
             remedy="Convert the column, or declare its values as they are.",
         )
     return out

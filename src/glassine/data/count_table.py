@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.cells import Cuts, coarse
 from glassine.data.conform import Columns, checked_columns, conform
-from glassine.data.lazy import WEIGHT, LazyTable, check_weights, is_lazy, valid
+from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError, parameter
 
@@ -78,7 +77,7 @@ class CountTable:
             attribute, or an array. A row with weight 0 is left out.
         cuts : mapping of str to sequence of float, optional
             Numbers that these public points alone distinguish: a number becomes the smallest point that is
-            at least as large, or the attribute's upper bound. :func:`~glassine.data.cells.cuts_of` returns the points
+            at least as large, or the attribute's upper bound. :func:`~glassine.data.lazy.cuts_of` returns the points
             of some literals, which then hold for the same records as before. Other numbers are distinguished exactly.
 
         Raises

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.bits import BitSets
-from glassine.data.cells import Cuts, coarse, cuts_of
 from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
-from glassine.data.lazy import LazyTable, is_lazy
+from glassine.data.lazy import Cuts, LazyTable, coarse, cuts_of, is_lazy
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter

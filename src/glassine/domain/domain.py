@@ -24,7 +24,7 @@ from glassine.domain.groups import (
     patterns,
 )
 from glassine.domain.shares import Shares
-from glassine.errors import InvalidDomainError, parameter
+from glassine.errors import InvalidDomainError, first_of, parameter
 from glassine.files import read_json, write_text
 
 __all__ = [
@@ -195,7 +195,7 @@ class Domain:
             return self._attributes[name]
         except KeyError:
             raise InvalidDomainError(
-                f"{name!r} is not an attribute of the domain, which has {_some(self.names)}.",
+                f"{name!r} is not an attribute of the domain, which has {first_of(map(repr, self.names), 8)}.",
                 remedy="Declare it or rename it.",
             ) from None
 
@@ -219,7 +219,9 @@ class Domain:
 
     def __repr__(self) -> str:
         if len(self) > 6:
-            return f"<Domain of {len(self)} attributes ({_some(self.names, 3)}) and {len(self._groups)} groups>"
+            return (
+                f"<Domain of {len(self)} attributes ({first_of(map(repr, self.names))}) and {len(self._groups)} groups>"
+            )
         inner = ", ".join(f"{name!r}: {attribute!r}" for name, attribute in self._attributes.items())
         return f"Domain({{{inner}}}, groups={self._groups!r})" if self._groups else f"Domain({{{inner}}})"
 
@@ -299,11 +301,6 @@ def refuse_prefixes(domain: Domain, what: str) -> None:
                 f"{what} cannot read {name!r} by the prefixes that its domain declares.",
                 remedy="List its values, or fit a tree or a rule list.",
             )
-
-
-def _some(names: Sequence[str], most: int = 8) -> str:
-    listed = ", ".join(repr(name) for name in names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
 
 
 # Domains as JSON, schema ``glassine.domain/1``.

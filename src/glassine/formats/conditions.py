@@ -14,7 +14,7 @@ from glassine.domain import Between, Binary, Category, Domain, Integer, Literal,
 from glassine.domain.attributes import Scalar
 from glassine.domain.attributes import prefixes as prefixes_of
 from glassine.domain.literals import attributes_of
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
@@ -45,8 +45,7 @@ def near(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, listed, n=3, cutoff=0.6)
     if close:
         return f" Did you mean {' or '.join(repr(n) for n in close)}?"
-    some = ", ".join(repr(n) for n in listed[:8])
-    return f" Known: {some}{'' if len(listed) <= 8 else f' and {len(listed) - 8} more'}."
+    return f" Known: {first_of(map(repr, listed), 8)}."
 
 
 def require(name: str, domain: Domain | None, what: str = "the model uses") -> None:

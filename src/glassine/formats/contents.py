@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.domain import Domain
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins
 from glassine.models.rule_list import RuleList
@@ -22,22 +23,27 @@ __all__ = [
     "Bookkeeping",
     "FileContents",
     "FittedValues",
+    "Needed",
     "OtherContent",
     "Statistic",
     "Tracked",
     "all_contents",
+    "beside_all",
     "beside_json",
     "beside_lines",
     "long_texts",
     "merged",
     "merged_values",
     "named_values",
+    "only",
     "padding",
     "shown_name",
     "size_of",
     "texts_of",
     "tracked",
     "unread",
+    "usual",
+    "without",
 ]
 
 LONGEST_NAME = 200
@@ -437,6 +443,43 @@ def long_texts(places: Iterable[tuple[str, str]]) -> Iterator[OtherContent]:
             )
 
 
-def short_texts(values: Sequence[object]) -> bool:
-    """Return whether values are texts no longer than a name."""
-    return all(type(value) is str and len(value) <= LONGEST_NAME for value in values)
+Needed = Callable[[str, Domain | None], Callable[[int, str], str | None]]
+
+
+def only(needed: Needed) -> Callable[[str, Domain | None, int | None], Iterator[OtherContent]]:
+    """Return how a text is accounted for, given what of each line the model needs.
+
+    Parameters
+    ----------
+    needed : callable
+        Given the text and the domain, returns what :func:`~glassine.formats.contents.beside_lines` asks line by line.
+    """
+
+    def beside(text: str, domain: Domain | None, tree: int | None) -> Iterator[OtherContent]:
+        return beside_lines(text, needed(text, domain))
+
+    return beside
+
+
+def beside_all(text: str, domain: Domain | None, tree: int | None) -> Iterator[OtherContent]:
+    """Yield what a text holds whose reader takes every line that is not blank."""
+    return beside_lines(text, lambda number, line: line)
+
+
+def without(line: str, *parts: str | None) -> str:
+    """Return a line without some of its parts, each of which stands in it.
+
+    Examples
+    --------
+    >>> without("a (b) [c]", "[c]", None)
+    'a (b) '
+    """
+    for part in parts:
+        if part:
+            line = line.replace(part, "", 1)
+    return line
+
+
+def usual(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern of lines that printers of trees write around them, and that can hold nothing else."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))

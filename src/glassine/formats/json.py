@@ -29,11 +29,10 @@ from glassine.errors import InvalidModelError
 from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
-from glassine.models.edits import Edit, Parameter
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
 from glassine.models.rule_list import Rule, RuleList
-from glassine.models.terms import Term
+from glassine.models.terms import Edit, Parameter, Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = ["FORMATS", "KIND", "SCHEMA", "TREE", "fingerprint", "from_dict", "layout", "to_dict"]

@@ -44,9 +44,8 @@ from glassine.formats.registry import (
     writer,
 )
 from glassine.models.additive import AdditiveModel
-from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest
 
 __all__ = [
     "MAX_BYTES",
@@ -315,7 +314,7 @@ def _beside_container(data: bytes, kind: Content, content: object) -> Iterable[O
     """Return what the wrapping of a content holds: an archive, a pickle, or the text of JSON."""
     if kind == "object":
         # Here and below: what only stored objects need is imported for them alone.
-        from glassine.formats.stored import beside_archive, beside_pickle
+        from glassine.formats.skops import beside_archive, beside_pickle
 
         return beside_archive(data, content) if data.startswith(b"PK") else beside_pickle(data, content)
     if kind == "values" and not is_ubjson(data):
@@ -599,7 +598,7 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
             f"allow it with {parameter('trust_pickle')}.",
             path=path,
         )
-    from glassine.formats.stored import expanded
+    from glassine.formats.skops import expanded
 
     try:
         with warnings.catch_warnings():

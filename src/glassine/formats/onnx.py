@@ -16,8 +16,7 @@ from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names,
 from glassine.formats.conditions import require, with_missing
 from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
-from glassine.models.forest import Forest
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest
 
 __all__ = ["OURS", "forest_from_onnx", "is_onnx", "onnx_module", "tree_from_onnx"]
 

@@ -22,7 +22,7 @@ from glassine.formats.onnx_contents import beside_onnx
 from glassine.formats.registry import Format, PublishedModel
 from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
 from glassine.models.additive import AdditiveModel
-from glassine.models.probabilities import cell_probabilities
+from glassine.models.evidence import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
@@ -51,7 +51,7 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
         One input of shape (n, 1) for each tested attribute: texts for attributes that are compared with texts, single
         precision for others. A missing number is NaN, a missing text is the empty one. The outputs are ``label`` and
         ``probabilities``, or ``value``. Probabilities are those of
-        :func:`~glassine.models.probabilities.cell_probabilities`; a leaf without any has probability 1 for its
+        :func:`~glassine.models.evidence.cell_probabilities`; a leaf without any has probability 1 for its
         prediction.
 
     Raises

@@ -15,8 +15,7 @@ from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, p
 from glassine.formats.conditions import with_missing
 from glassine.formats.pmml_predicates import Element, Fields, anything, fields_of, literal_of, parsed_xml, typed
 from glassine.models.evidence import Evidence
-from glassine.models.forest import Forest
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest
 
 __all__ = ["forest_from_pmml", "is_xml", "tree_from_pmml", "tree_of_document"]
 

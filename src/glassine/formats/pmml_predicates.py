@@ -1,4 +1,4 @@
-"""Fields and predicates of PMML, in the terms of a domain."""
+"""Fields, predicates and spellings of PMML, in the terms of a domain."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 from glassine.domain import Between, Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
@@ -15,7 +16,69 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import can_be_missing, sides
 from glassine.formats.conditions import binary, near, require, with_missing
 
-__all__ = ["Element", "Fields", "anything", "fields_of", "literal_of", "parsed_xml", "typed"]
+__all__ = [
+    "HEAD",
+    "TARGET",
+    "Element",
+    "Fields",
+    "anything",
+    "escaped",
+    "field_type",
+    "fields_of",
+    "literal_of",
+    "parsed_xml",
+    "quoted",
+    "text_of",
+    "typed",
+]
+
+HEAD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
+  <Header><Application name="glassine"/></Header>
+"""
+TARGET = "prediction"
+
+
+def text_of(value: Scalar) -> str:
+    """Return a value as PMML spells it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)
+
+
+def quoted(text: str) -> str:
+    """Return a text as an attribute, in quotes, or raise UnsupportedModelError where XML cannot hold it."""
+    odd = next(
+        (c for c in text if (c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff"), None
+    )
+    if odd is not None:
+        raise UnsupportedModelError(
+            f"the text {text!r:.60} holds the character {odd!r}, which XML has not.", remedy="Rename it."
+        )
+    return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def field_type(values: Sequence[Scalar], what: str) -> str:
+    """Return the data type of values of one kind."""
+    kinds = {
+        bool if isinstance(v, bool) else str if isinstance(v, str) else int if isinstance(v, int) else float
+        for v in values
+    }
+    if kinds <= {str}:
+        return "string"
+    if kinds == {bool}:
+        return "boolean"
+    if kinds <= {int, float}:
+        return "integer" if kinds == {int} else "double"
+    raise UnsupportedModelError(f"{what} of several types, which a field of PMML is not.", remedy="Recode them.")
+
+
+def escaped(text: str) -> str:
+    """Return a text as it stands between tags."""
+    quoted(text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
 
 # XML without document types: nothing is expanded and nothing outside the file is read.
 

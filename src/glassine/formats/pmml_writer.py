@@ -1,26 +1,297 @@
-"""Decision trees as PMML, with what they publish; and additive models."""
+"""Models as PMML: trees with what they publish; additive models as a regression on one derived field a term."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
 
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
-from glassine.errors import UnsupportedModelError
+from glassine.domain.attributes import Scalar
+from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.conditions import check_domain, check_model, compared_values
+from glassine.formats.conditions import as_written, check_domain, check_model, compared_values
 from glassine.formats.contents import FittedValues, OtherContent
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
-from glassine.formats.pmml_additive import additive_from_pmml, additive_to_pmml, holds_additive
 from glassine.formats.pmml_contents import beside_pmml
-from glassine.formats.pmml_predicates import parsed_xml
-from glassine.formats.pmml_text import HEAD, TARGET, escaped, field_type, quoted, text_of
+from glassine.formats.pmml_predicates import HEAD, TARGET, Element, escaped, field_type, parsed_xml, quoted, text_of
 from glassine.formats.registry import Format, PublishedModel
 from glassine.models.additive import AdditiveModel
+from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.evidence import Evidence
+from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree
 
-__all__ = ["FORMAT", "to_pmml"]
+__all__ = ["FORMAT", "additive_from_pmml", "additive_to_pmml", "holds_additive", "to_pmml"]
+
+
+def additive_to_pmml(model: AdditiveModel) -> str:
+    """Return an additive model as PMML 4.4, see :func:`glassine.formats.to_pmml`."""
+    target = TARGET
+    while target in model.tested:
+        target += "_"
+    names = [target, *model.tested]
+    prefix = "term"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "_"
+    kind = "regression" if model.classes is None else "classification"
+    link = "" if model.classes is None else ' normalizationMethod="softmax"'
+    return HEAD + "\n".join(
+        [
+            f'  <DataDictionary numberOfFields="{len(names)}">',
+            *(_data_field(name, model) for name in model.tested),
+            _target_field(target, model),
+            "  </DataDictionary>",
+            f'  <RegressionModel modelName="additive" functionName="{kind}"{link}>',
+            "    <MiningSchema>",
+            *(f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in model.tested),
+            f'      <MiningField name={quoted(target)} usageType="target"/>',
+            "    </MiningSchema>",
+            *_bounds(target, model),
+            *_derived(prefix, model),
+            *_tables(prefix, model),
+            "  </RegressionModel>",
+            "</PMML>",
+            "",
+        ]
+    )
+
+
+def _data_field(name: str, model: AdditiveModel) -> str:
+    values = [v for term in model.terms for bins in term.bins if bins.attribute == name for v in _values(bins)]
+    if not values:
+        return f'    <DataField name={quoted(name)} optype="continuous" dataType="double"/>'
+    kind = field_type(values, f"the values of {name!r} are")
+    return f'    <DataField name={quoted(name)} optype="categorical" dataType="{kind}"/>'
+
+
+def _spelled(value: Scalar, kind: str) -> str:
+    return repr(float(value)) if kind == "double" else text_of(value)
+
+
+def _constant(text: str, kind: str) -> str:
+    return f'<Constant dataType="{kind}">{escaped(text)}</Constant>'
+
+
+def _values(bins: Bins) -> tuple[Scalar, ...]:
+    return bins.values if isinstance(bins, CategoryBins) else ()
+
+
+def _target_field(target: str, model: AdditiveModel) -> str:
+    if model.classes is None:
+        return f'    <DataField name={quoted(target)} optype="continuous" dataType="double"/>'
+    kind = field_type(model.classes, "the classes are")
+    listed = "".join(f"<Value value={quoted(_spelled(label, kind))}/>" for label in model.classes)
+    return f'    <DataField name={quoted(target)} optype="categorical" dataType="{kind}">{listed}</DataField>'
+
+
+def _bounds(target: str, model: AdditiveModel) -> list[str]:
+    if model.target_bounds is None:
+        return []
+    low, high = model.target_bounds
+    return ["    <Targets>", f'      <Target field={quoted(target)} min="{low!r}" max="{high!r}"/>', "    </Targets>"]
+
+
+def _derived(prefix: str, model: AdditiveModel) -> list[str]:
+    """Return a field for each term and output."""
+    if not model.terms:
+        return []
+    lines = ["    <LocalTransformations>"]
+    for k, term in enumerate(model.terms):
+        kinds = {bins.attribute: field_type(_values(bins), "the values are") for bins in term.bins if _values(bins)}
+        for output in range(model.n_outputs):
+            lines.append(f'      <DerivedField name="{prefix}_{k}_{output}" optype="continuous" dataType="double">')
+            lines.append("        " + _cells(term.bins, kinds, term.scores[..., output]))
+            lines.append("      </DerivedField>")
+    return [*lines, "    </LocalTransformations>"]
+
+
+def _cells(bins: Sequence[Bins], kinds: dict[str, str], scores: npt.NDArray[np.float64]) -> str:
+    """Return the expression whose value is the score of a record's cell."""
+    if not bins:
+        return _constant(repr(float(scores)), "double")
+    first, field = bins[0], f"<FieldRef field={quoted(bins[0].attribute)}/>"
+
+    def below(place: int) -> str:
+        return _cells(bins[1:], kinds, scores[place])
+
+    if isinstance(first, NumericBins):
+        gap, rest = first.n_bins - 1, _between(first, field, below, 0, len(first.cuts))
+    else:
+        kind = kinds[first.attribute]
+        gap, rest = first.missing, below(first.n_bins - 1)
+        for place in reversed(range(len(first.groups))):
+            values = [value for value in first.groups[place] if value is not None]
+            listed = "".join(_constant(_spelled(value, kind), kind) for value in values)
+            if values:
+                rest = _either(_apply("isIn", field + listed), below(place), rest)
+    return _either(_apply("isMissing", field), below(gap), rest)
+
+
+def _between(bins: NumericBins, field: str, below: Callable[[int], str], start: int, end: int) -> str:
+    """Return the expression over some intervals, halved again and again."""
+    if start == end:
+        return below(start)
+    middle = (start + end) // 2
+    test = _apply(
+        "lessOrEqual" if bins.closed == "right" else "lessThan",
+        field + _constant(repr(bins.cuts[middle]), "double"),
+    )
+    return _either(test, _between(bins, field, below, start, middle), _between(bins, field, below, middle + 1, end))
+
+
+def _apply(function: str, inside: str) -> str:
+    return f'<Apply function="{function}">{inside}</Apply>'
+
+
+def _either(test: str, yes: str, no: str) -> str:
+    return _apply("if", test + yes + no)
+
+
+def _tables(prefix: str, model: AdditiveModel) -> list[str]:
+    """Return the regression of each class; of two classes the first has the score 0."""
+    outputs: list[int | None] = [None, 0] if model.link == "logit" else list(range(model.n_outputs))
+    labels: list[Scalar | None] = [None] if model.classes is None else list(model.classes)
+    kind = "" if model.classes is None else field_type(model.classes, "the classes are")
+    lines = []
+    for output, label in zip(outputs, labels, strict=True):
+        category = "" if label is None else f" targetCategory={quoted(_spelled(label, kind))}"
+        intercept = 0.0 if output is None else model.intercept[output]
+        lines.append(f'    <RegressionTable intercept="{intercept!r}"{category}>')
+        if output is not None:
+            lines += [
+                f'      <NumericPredictor name="{prefix}_{k}_{output}" coefficient="1"/>'
+                for k in range(len(model.terms))
+            ]
+        lines.append("    </RegressionTable>")
+    return lines
+
+
+def holds_additive(root: Element) -> bool:
+    """Return whether a document is a regression that an additive model was written as."""
+    model = root.first("RegressionModel")
+    return model is not None and model.attributes.get("modelName") == "additive"
+
+
+def additive_from_pmml(data: bytes, domain: Domain | None = None) -> AdditiveModel:
+    """Read an additive model from a PMML file that Glassine wrote.
+
+    Every byte is accounted for: the model is written again, and a file that differs is refused.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    domain : Domain, optional
+        The public domain; an attribute that it lacks is refused.
+
+    Returns
+    -------
+    AdditiveModel
+        With the digits of every cut and score; counts, errors and a guarantee do not stand in the file.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the file holds anything else or more.
+    InvalidModelError
+        If the model does not fit the domain.
+    """
+    root = parsed_xml(data)
+    return as_written(
+        data,
+        domain,
+        form="PMML",
+        read=lambda: _parsed(root),
+        write=lambda model: additive_to_pmml(model).encode(),
+        # An element or attribute is not where it stands in every such file.
+        refused=(GlassineError, AttributeError, KeyError, IndexError, ValueError, RecursionError),
+    )
+
+
+def _parsed(root: Element) -> AdditiveModel:
+    """Return the model of a document; what it holds beside it is not looked at."""
+    dictionary, regression = root.children[1], root.children[2]
+    *fields, target = dictionary.children
+    kinds = {
+        field.attributes["name"]: field.attributes["dataType"] if field.attributes["optype"] == "categorical" else ""
+        for field in fields
+    }
+    classes = tuple(_value(value.attributes["value"], target.attributes["dataType"]) for value in target.children)
+    tables = [child for child in regression.children if child.tag == "RegressionTable"]
+    logit = len(classes) == 2 and not tables[0].children and tables[0].attributes["intercept"] == "0.0"
+    logit = logit and (bool(tables[1].children) or regression.first("LocalTransformations") is None)
+    own = tables[1:] if logit else tables
+    derived = regression.first("LocalTransformations")
+    expressions = [field.children[0] for field in derived.children] if derived is not None else []
+    terms = [_term(expressions[k : k + len(own)], kinds) for k in range(0, len(expressions), len(own))]
+    limits = regression.first("Targets")
+    stated = None if limits is None else limits.children[0].attributes
+    return AdditiveModel(
+        attributes=tuple(kinds),
+        terms=tuple(terms),
+        intercept=tuple(float(table.attributes["intercept"]) for table in own),
+        link="identity" if not classes else "logit" if logit else "softmax",
+        classes=classes or None,
+        target_bounds=None if stated is None else (float(stated["min"]), float(stated["max"])),
+        source="PMML",
+    )
+
+
+def _term(expressions: Sequence[Element], kinds: dict[str, str]) -> Term:
+    """Return the term of the expressions of its outputs."""
+    bins: list[Bins] = []
+    columns: list[list[float]] = []
+    for expression in expressions:
+        bins, below = [], [expression]
+        while below[0].tag == "Apply":
+            parts = [_axis(part, kinds) for part in below]
+            bins.append(parts[0][0])
+            below = list(chain.from_iterable(part[1] for part in parts))
+        columns.append([float(leaf.text) for leaf in below])
+    shape = tuple(entry.n_bins for entry in bins)
+    return Term(bins=tuple(bins), scores=np.array(columns).T.reshape(*shape, len(expressions)))
+
+
+def _axis(expression: Element, kinds: dict[str, str]) -> tuple[Bins, list[Element]]:
+    """Return the bins of the first attribute of an expression, and the expressions of its bins in order."""
+    test, gap, rest = expression.children
+    name = test.children[0].attributes["field"]
+    tests: list[Element] = []
+    leaves: list[Element] = []
+    stack = [rest]
+    # In order: a test stands between what is below it on either side.
+    while stack:
+        top = stack.pop()
+        inner = top.children[0] if top.tag == "Apply" and top.attributes["function"] == "if" else None
+        if inner is not None and inner.attributes["function"] != "isMissing" and _reads(inner, name):
+            stack += [top.children[2], inner, top.children[1]]
+        elif top.tag == "Apply" and top.attributes["function"] != "if":
+            tests.append(top)
+        else:
+            leaves.append(top)
+    if not kinds[name]:
+        closed = "left" if tests and tests[0].attributes["function"] == "lessThan" else "right"
+        cuts = tuple(float(entry.children[1].text) for entry in tests)
+        return NumericBins(name, cuts, closed=closed), [*leaves, gap]
+    groups = [tuple(_value(value.text, kinds[name]) for value in entry.children[1:]) for entry in tests]
+    return CategoryBins(name, (*groups, (None,))), [*leaves[:-1], gap, leaves[-1]]
+
+
+def _value(text: str, kind: str) -> Scalar:
+    """Return a value as it was spelled."""
+    if kind == "boolean":
+        return text == "true"
+    if kind == "integer":
+        return int(text)
+    return float(text) if kind == "double" else text
+
+
+def _reads(test: Element, name: str) -> bool:
+    return test.children[0].attributes.get("field") == name
 
 
 def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:

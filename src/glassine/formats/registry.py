@@ -18,9 +18,8 @@ from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.contents import Bookkeeping, FittedValues, OtherContent
 from glassine.models.additive import AdditiveModel
-from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest
 
 __all__ = [
     "BEFORE_JSON",

@@ -1,20 +1,31 @@
-"""skops files: scikit-learn estimators without pickle."""
+"""skops files, scikit-learn estimators without pickle; and what an archive or a pickle holds that no part needs."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import importlib
 import io
 import json
+import lzma
 import os
+import pickle
+import re
+import struct
 import warnings
 import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, not_installed
 from glassine.files import MAX_BYTES, parse_json
+from glassine.formats.contents import OtherContent, padding, shown_name, size_of
 
-__all__ = ["read_skops", "unpacked"]
+__all__ = ["beside_archive", "beside_pickle", "expanded", "read_skops", "unpacked"]
 
 TREE = "sklearn.tree._tree.Tree"
 MAX_UNPACKED = MAX_BYTES
@@ -169,3 +180,246 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UnreadableFileError(f"{os.fspath(path)} is a damaged skops file: {reason[:200]}.", path=path) from None
+
+
+LOCAL, LOCAL_SIZE = b"PK\x03\x04", 30
+DESCRIPTORS = (0, 12, 16, 20, 24)
+"""Bytes that may stand behind a member: none, or its sizes, in 32 or 64 bits, with or without a signature."""
+VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}([a-z.]{1,6}[0-9]{1,3})?")
+SLACK = 64
+"""Bytes by which a pickle may be longer than the same object written again, by another version of the same program."""
+VERSIONS = ("_sklearn_version", "_skops_version", "protocol")
+
+
+def beside_archive(data: bytes, stored: Any) -> Iterator[OtherContent]:
+    """Yield what a skops file holds beside the object that it stores.
+
+    The object is written again. Members, descriptions and arrays that the second file lacks, or holds with fewer bytes,
+    are not needed.
+    """
+    yield from _beside_members(data)
+    try:
+        import skops.io
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again = skops.io.dumps(stored)
+        with zipfile.ZipFile(io.BytesIO(data)) as first, zipfile.ZipFile(io.BytesIO(again)) as second:
+            yield from _beside_schema(first, second)
+    except Exception:
+        # What cannot be compared is not accounted for.
+        yield OtherContent(where="the archive, which cannot be written again", kind="bytes", n_bytes=len(data))
+
+
+def _beside_members(data: bytes) -> Iterator[OtherContent]:
+    """Yield what stands in a zip archive outside of its members, and in their comments and extra fields."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries, comment, directory = archive.infolist(), archive.comment, archive.start_dir
+    yield OtherContent(where="the comment of the archive", kind="comment", n_bytes=len(comment))
+    names = Counter(entry.filename for entry in entries)
+    spans = []
+    for entry in entries:
+        yield OtherContent(where="comments of members", kind="comment", n_bytes=len(entry.comment))
+        yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=len(entry.extra))
+        if names[entry.filename] > 1:
+            yield OtherContent(where="members of one name", kind="member", n_bytes=entry.file_size)
+        head = data[entry.header_offset : entry.header_offset + LOCAL_SIZE]
+        if len(head) < LOCAL_SIZE or not head.startswith(LOCAL):
+            continue
+        n_name, n_extra = struct.unpack("<HH", head[26:30])
+        yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=_unusual(data, entry, n_name))
+        start = entry.header_offset
+        spans.append((start, start + LOCAL_SIZE + n_name + n_extra + entry.compress_size))
+    at = 0
+    for start, stop in [*sorted(spans), (directory, directory)]:
+        gap = start - at
+        allowed = DESCRIPTORS if at else (0,)
+        if gap > 0 and gap not in allowed:
+            yield OtherContent(where="between the members of the archive", kind="bytes", n_bytes=gap)
+        at = max(at, stop)
+    size = 22 + len(comment) + sum(46 + len(e.filename.encode()) + len(e.extra) + len(e.comment) for e in entries)
+    behind = len(data) - directory - size
+    if behind > 0 and behind != 76:  # records of the 64-bit form
+        yield OtherContent(where="behind the archive", kind="trailing bytes", n_bytes=behind)
+
+
+def _unusual(data: bytes, entry: zipfile.ZipInfo, n_name: int) -> int:
+    """Return the bytes of a member's own extra field; that of 64-bit sizes is usual."""
+    start = entry.header_offset + LOCAL_SIZE + n_name
+    (n_extra,) = struct.unpack("<H", data[entry.header_offset + 28 : entry.header_offset + 30])
+    extra = data[start : start + n_extra]
+    return 0 if extra[:2] == b"\x01\x00" and len(extra) <= 20 else len(extra)
+
+
+def _beside_schema(first: zipfile.ZipFile, second: zipfile.ZipFile) -> Iterator[OtherContent]:
+    """Yield what a skops file holds beyond the same object written again."""
+    text = first.read("schema.json").decode()
+    one, two = json.loads(text), json.loads(second.read("schema.json"))
+    # An object that stands in several places is described where it is first; the place of the others is its number.
+    stack, files, where = [("schema.json", one, two)], {"schema.json"}, "schema.json"
+    while stack:
+        where, mine, due = stack.pop()
+        if isinstance(mine, dict) and isinstance(due, dict):
+            for key, value in mine.items():
+                place = f"{where}.{key}" if key in VERSIONS else where
+                if key == "file" and isinstance(value, str) and isinstance(due.get(key), str):
+                    files.add(value)
+                    extra = _array_excess(first.read(value), second.read(due[key]))
+                    yield OtherContent(where="arrays of the archive", kind="bytes", n_bytes=extra)
+                elif key not in due:
+                    n = len(json.dumps(value)) + len(key)
+                    yield OtherContent(where=f"{where}, {shown_name(key)}", kind="field", n_bytes=n)
+                elif key != "__id__":
+                    stack.append((place, value, due[key]))
+        elif isinstance(mine, list) and isinstance(due, list):
+            stack += [(where, a, b) for a, b in zip(mine, due, strict=False)]
+            spare = mine[len(due) :]
+            yield OtherContent(where=where, kind="entries", n_bytes=size_of(spare) if spare else 0)
+        elif mine != due and not _alike(mine, due):
+            yield OtherContent(where=where, kind="value", n_bytes=max(1, size_of(mine)))
+    spare_files = [entry for entry in first.infolist() if entry.filename not in files]
+    for entry in spare_files:
+        yield OtherContent(where="members that no object needs", kind="member", n_bytes=max(1, entry.file_size))
+    compact = len(json.dumps(one, separators=(",", ":")))
+    widest = len(json.dumps(one, indent=2))
+    if len(text) > max(compact, widest):
+        yield OtherContent(where="schema.json", kind="spacing", n_bytes=len(text) - widest)
+
+
+def _alike(mine: object, due: object) -> bool:
+    """Return whether two values differ as versions of packages do, or as numbers that point to an object."""
+    if isinstance(mine, str) and isinstance(due, str):
+        a, b = mine.strip('"'), due.strip('"')
+        return bool(VERSION.fullmatch(a) and VERSION.fullmatch(b))
+    return isinstance(mine, int) and isinstance(due, int) and 0 <= mine < 10
+
+
+def _array_excess(mine: bytes, due: bytes) -> int:
+    """Return the bytes of a stored array that writing the same array again does not give.
+
+    What is between the fields of records is not compared, as NumPy does not keep it: any of it but zeros counts.
+    """
+    arrays = [np.load(io.BytesIO(raw), allow_pickle=False) for raw in (mine, due)]
+    heads = [raw[: len(raw) - array.nbytes] for raw, array in zip((mine, due), arrays, strict=True)]
+    first, second = arrays
+    if heads[0] != heads[1]:
+        return max(1, len(heads[0]) - len(heads[1]))
+    if first.dtype.names is None:
+        return sum(a != b for a, b in zip(mine, due, strict=True))
+    odd = sum(int((first[name] != second[name]).sum()) * first[name].dtype.itemsize for name in first.dtype.names)
+    return int(odd) + padding(np.frombuffer(mine[len(heads[0]) :], dtype=first.dtype))
+
+
+# Pickles.
+
+
+def expanded(data: bytes) -> tuple[bytes, int]:
+    """Return what a pickle is once it is unpacked, and the bytes around the packed stream.
+
+    joblib reads on behind the end of a stream until the memory is full; so streams are unpacked here.
+
+    Raises
+    ------
+    ValueError
+        If the stream is cut short, or unpacks to more than 200 MB.
+    """
+    openers: tuple[tuple[bytes, Any], ...] = (
+        (b"\x1f\x8b", lambda: zlib.decompressobj(31)),
+        (b"BZh", bz2.BZ2Decompressor),
+        (b"\xfd7zXZ\x00", lzma.LZMADecompressor),
+        (b"\x5d\x00\x00", lzma.LZMADecompressor),
+        (b"\x78", zlib.decompressobj),
+    )
+    for start, make in openers:
+        if data.startswith(start):
+            stream = make()
+            plain = stream.decompress(data, MAX_BYTES + 1)
+            if len(plain) > MAX_BYTES or not stream.eof:
+                raise ValueError(f"it unpacks to more than {MAX_BYTES:,} bytes, or is cut short")
+            return plain, len(stream.unused_data) + _gzip_head(data)
+    return data, 0
+
+
+def _gzip_head(data: bytes) -> int:
+    """Return the bytes of names, comments and extra fields in the head of a gzip file."""
+    if not data.startswith(b"\x1f\x8b") or not data[3] & 0b11100:
+        return 0
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as plain:
+        plain.read(1)
+    flags, at = data[3], 10
+    if flags & 4:
+        at += 2 + struct.unpack("<H", data[at : at + 2])[0]
+    for flag in (8, 16):
+        if flags & flag:
+            at = data.index(b"\0", at) + 1
+    return at - 10
+
+
+def beside_pickle(data: bytes, stored: Any) -> Iterator[OtherContent]:
+    """Yield what a pickle holds beside the object that it makes.
+
+    The object is written again. Any text, bytes or number that the second pickle lacks is not needed.
+    """
+    plain, behind = expanded(data)
+    yield OtherContent(where="around the packed stream", kind="bytes", n_bytes=behind)
+    try:
+        again = _written(plain, stored)
+        (pushed, end, between), (due, _, _) = _pushed(plain), _pushed(again)
+    except Exception:
+        # What cannot be compared is not accounted for.
+        yield OtherContent(where="the pickle, which cannot be written again", kind="bytes", n_bytes=len(plain))
+        return
+    yield OtherContent(where="behind the end of the pickle", kind="trailing bytes", n_bytes=len(plain) - end)
+    yield OtherContent(where="between the fields of arrays", kind="padding", n_bytes=between)
+    spare = sum(map(_weight, pushed - due))
+    excess = end - len(again) - SLACK
+    yield OtherContent(where="values that the pickle drops", kind="bytes", n_bytes=max(spare, excess))
+
+
+def _written(plain: bytes, stored: Any) -> bytes:
+    """Return an object as the program would have written it that wrote a pickle."""
+    protocol = plain[1] if plain[:1] == b"\x80" else 0
+    if b"NumpyArrayWrapper" not in plain:
+        return pickle.dumps(stored, protocol=protocol)
+    out = io.BytesIO()
+    importlib.import_module("joblib").dump(stored, out, protocol=protocol)
+    return out.getvalue()
+
+
+def _pushed(plain: bytes) -> tuple[set[Any], int, int]:
+    """Return the texts, bytes and numbers that a pickle makes on its way, where it ends, and padding that is not 0."""
+    unpickler: Any = importlib.import_module("joblib.numpy_pickle").NumpyUnpickler
+    pushed: set[Any] = set()
+    arrays: dict[int, np.ndarray[Any, Any]] = {}
+
+    def recording(load: Any) -> Any:
+        def loaded(self: Any) -> None:
+            load(self)
+            if self.stack and type(self.stack[-1]) in (str, bytes, int, float):
+                pushed.add(_mark(self.stack[-1]))
+            elif self.stack and isinstance(self.stack[-1], np.ndarray) and self.stack[-1].dtype.names:
+                arrays[id(self.stack[-1])] = self.stack[-1]
+
+        return loaded
+
+    dispatch = {code: recording(load) for code, load in unpickler.dispatch.items()}
+    recorder: Any = type("Recorder", (unpickler,), {"dispatch": dispatch})
+    source = io.BytesIO(plain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        recorder("", source, True).load()
+    return pushed, source.tell(), sum(map(padding, arrays.values()))
+
+
+def _mark(value: str | bytes | float) -> Any:
+    """Return a value in the form compared: NaN equals itself, and 1 is not 1.0."""
+    return repr(value) if isinstance(value, float) else value
+
+
+def _weight(mark: object) -> int:
+    """Return the bytes of what a pickle drops."""
+    if isinstance(mark, str):
+        return len(mark.encode(errors="replace"))
+    if isinstance(mark, bytes):
+        return len(mark)
+    return max(1, (int(mark).bit_length() + 7) // 8) if isinstance(mark, int) else 8

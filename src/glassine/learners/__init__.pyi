@@ -4,6 +4,7 @@ from glassine.learners.additive.ordinary import EBMClassifier as EBMClassifier
 from glassine.learners.additive.ordinary import EBMRegressor as EBMRegressor
 from glassine.learners.additive.scorecards import PrivateScorecardClassifier as PrivateScorecardClassifier
 from glassine.learners.additive.scorecards import ScorecardClassifier as ScorecardClassifier
+from glassine.learners.exhaustive.model_class import suggested_depth as suggested_depth
 from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier as OptimalRuleListClassifier
 from glassine.learners.exhaustive.optimal import OptimalTreeClassifier as OptimalTreeClassifier
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier as PrivateRuleListClassifier
@@ -12,7 +13,6 @@ from glassine.learners.exhaustive.regression import OptimalTreeRegressor as Opti
 from glassine.learners.exhaustive.regression import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier as GreedyRuleListClassifier
-from glassine.learners.limits import suggested_depth as suggested_depth
 from glassine.learners.multiway_tree import MultiwayTreeClassifier as MultiwayTreeClassifier
 from glassine.learners.search import PrivateSearchCV as PrivateSearchCV
 

@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
 from glassine.learners.intake import Intake, read_records
-from glassine.learners.limits import SECONDS_PER_STEP
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
 from glassine.models import AdditiveModel, DecisionTree, RuleList

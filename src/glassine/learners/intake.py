@@ -31,10 +31,11 @@ from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
-from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
-from glassine.learners.engine_intake import EngineIntake, Weighed
+from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
 from glassine.learners.persons import Persons
 from glassine.learners.reading import (
+    EngineIntake,
+    Weighed,
     as_frame,
     check_domain,
     check_target,

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import checked_range
-from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.rounding import rounded
@@ -19,7 +18,7 @@ from glassine.models.scorecard import Scorecard, card_items, check_card
 from glassine.models.scoring import ScoringModel
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, common_scale, draw_shape, term_importance
 from glassine.models.svg import plain, short
-from glassine.models.terms import Term, finite_array
+from glassine.models.terms import Edit, Term, finite_array
 
 __all__ = ["LINKS", "AdditiveModel", "model_html", "released_terms", "score_meaning", "summarize_model"]
 

@@ -14,8 +14,7 @@ from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
-from glassine.models.edits import Edit, Parameter, isotonic, smoothed, weighted_mean
-from glassine.models.terms import Term
+from glassine.models.terms import Edit, Parameter, Term, isotonic, smoothed, weighted_mean
 
 __all__ = [
     "edit",

@@ -8,7 +8,7 @@ from typing import Any
 from glassine.errors import InvalidParameterError
 from glassine.models import editing as applying
 from glassine.models.additive import AdditiveModel
-from glassine.models.edits import Edit
+from glassine.models.terms import Edit
 
 __all__ = ["Editor"]
 

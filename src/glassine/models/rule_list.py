@@ -11,9 +11,8 @@ import numpy.typing as npt
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
-from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee
+from glassine.models.evidence import Cell, CellModel, Evidence, are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
-from glassine.models.probabilities import CellModel
 from glassine.models.records import read_records
 
 __all__ = ["MAX_RULES", "Rule", "RuleList"]

@@ -202,10 +202,6 @@ class Randomness:
             value = self.bits(length)
         return value
 
-    def uniform_index(self, size: int) -> int:
-        """Return a uniform index of a sequence of ``size`` items."""
-        return self.below(size)
-
     def bernoulli(self, numerator: int, denominator: int) -> bool:
         """Return True with probability ``numerator / denominator``.
 

@@ -1,15 +1,21 @@
-"""The receipt: which charge of which ledger paid for a release."""
+"""The receipt, which charge of which ledger paid for a release; and the tie of a model to its training records."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import math
+import os
 import re
+import secrets
 from dataclasses import dataclass
+from pathlib import Path
 
 from glassine.codec import Codec, Field, decoded, record
-from glassine.errors import InvalidCertificateError, quoted
+from glassine.errors import InvalidCertificateError, UnreadableFileError, quoted
+from glassine.files import FileContent, read_bytes, read_json, write_json
 
-__all__ = ["RECEIPT", "Receipt"]
+__all__ = ["RECEIPT", "Receipt", "Tie", "make_tie_key", "read_tie_key"]
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -72,3 +78,109 @@ class Receipt:
 
 
 RECEIPT: Codec[Receipt] = record(Receipt, {"spent_delta": Field(required=True)})
+
+
+SCHEMA = "glassine.tie/1"
+KEY_BYTES = 32
+KEY = re.compile(rb"[0-9a-f]{64}\n?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tie:
+    """An HMAC of a file of records and of a model, under a key that the holder of the records keeps.
+
+    A plain digest gives a record away: a reader who has all others tries out the candidates for the last one. Without
+    the key, the HMACs of two candidates are indistinguishable (Bellare 2006, for HMAC as a pseudorandom function).
+    It is for the holder all the same: an attacker with the key can also try candidates.
+
+    Attributes
+    ----------
+    model : str
+        SHA-256 of the model's canonical JSON, 64 hexadecimal digits.
+    records : str
+        HMAC-SHA-256 of the records' file, bound to the model, 64 hexadecimal digits.
+
+    Raises
+    ------
+    InvalidCertificateError
+        If a field is of another form.
+    """
+
+    model: str
+    records: str
+
+    def __post_init__(self) -> None:
+        for name in ("model", "records"):
+            value: object = getattr(self, name)
+            if not (isinstance(value, str) and DIGEST.fullmatch(value)):
+                raise InvalidCertificateError(f"a tie's {name} must be 64 hexadecimal digits, got {quoted(value)}.")
+
+    @classmethod
+    def of(cls, model: str, records: FileContent, key: bytes) -> Tie:
+        """Return the tie of a model, named by its fingerprint, to a file of records."""
+        code = hmac.new(key, f"{SCHEMA}\n{model}\n".encode(), hashlib.sha256)
+        code.update(records.data)
+        return cls(model=model, records=code.hexdigest())
+
+    def holds(self, model: str, records: FileContent, key: bytes) -> bool:
+        """Return whether it is the tie of this model to this file, under this key."""
+        other = Tie.of(model, records, key)
+        return hmac.compare_digest(self.records, other.records) and self.model == other.model
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a JSON file."""
+        write_json({"schema": SCHEMA, "holder_only": True, "algorithm": "HMAC-SHA-256", **TIE.encode(self)}, path)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Tie:
+        """Read a tie from a JSON file.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the file cannot be read, or is no JSON.
+        InvalidCertificateError
+            If it holds no tie.
+        """
+        values = read_json(path)
+        head = {"schema": SCHEMA, "holder_only": True, "algorithm": "HMAC-SHA-256"}
+        if not isinstance(values, dict) or any(values.get(name) != value for name, value in head.items()):
+            raise InvalidCertificateError(f"{os.fspath(path)} is no tie of schema {SCHEMA!r}.")
+        entries = {name: value for name, value in values.items() if name not in head}
+        return decoded(TIE, entries, f"the tie {os.fspath(path)}", InvalidCertificateError)
+
+
+TIE: Codec[Tie] = record(Tie, {"model": Field(required=True), "records": Field(required=True)})
+
+
+def make_tie_key(path: str | os.PathLike[str]) -> bytes:
+    """Write a new random key, readable by its owner alone, and return it.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file exists or cannot be written.
+    """
+    key = secrets.token_bytes(KEY_BYTES)
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(f"{key.hex()}\n".encode())
+    except OSError as error:
+        raise UnreadableFileError(f"cannot write {os.fspath(path)}: {error.strerror or error}.", path=path) from None
+    return key
+
+
+def read_tie_key(path: str | os.PathLike[str]) -> bytes:
+    """Return the key of a file that :func:`make_tie_key` wrote.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be read.
+    InvalidCertificateError
+        If it holds no such key.
+    """
+    text = read_bytes(Path(path), most=1000)
+    if not KEY.fullmatch(text):
+        raise InvalidCertificateError(f"{os.fspath(path)} holds no key of 64 hexadecimal digits.")
+    return bytes.fromhex(text.decode())

@@ -14,9 +14,8 @@ from glassine import __version__
 from glassine.formats.json import layout, to_dict
 from glassine.models.additive import AdditiveModel, released_terms, score_meaning
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.edits import FLOOR
 from glassine.models.shapes import COVERAGE, bands
-from glassine.models.terms import Term
+from glassine.models.terms import FLOOR, Term
 from glassine.report.page import environment
 
 __all__ = ["render_editor"]

@@ -2,16 +2,139 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
+from glassine.report import wording
+from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Paragraph, Points, Released
 from glassine.report.pages import Reportable, page_of
 from glassine.report.section import Page
-from glassine.report.text import as_text, colour
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["render_html", "render_rich", "render_text"]
+__all__ = ["WIDTH", "as_text", "colour", "render_html", "render_rich", "render_text"]
+
+WIDTH = 88
+LONGEST_NAME = 50
+COLOURS = {"within policy": "cyan", "outside policy": "red"}
+STATES = {
+    "bold red": "fail",
+    "cyan": "pass|accepted",
+    "bold yellow": "unknown|not applicable|not accepted|too weak|does not hold",
+}
+"""Colours of statuses; each is also stated in words."""
+
+
+def as_text(page: Page) -> str:
+    """Return a page as plain text, at most 88 characters wide but for tables and commands.
+
+    The result stands first, then each section under its heading, in the order of the page.
+    """
+    return "\n".join(_lines(page)) + "\n"
+
+
+def colour(page: Page) -> Text:
+    """Return the text of a page with colours, for a terminal; they are added to words, never instead of them."""
+    from rich.text import Text
+
+    text = Text(as_text(page).rstrip("\n"))
+    headline = _headline(page)
+    at = text.plain.find(headline)
+    text.stylize(f"bold {COLOURS.get(page.tone, 'yellow')}", at, at + len(headline))
+    for style, words in STATES.items():
+        text.highlight_regex(rf"(?m)^  \[({words})\]", style)
+    text.highlight_regex(r"(?m)^[A-Z][^\n:.]*$", "bold")
+    return text
+
+
+def _headline(page: Page) -> str:
+    return page.headline.upper() if page.judged else f"{page.headline}."
+
+
+def _lines(page: Page) -> Iterator[str]:
+    yield from _wrap(page.notice)
+    yield f"Glassine {page.version}: {_headline(page)}"
+    yield from _wrap(page.sentence)
+    for block in page.details:
+        yield from _answer(block)
+    for note in page.notes:
+        yield from _wrap(f"Note: {note}", hang=6)
+    yield from _wrap(page.described)
+    files = [
+        (
+            file.role,
+            wording.shorten(file.name, LONGEST_NAME),
+            "no digest: records" if file.sha256 is None else f"sha256 {file.sha256[:12]}…",
+        )
+        for file in page.inputs
+        # Digests stand in texts whose verdict is handed on, so that it can be matched with the files.
+        if page.tied and not any(isinstance(block, Released) and block.name == file.name for block in page.details)
+    ]
+    yield from _aligned(files)
+    for title, sections in groupby(
+        (section for section in page.sections if section.text),
+        lambda section: wording.marked(section.text_title or section.title, section.audience),
+    ):
+        yield ""
+        yield from _wrap(title)
+        for section in sections:
+            for tabular, entries in groupby(section.text, lambda entry: isinstance(entry, tuple)):
+                if tabular:
+                    yield from _aligned([entry for entry in entries if isinstance(entry, tuple)], indent=2)
+                else:
+                    for entry in entries:
+                        number = re.match(r"\d+\. ", str(entry))
+                        yield from _wrap(str(entry), indent=2, hang=2 + (len(number[0]) if number else 2))
+
+
+def _answer(block: Block) -> Iterator[str]:
+    """Yield a block of what stands with the result."""
+    if isinstance(block, Command):
+        # Not wrapped: it is there to be pasted.
+        yield from ("", f"  {block.text}", "")
+    elif isinstance(block, Failures):
+        for check in block.checks:
+            yield from _wrap(
+                f"[{check.status}] {check.name}: {check.measured} (limit: {check.limit})", indent=2, hang=4
+            )
+            yield from _wrap(check.meaning, indent=4, hang=4)
+    elif isinstance(block, Paragraph):
+        yield from _wrap(block.text)
+    elif isinstance(block, Columns | Fold):
+        for inner in block.blocks if isinstance(block, Fold) else chain(*block.columns):
+            yield from _answer(inner)
+    elif isinstance(block, Points):
+        yield from _wrap(block.title) if block.title else ()
+        for number, text in enumerate(block.items, start=block.first):
+            mark = f"{number}. " if block.style == "advice" else ""
+            yield from _wrap(f"{mark}{text}", indent=2, hang=2 + len(mark))
+    elif isinstance(block, Released):
+        yield from _wrap(f"{block.title}: {wording.shorten(block.name, LONGEST_NAME)}")
+        yield f"  sha256 {block.sha256}"
+        for text in block.holds:
+            yield from _wrap(f"It also holds: {text}", indent=2, hang=4)
+
+
+def _wrap(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * hang, break_on_hyphens=False)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], indent: int = 0) -> list[str]:
+    """Return rows with their columns lined up, figures at the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = [any(text[:1].isdigit() for text in column) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            text.rjust(width) if figures else text.ljust(width)
+            for text, width, figures in zip(row, widths, right, strict=True)
+        )
+        for row in rows
+    )
+    return [f"{' ' * indent}{line}".rstrip() for line in lines]
 
 
 def render_html(result: Reportable | Page, *, title: str | None = None) -> str:

@@ -1,6 +1,6 @@
 """What a report says, as plain values: pages and their sections.
 
-:mod:`glassine.report.page` lays them out as HTML, :mod:`glassine.report.text` as text.
+:mod:`glassine.report.page` lays them out as HTML, :mod:`glassine.report.rendering` as text.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from glassine.attacks.audience import Audience
+from glassine.attacks.outcome import Audience
 from glassine.auditing.findings import InputFile
 from glassine.report import wording
 from glassine.report.blocks import Block, Fact, Facts

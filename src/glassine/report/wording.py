@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import takewhile
 
-from glassine.attacks.audience import Audience
-from glassine.attacks.outcome import ShownCount
+from glassine.attacks.outcome import Audience, ShownCount
 
 __all__ = [
     "CHECKER_ONLY",

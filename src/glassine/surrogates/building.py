@@ -15,7 +15,7 @@ from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDomainError
-from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
+from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance
 from glassine.models import DecisionTree, Evidence, Guarantee

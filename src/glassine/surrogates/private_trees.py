@@ -16,8 +16,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.grid import public_grid, with_cuts
 from glassine.learners.antecedents import declared
-from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
-from glassine.learners.caveats import DOMAIN_FROM_DATA
+from glassine.learners.budget import DOMAIN_FROM_DATA, ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.trees import Tree, TreeClass

@@ -22,9 +22,8 @@ from glassine.verification.bounds import (
     odds_bound,
 )
 from glassine.verification.protocols import Event, FloatArray, Progress, Relation, Source
-from glassine.verification.runner import kept_of, refuse_the_refused, seeds_of
 from glassine.verification.scores import Distinguisher
-from glassine.verification.statistical import LowerBound, Plan
+from glassine.verification.statistical import LowerBound, Plan, kept_of, refuse_the_refused, seeds_of
 
 __all__ = ["Crowd", "Drawn", "StatedNoise", "Trial", "draw", "guesses", "judge", "quality", "with_records"]
 

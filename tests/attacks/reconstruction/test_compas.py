@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from glassine import Domain
 from glassine.attacks import Failed, Measured
 from glassine.attacks.reconstruction.records import reconstruct_records
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from tests.oracles import compas
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]

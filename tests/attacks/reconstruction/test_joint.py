@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, Integer, Real, reconstruct
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Between, OneOf
 from glassine.errors import (
     CountingLimitError,
@@ -29,7 +29,7 @@ from glassine.errors import (
     UnsupportedModelError,
 )
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.attacks.reconstruction.toys import Toy, toy
 from tests.oracles.joint import data_sets, places
 

@@ -12,7 +12,7 @@ from glassine import Domain, Integer, Real
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.attacks.reconstruction.records import reconstruct_records
 from glassine.attacks.reconstruction.row_result import model_is_met
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Between
 from glassine.errors import InvalidParameterError
 from glassine.models import Evidence, Rule, RuleList

@@ -19,7 +19,7 @@ from glassine.domain import Between, Shares
 from glassine.domain.attributes import Attribute
 from glassine.errors import UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Node
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.attacks.reconstruction.test_joint import DOMAIN, stump, tells_classes
 from tests.attacks.reconstruction.toys import Toy, toy
 from tests.oracles.joint import data_sets, places

@@ -28,7 +28,7 @@ from glassine.attacks.reconstruction.records import reconstruct_records
 from glassine.attacks.reconstruction.row_boxes import draw_rows
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import refitting_of
-from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import (
     InvalidDataError,
@@ -41,7 +41,7 @@ from glassine.errors import (
 from glassine.formats.sklearn import forest as scikit_forest
 from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 from tests.oracles import strategies
 from tests.oracles.worlds import records
 

@@ -13,7 +13,7 @@ from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People, true_codes, true_table
-from glassine.attacks.subgroups import subgroups
+from glassine.data.labels import subgroups
 from glassine.data.table import Table, as_table
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter

@@ -30,6 +30,7 @@ from glassine.errors import (
     InvalidParameterError,
     UndefinedMeasureError,
     UnsupportedModelError,
+    first_of,
     parameter,
 )
 from glassine.formats import as_model, tree_or_rules
@@ -264,15 +265,13 @@ def _tree(model: Any) -> DecisionTree:
 def _nodes(broken: Sequence[Clash]) -> str:
     """Return the nodes of some clashes in words; their candidates name values between two records."""
     nodes = sorted({clash.node for clash in broken})
-    named = ", ".join(map(str, nodes[:3])) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
-    return f"node{'s' * (len(nodes) > 1)} {named}"
+    return f"node{'s' * (len(nodes) > 1)} {first_of(nodes)}"
 
 
 def _broken(broken: Sequence[Clash], criterion: str) -> str:
-    more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
     return (
         f"the true classes contradict that every split was the best by {criterion.replace('_', ' ')}: "
-        f"{'; '.join(map(str, broken[:3]))}{more}. The learner used another criterion, compared other candidates "
+        f"{first_of(broken, mark=';')}. The learner used another criterion, compared other candidates "
         "(splits, columns, min_samples_leaf), or drew its splits: mend the adversary, or take internal_nodes=False."
     )
 
@@ -502,11 +501,9 @@ def _contradiction(engine: Engine, constraints: Constraints, result: Approximati
         if not engine.solve(some, np.full(len(some), 1e-2), precision=1e-4 * n).feasible:
             break
     clashes = tuple(dict.fromkeys(constraints.clash(cut.family, cut.at) for cut in some))
-    named = "; ".join(str(clash) for clash in clashes[:3])
-    more = f" and {len(clashes) - 3} more" if len(clashes) > 3 else ""
     raise ContradictionError(
         f"no table of people and classes agrees with the leaves if every split was the best by "
-        f"{constraints.criterion}: {named}{more}. The learner used another criterion, looked at fewer candidates "
-        f"(candidates, {parameter('min_samples_leaf')}), or drew its splits: mend the adversary.",
+        f"{constraints.criterion}: {first_of(clashes, mark=';')}. The learner used another criterion, looked at fewer "
+        f"candidates (candidates, {parameter('min_samples_leaf')}), or drew its splits: mend the adversary.",
         clashes=clashes,
     )

@@ -12,7 +12,7 @@ from glassine.attacks.membership.outputs import Answers, Records, attempt
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 
 __all__ = ["black_box_attack", "compare_losses", "loss_attack"]

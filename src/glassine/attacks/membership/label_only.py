@@ -15,7 +15,7 @@ from glassine.attacks.membership.outputs import Answers, Records, answers, attem
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import Outcome
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
 __all__ = ["Perturbation", "label_only_attack"]

@@ -16,7 +16,7 @@ from glassine.attacks.membership.outputs import Records, UnansweredError, answer
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
-from glassine.data.sample import Sample
+from glassine.data.labels import Sample
 from glassine.data.table import as_table
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList

@@ -1,20 +1,248 @@
-"""Pairs of values whose midpoint is a threshold, bit for bit."""
+"""The splits of trees on numbers, and pairs of values whose midpoint is a threshold, bit for bit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.outputs import Records, class_text
-from glassine.attacks.membership.splits import Split
+from glassine.attacks.membership.outputs import Records, as_fitted, asking, class_text
+from glassine.domain import Between
 from glassine.domain.literals import is_missing
-from glassine.models import DecisionTree
+from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
+from glassine.models import DecisionTree, RuleList
 
-__all__ = ["Match", "People", "ValuePair", "codes_of_rows", "pairs_at", "placed_between"]
+__all__ = ["Match", "People", "Split", "ValuePair", "codes_of_rows", "pairs_at", "placed_between", "splits_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Split:
+    """A threshold, and the candidates that reach its node.
+
+    Attributes
+    ----------
+    tree : int
+        Which tree of an ensemble.
+    sample : int
+        Trees of one sample were trained on the same records; each bootstrap sample is another.
+    attribute : str
+        The attribute, or column of what a pipeline makes of the records.
+    threshold : float
+        The threshold.
+    rows : ndarray of int, shape (k,)
+        Candidates at the node whose value is not missing.
+    values : ndarray of float64, shape (k,)
+        Their values, rounded to single precision.
+    """
+
+    tree: int
+    sample: int
+    attribute: str
+    threshold: float
+    rows: npt.NDArray[np.intp]
+    values: npt.NDArray[np.float64]
+
+
+def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.intp]] | None = None) -> Iterator[Split]:
+    """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models.
+
+    ``reach`` holds for each of several models the candidates among which its records are sought; all by default.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model has no thresholds that are midpoints of training values.
+    """
+    models = list(model) if isinstance(model, list | tuple) else [model]
+    if not models:
+        raise UnsupportedModelError("the sequence of models is empty.", remedy="Give at least one tree.")
+    tree = sample = 0
+    for i, part in enumerate(models):
+        near = candidates if reach is None else candidates.take(reach[i])
+        for member, matrix in _trees(part, near):
+            if isinstance(member, DecisionTree):
+                found = _of_published(member, near, tree, sample)
+            else:
+                found = _of_fitted(member, matrix, tree, sample)
+            for split in found:
+                yield split if reach is None else replace(split, rows=reach[i][split.rows])
+            tree += 1
+            sample += _resamples(part)
+        sample += 1
+
+
+def _resamples(model: Any) -> bool:
+    """Return whether each tree of an ensemble may have been trained on other records."""
+    model = getattr(model, "best_estimator_", model)
+    model = model.steps[-1][1] if hasattr(model, "steps") else model
+    shares = [getattr(model, name, None) for name in ("max_samples", "subsample")]
+    return bool(getattr(model, "bootstrap", False)) or any(share not in (None, 1.0) for share in shares)
+
+
+def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
+    """Yield each tree, with the matrix that it sees."""
+    if hasattr(model, "trees"):
+        for member in model.trees:
+            yield from _trees(member, candidates)
+        return
+    if isinstance(model, RuleList):
+        raise UnsupportedModelError("a rule list's thresholds need not be midpoints of training values.")
+    own = getattr(model, "model_", None)
+    tree = model if isinstance(model, DecisionTree) else own
+    if isinstance(tree, DecisionTree):
+        if tree.guarantee is not None:
+            raise UnsupportedModelError("the thresholds of a private model are public cut points, not midpoints.")
+        yield tree, None
+        return
+    if isinstance(own, RuleList):
+        raise UnsupportedModelError("a rule list's thresholds need not be midpoints of training values.")
+    model = getattr(model, "best_estimator_", model)
+    native = as_fitted(model, candidates.native)
+    if hasattr(model, "steps"):
+        if len(model.steps) > 1:
+            with asking(type(model).__name__):
+                native = model[:-1].transform(native)
+        model = model.steps[-1][1]
+    yield from _members(model, _matrix(native, model))
+
+
+def _members(model: Any, matrix: npt.NDArray[np.float32]) -> Iterator[tuple[Any, npt.NDArray[np.float32]]]:
+    if getattr(model, "splitter", "best") == "random" or _is_named(model, "ExtraTree"):
+        raise UnsupportedModelError("extremely randomized trees draw their thresholds at random: no midpoints.")
+    if hasattr(model, "tree_"):
+        if int(model.tree_.n_features) != matrix.shape[1]:
+            raise InvalidDataError(
+                f"the tree was fitted on {model.tree_.n_features} columns, but the candidates have {matrix.shape[1]}."
+            )
+        yield model, matrix
+        return
+    members = getattr(model, "estimators_", None)
+    if members is None:
+        known = any(_is_named(model, name) for name in ("DecisionTree", "Forest", "GradientBoosting"))
+        if known and not _is_named(model, "HistGradientBoosting"):
+            raise InvalidModelError(f"{type(model).__name__} is not fitted.", remedy="Call fit first.")
+        raise UnsupportedModelError(
+            f"{type(model).__name__} has no trees whose thresholds are midpoints.",
+            remedy="Give a scikit-learn tree, a forest, boosted trees, or a decision tree.",
+        )
+    chosen = getattr(model, "estimators_features_", None)
+    for i, member in enumerate(np.ravel(np.asarray(members, dtype=object)).tolist()):
+        yield from _members(member, matrix if chosen is None else matrix[:, chosen[i]])
+
+
+def _is_named(model: Any, name: str) -> bool:
+    return any(name in kind.__name__ for kind in type(model).__mro__)
+
+
+def _matrix(native: Any, model: Any) -> npt.NDArray[np.float32]:
+    """Return the records as scikit-learn's trees see them: in single precision."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and hasattr(native, "columns"):
+        absent = [name for name in names if name not in list(native.columns)]
+        if absent:
+            raise InvalidDataError(f"the candidates lack the column {absent[0]!r}, which the model was fitted on.")
+        native = native[list(names)]
+    if hasattr(native, "toarray"):
+        native = native.toarray()
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(native).astype(np.float32)
+    except (TypeError, ValueError):
+        raise InvalidDataError(
+            "the candidates hold text where the tree needs numbers.", remedy="Encode them as for fit."
+        ) from None
+
+
+def _of_fitted(model: Any, matrix: npt.NDArray[np.float32], tree: int, sample: int) -> Iterator[Split]:
+    arrays = model.tree_
+    left, right, feature = arrays.children_left, arrays.children_right, arrays.feature
+    threshold = arrays.threshold
+    gaps_left = getattr(arrays, "missing_go_to_left", np.zeros(len(left)))
+    names = getattr(model, "feature_names_in_", None)
+    stack = [(0, np.arange(len(matrix)))]
+    while stack:
+        node, rows = stack.pop()
+        if left[node] == -1 or not len(rows):
+            continue
+        column = int(feature[node])
+        # As the tree does, single precision is compared with the threshold in double precision.
+        values = matrix[rows, column].astype(np.float64)
+        missing = np.isnan(values)
+        if np.isfinite(threshold[node]):
+            name = f"x{column}" if names is None else str(names[column])
+            yield Split(
+                tree=tree,
+                sample=sample,
+                attribute=name,
+                threshold=float(threshold[node]),
+                rows=rows[~missing],
+                values=values[~missing],
+            )
+        goes_left = np.where(missing, bool(gaps_left[node]), values <= threshold[node])
+        stack += [(int(left[node]), rows[goes_left]), (int(right[node]), rows[~goes_left])]
+
+
+def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: int) -> Iterator[Split]:
+    given = candidates.columns(model.attributes)
+    tested = {
+        literal.attribute: _single(given[literal.attribute], literal.attribute)
+        for literal in model.literals
+        if isinstance(literal, Between) and literal.attribute in given
+    }
+    columns = {**given, **tested}
+    n = len(candidates.target)
+    stack = [(0, np.arange(n))]
+    while stack:
+        index, rows = stack.pop()
+        branches = model.nodes[index].branches
+        if not branches or not len(rows):
+            continue
+        yield from _thresholds([branch.literal for branch in branches], columns, rows, tree, sample)
+        for branch in branches:
+            name = branch.literal.attribute
+            if name not in columns:
+                raise InvalidDataError(
+                    f"the candidates lack the column {name!r}, which the model tests.", remedy="Add it."
+                )
+            taken = branch.literal.holds(columns[name][rows])
+            stack.append((branch.child, rows[taken]))
+            rows = rows[~taken]
+
+
+def _thresholds(
+    literals: Iterable[Any], columns: dict[str, npt.NDArray[Any]], rows: npt.NDArray[np.intp], tree: int, sample: int
+) -> Iterator[Split]:
+    found = {
+        (literal.attribute, bound)
+        for literal in literals
+        if isinstance(literal, Between)
+        for bound in (literal.lo, literal.hi)
+        if np.isfinite(bound) and literal.attribute in columns
+    }
+    for attribute, bound in sorted(found):
+        values = columns[attribute][rows]
+        present = ~np.isnan(values)
+        yield Split(
+            tree=tree,
+            sample=sample,
+            attribute=attribute,
+            threshold=float(bound),
+            rows=rows[present],
+            values=values[present],
+        )
+
+
+def _single(column: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+    """Return a column of numbers rounded to single precision, gaps as NaN."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.where(is_missing(column), np.nan, column).astype(np.float32).astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidDataError(f"column {name!r} of the candidates holds text where the tree needs numbers.") from None
+
 
 # Which records are equal.
 

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson, newcombe
-from glassine.attacks.membership.matching import Match, People, ValuePair, pairs_at, placed_between
+from glassine.attacks.membership.matching import Match, People, Split, ValuePair, pairs_at, placed_between, splits_of
 from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
-from glassine.attacks.membership.splits import Split, splits_of
 from glassine.attacks.outcome import Outcome
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 

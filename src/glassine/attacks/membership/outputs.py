@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns, eager
+from glassine.data.labels import Sample
 from glassine.data.persons import Persons, stated_persons
-from glassine.data.sample import Sample
 from glassine.data.table import Table, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter

@@ -105,7 +105,6 @@ def judge_calls(
     decision: str,
     scores: tuple[Scores, Scores] | None = None,
     gap: Estimate | None = None,
-    notes: tuple[str, ...] = (),
 ) -> MembershipResult:
     """Return the result of an attack whose decisions were fixed before it saw these records' membership.
 
@@ -123,13 +122,11 @@ def judge_calls(
         Scores of members and non-members, for the ROC curve; by default the decisions themselves.
     gap : Estimate, optional
         Balanced accuracy of the gap attack.
-    notes : tuple of str
-        Sentences for the verdict.
     """
     calls = int(members.sum()), int(nonmembers.sum())
     control = _exact_control(calls, len(members), len(nonmembers))
     both = (members.astype(float), nonmembers.astype(float)) if scores is None else scores
-    result = _result(attack, both, calls, setting, decision, control, gap, notes)
+    result = _result(attack, both, calls, setting, decision, control, gap)
     # Decisions without scores have no threshold that could be better in hindsight.
     return result if scores is not None else replace(result, best=None)
 
@@ -162,7 +159,7 @@ def _result(
     decision: str,
     control: Control,
     gap: Estimate | None,
-    notes: tuple[str, ...],
+    notes: tuple[str, ...] = (),
 ) -> MembershipResult:
     members, nonmembers = scores
     m, n, confidence = len(members), len(nonmembers), setting.confidence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.reconstruction.intervals import Interval
+from glassine.attacks.reconstruction.leakage import Interval
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.conversions import least_threshold

@@ -18,12 +18,18 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align, original_records
 from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
-from glassine.attacks.reconstruction.intervals import Interval, ReconstructionEstimate
-from glassine.attacks.reconstruction.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
+from glassine.attacks.reconstruction.leakage import (
+    AttributeLeakage,
+    CellLeakage,
+    Interval,
+    ReconstructionEstimate,
+    SubgroupLeakage,
+    oddities,
+)
 from glassine.attacks.reconstruction.possible import PossibleRecords
-from glassine.attacks.subgroups import subgroups
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
+from glassine.data.labels import subgroups
 from glassine.data.table import as_table
 from glassine.domain import Domain
 from glassine.errors import (

@@ -34,7 +34,7 @@ from glassine.attacks.reconstruction.joint_published import (
 )
 from glassine.attacks.reconstruction.joint_ranges import Shared, cell_ranges, certain_labels, small_groups
 from glassine.attacks.reconstruction.joint_result import Interval, JointReconstruction, Reading
-from glassine.attacks.reconstruction.search import Search, check_domain
+from glassine.attacks.reconstruction.systems import Search, check_domain
 from glassine.counting import Space
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole

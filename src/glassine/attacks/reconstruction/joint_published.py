@@ -21,7 +21,7 @@ from glassine.errors import (
     parameter,
 )
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 __all__ = [
     "ClashError",

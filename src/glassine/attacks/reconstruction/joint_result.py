@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.reconstruction.intervals import Interval
 from glassine.attacks.reconstruction.joint_published import LeftOut
+from glassine.attacks.reconstruction.leakage import Interval
 from glassine.domain.attributes import Scalar
 from glassine.errors import UndefinedMeasureError
 

@@ -29,6 +29,7 @@ from glassine.attacks.reconstruction.joint_published import (
     read_models,
     tell_classes,
 )
+from glassine.attacks.reconstruction.possible import Worlds
 from glassine.attacks.reconstruction.row_boxes import (
     draw_rows,
     known_in_box,
@@ -38,15 +39,13 @@ from glassine.attacks.reconstruction.row_boxes import (
 from glassine.attacks.reconstruction.row_problem import Problem, Total, leaf_counts, problem_of
 from glassine.attacks.reconstruction.row_result import RowReconstruction, forest_is_met, model_is_met
 from glassine.attacks.reconstruction.row_solving import Refitting, refitting_of
-from glassine.attacks.reconstruction.search import Search, check_domain
-from glassine.attacks.reconstruction.systems import CountSystem, Drawn, labels_of, shown, solved
-from glassine.attacks.worlds import Worlds
+from glassine.attacks.reconstruction.systems import CountSystem, Drawn, Search, check_domain, labels_of, shown, solved
 from glassine.counting import MAX_STEPS, Region, RegionCounter
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import CountingLimitError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 __all__ = ["reconstruct_records"]
 

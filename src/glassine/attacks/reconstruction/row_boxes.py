@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import Records
-from glassine.attacks.worlds import Worlds
+from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import Measure, Region, Space
 from glassine.counting.space import Factor
 from glassine.domain import Domain

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from glassine.attacks.reconstruction.row_boxes import Boxes, Packing, TooManyBoxesError, Words, leaf_boxes, refine
 from glassine.counting import Space
 from glassine.domain import Domain
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 __all__ = ["ContradictionError", "Problem", "Total", "leaf_counts", "problem_of"]
 

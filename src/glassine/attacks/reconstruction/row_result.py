@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, Records, align, distances, original_records
-from glassine.attacks.worlds import Worlds
+from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.errors import UndefinedMeasureError
 from glassine.models import DecisionTree, Node, RuleList
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 __all__ = ["RowReconstruction", "Status", "forest_is_met", "model_is_met"]
 

@@ -15,7 +15,7 @@ from glassine.attacks.reconstruction.row_boxes import TimeOutError
 from glassine.attacks.reconstruction.row_problem import ContradictionError, Problem, Total
 from glassine.domain import Binary, Domain
 from glassine.formats.sklearn.forest import is_sklearn_forest
-from glassine.models.forest import Forest
+from glassine.models.tree import Forest
 
 __all__ = ["MissingSolverError", "Refitting", "Solution", "refitting_of", "solve"]
 

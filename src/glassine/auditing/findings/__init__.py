@@ -4,7 +4,7 @@ from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.additive import AdditiveFinding, AxisFinding, BinsFinding, ShapeFinding, TermFinding
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, Standing
-from glassine.auditing.findings.joint import JointFinding, LeftOutModel, SeveralSummary
+from glassine.auditing.findings.joint import JointFinding, LeftOutModel, RowsFinding, SeveralSummary
 from glassine.auditing.findings.membership import AttackFinding, MembershipFinding
 from glassine.auditing.findings.root import (
     EXIT_STATUS,
@@ -15,7 +15,6 @@ from glassine.auditing.findings.root import (
     Outcomes,
     SubjectSummary,
 )
-from glassine.auditing.findings.rows import RowsFinding
 from glassine.auditing.findings.sign_off import SignOff
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from glassine.attacks.audience import for_checker
-from glassine.attacks.outcome import ShownCount
+from glassine.attacks.outcome import ShownCount, for_checker
 
 __all__ = ["AdditiveFinding", "AxisFinding", "BinsFinding", "ShapeFinding", "TermFinding"]
 

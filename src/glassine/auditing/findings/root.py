@@ -9,9 +9,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from glassine.attacks.attack import Question
-from glassine.attacks.audience import Audience, RecordNote, for_checker, for_public
-from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import (
+    Audience,
+    Failed,
+    Hidden,
+    Measured,
+    NotApplicable,
+    Outcome,
+    Question,
+    RecordNote,
+    for_checker,
+    for_public,
+)
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.joint import SeveralSummary

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from glassine.attacks.audience import for_checker
-from glassine.attacks.outcome import ShownCount
+from glassine.attacks.outcome import ShownCount, for_checker
 
 __all__ = [
     "DiversityFinding",

@@ -10,8 +10,7 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import all_but, binary, with_missing
 from glassine.models.evidence import Evidence
-from glassine.models.forest import Forest
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest
 
 __all__ = [
     "MOST_CODES",

@@ -25,8 +25,7 @@ from glassine.formats.boosted.ensemble import (
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import scalar
 from glassine.models.evidence import Evidence
-from glassine.models.forest import Forest
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest
 
 __all__ = [
     "binary_counts",

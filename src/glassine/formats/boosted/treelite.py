@@ -30,8 +30,7 @@ from glassine.formats.builder import (
 )
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
-from glassine.models.forest import Forest, Table
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest, Table
 
 __all__ = ["FORMAT", "forest_from_treelite", "is_treelite_json", "tree_from_treelite"]
 

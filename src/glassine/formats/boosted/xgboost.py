@@ -28,8 +28,7 @@ from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, ch
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
-from glassine.models.forest import Forest
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import DecisionTree, Forest
 
 __all__ = ["FORMAT", "binary_counts", "forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
 

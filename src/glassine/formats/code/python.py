@@ -17,7 +17,7 @@ from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import other_side
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.probabilities import cell_probabilities
+from glassine.models.evidence import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree

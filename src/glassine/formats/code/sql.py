@@ -17,7 +17,7 @@ from glassine.formats.conditions import check_model, compared_values, merged, ou
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.probabilities import cell_probabilities
+from glassine.models.evidence import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 

@@ -13,8 +13,8 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import near
+from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import plain
-from glassine.formats.printed.contents import only, usual, without
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree

@@ -13,7 +13,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder
 from glassine.formats.conditions import at_most
-from glassine.formats.printed.contents import only, usual, without
+from glassine.formats.contents import only, usual, without
 from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree

@@ -12,8 +12,8 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import COMPLETE_RECORDS
 from glassine.formats.conditions import at_most, require, with_missing
+from glassine.formats.contents import beside_all
 from glassine.formats.printed.conditions import plain
-from glassine.formats.printed.contents import beside_all
 from glassine.formats.registry import BY_START, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node

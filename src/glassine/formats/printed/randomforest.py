@@ -10,8 +10,8 @@ from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
+from glassine.formats.contents import only, without
 from glassine.formats.printed.conditions import plain
-from glassine.formats.printed.contents import only, without
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree

@@ -58,8 +58,8 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import check_model, near
+from glassine.formats.contents import only
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
-from glassine.formats.printed.contents import only
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList

@@ -12,8 +12,8 @@ from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import binary, require
+from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import condition, split_conditions
-from glassine.formats.printed.contents import only, usual, without
 from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList

@@ -20,8 +20,7 @@ from glassine.formats.sklearn.contents import beside_estimator
 from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
-from glassine.models.forest import Forest, Table
-from glassine.models.tree import DecisionTree, Node
+from glassine.models.tree import DecisionTree, Forest, Node, Table
 
 __all__ = ["FORMATS", "forest_from_sklearn", "is_sklearn_forest"]
 

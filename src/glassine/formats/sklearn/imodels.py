@@ -14,8 +14,8 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, require, scalar
+from glassine.formats.contents import only, usual
 from glassine.formats.printed.conditions import plain
-from glassine.formats.printed.contents import only, usual
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
-from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -386,7 +386,7 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
         )
     named = [feature.name for feature in features if not feature.numeric]
     if named:
-        caveats.append(f"the categories of {_some(named)} were named by the data")
+        caveats.append(f"the categories of {first_of(named)} were named by the data")
     if params.get("privacy_bounds") is None and any(feature.numeric for feature in features):
         caveats.append("the ranges of the numbers were taken from the data")
     if regression:
@@ -399,10 +399,6 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
         count_scale=_number(scale),
         caveats=tuple(caveats),
     )
-
-
-def _some(names: list[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _plain(value: object) -> Any:

@@ -17,8 +17,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, UnsupportedModelError, not_installed
 from glassine.formats.conditions import check_domain, check_model, compared_values, outcomes
 from glassine.formats.registry import Format
-from glassine.models.evidence import Evidence
-from glassine.models.probabilities import cell_probabilities
+from glassine.models.evidence import Evidence, cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
@@ -193,7 +192,7 @@ def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> 
         ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` on these columns. The nodes of a decision tree keep
         their numbers, which ``apply`` and ``decision_path`` tell; nodes that scikit-learn needs besides, for more than
         two branches or for two bounds in one condition, stand behind them. Probabilities are those of
-        :func:`~glassine.models.probabilities.cell_probabilities`; a leaf without any has probability 1 for its
+        :func:`~glassine.models.evidence.cell_probabilities`; a leaf without any has probability 1 for its
         prediction.
 
     Raises

@@ -11,7 +11,7 @@ from glassine.learners.additive.boosting import Boosting, Interactions
 from glassine.learners.additive.grids import MOST_BINS, Grid
 from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.targets import Target
-from glassine.learners.limits import human_bytes
+from glassine.learners.exhaustive.model_class import human_bytes
 
 __all__ = ["check_memory", "most_released", "pairs_asked_for", "table_bytes"]
 

@@ -14,8 +14,7 @@ from glassine.data.frames import fine_counts
 from glassine.domain import Integer, Real
 from glassine.learners.additive.grids import Axis, Grid, read_cells
 from glassine.learners.additive.sums import apply_bins, count_cells
-from glassine.learners.engine_intake import EngineIntake
-from glassine.learners.reading import records_at
+from glassine.learners.reading import EngineIntake, records_at
 
 __all__ = ["AdditiveRecords", "Binned", "CountedRecords", "HeldRecords", "blocks_of"]
 

@@ -21,11 +21,10 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.learners import reading
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
-from glassine.learners.budget import check_number
-from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
-from glassine.learners.engine_intake import EngineIntake
+from glassine.learners.budget import DOMAIN_FROM_DATA, RANGE_FROM_DATA, check_number, warn_of
 from glassine.learners.intake import read_training
 from glassine.learners.persons import Persons
+from glassine.learners.reading import EngineIntake
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 

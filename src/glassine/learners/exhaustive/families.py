@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -11,23 +12,93 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
+from glassine.data.bits import BitSets
+from glassine.data.frames import truths
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
+from glassine.learners.additive.records import HeldRecords
+from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan, check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.gibbs import LOG_RANGE
 from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.losses import MOST_STEPS, Loss, released_means, released_probabilities
+from glassine.learners.exhaustive.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
 from glassine.learners.exhaustive.model_class import ModelClass
-from glassine.learners.exhaustive.numbers import NumericIntake, read_numeric
 from glassine.learners.exhaustive.trees import TreeClass
-from glassine.learners.intake import Intake, read_training
+from glassine.learners.intake import HeldIntake, Intake, read_training
+from glassine.learners.persons import Persons
 from glassine.learners.publishing import evidence_of
+from glassine.learners.reading import multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
 
-__all__ = ["ClassLearner", "Classes", "Conditions", "Lists", "Numbers", "Trees"]
+__all__ = ["ClassLearner", "Classes", "Conditions", "Lists", "Numbers", "NumericIntake", "Trees", "read_numeric"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NumericIntake(HeldIntake):
+    """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes.
+
+    Attributes
+    ----------
+    target_range : (float, float)
+        The public range of the target.
+    targets : ndarray of float, shape (m,)
+        The targets, clipped to it.
+    """
+
+    target_range: tuple[float, float]
+    targets: npt.NDArray[np.float64]
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the parts of the records as bit sets of conjunctions."""
+        parts = np.column_stack([PARTS - self.labels, self.labels])
+        if self.multiplicities is not None:
+            parts *= self.multiplicities[:, None]
+        return BitSets.pack_counts(truths(self.columns, antecedents), parts)
+
+
+def read_numeric(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    domain: Domain | None,
+    bounds: tuple[float, float] | None,
+    times: Persons | npt.ArrayLike | None,
+    private: bool,
+) -> NumericIntake:
+    """Read the arguments of a regressor's fit.
+
+    Parameters
+    ----------
+    estimator, X, y, domain, bounds
+        As for :func:`glassine.learners.additive.targets.read_numbers`, with its errors.
+    times : Persons or array-like of shape (n,), optional
+        Whose records they are, or how many records each row stands for.
+    private : bool
+        Whether the fit is private: it warns of what is taken from the data, and refuses no value.
+    """
+    persons = times if isinstance(times, Persons) else None
+    training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
+    records, (half, middle) = training.records, training.target.scale
+    if not isinstance(records, HeldRecords):
+        raise TypeError("the records of a regressor are in memory")
+    multiplicities = None if persons is not None or times is None else multiplicities_of(times, len(records.values))
+    return NumericIntake(
+        columns=records.columns,
+        # Each number is rounded by itself, to a whole number of parts: the others have no part in it.
+        labels=np.rint((records.values + 1) / 2 * PARTS).astype(np.int64),
+        multiplicities=multiplicities,
+        domain=training.domain,
+        classes=(),
+        caveats=training.caveats,
+        persons=persons,
+        target_range=(middle - half, middle + half),
+        targets=records.values * half + middle,
+    )
+
 
 Conditions: TypeAlias = LiteralPlan | PoolPlan
 """Where the splits of trees, or the rules of lists, come from, fixed before the data are looked at."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.models.probabilities import with_mode
+from glassine.models.evidence import with_mode
 
 __all__ = ["MOST_STEPS", "PARTS", "Loss", "base_rates", "log_odds_grid", "released_means", "released_probabilities"]
 

@@ -16,7 +16,7 @@ from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.greedy.growth import GreedyPool, Remaining, count_bytes
+from glassine.learners.greedy.growth import GreedyPool, Remaining, count_bytes, most_satisfied
 from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
 from glassine.learners.greedy.published import (
     AS_PUBLISHED,
@@ -26,7 +26,6 @@ from glassine.learners.greedy.published import (
     stated_events,
     whole_delta,
 )
-from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons

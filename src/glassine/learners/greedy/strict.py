@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.learners.exhaustive.lists import DrawnList
-from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
+from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, most_satisfied
 from glassine.learners.greedy.impurity import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
 from glassine.learners.greedy.plan import GreedyPlan
-from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.privacy.accounting import (
     CountBound,
     DiscreteLaplaceNoise,

@@ -17,8 +17,7 @@ from glassine.auditing.findings.root import plain_value
 from glassine.errors import UnreadableFileError
 from glassine.files import write_json, write_text
 from glassine.report import wording
-from glassine.report.exchange.checked import checked, kind_of
-from glassine.report.exchange.pipelines import as_summary
+from glassine.report.exchange.pipelines import as_summary, checked, kind_of
 
 __all__ = ["write_acro"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from glassine.auditing.findings import Findings, ModelSummary
 from glassine.report import wording
-from glassine.report.exchange.checked import Checked, checked
+from glassine.report.exchange.pipelines import Checked, checked
 
 __all__ = ["as_cyclonedx"]
 

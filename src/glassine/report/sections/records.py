@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from glassine.attacks.audience import UNCOVERED, RecordNote
+from glassine.attacks.outcome import UNCOVERED, RecordNote
 from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.blocks import Block, Paragraph, Points
