@@ -11,16 +11,17 @@ import argparse
 import json
 import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np  # noqa: E402 - after the path is set
 import polars as pl  # noqa: E402
@@ -31,6 +32,7 @@ from sklearn.metrics import log_loss, roc_auc_score  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: E402
 
 import glassine  # noqa: E402
+from benchmarks.peers.environments import OTHER_PEERS, Missing, python_of  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
 from glassine.learners.exhaustive.losses import Loss  # noqa: E402
@@ -305,7 +307,7 @@ def quality(data: Benchmark, make: Callable[[int], Any], splits: int, draws: int
 
 
 def cards(splits: int) -> dict[str, dict[str, dict[str, float]]]:
-    """Print scorecards of ten items by epsilon, beside ordinary ones, and FasterRisk's where it is installed."""
+    """Print scorecards of ten items by epsilon, beside ordinary ones, and FasterRisk's where it has an environment."""
     out: dict[str, dict[str, dict[str, float]]] = {}
     for make in (public_data.adult, public_data.telco, public_data.compas, public_data.german):
         data = make()
@@ -314,8 +316,11 @@ def cards(splits: int) -> dict[str, dict[str, dict[str, float]]]:
             f"epsilon {epsilon:g}": partial(_private_card, epsilon, shared) for epsilon in (0.1, 0.5, 1.0, 4.0)
         }
         rows["not private"] = lambda _, shared=shared: glassine.ScorecardClassifier(**shared)
-        if find_spec("fasterrisk") is not None:
+        try:
+            say(f"FasterRisk: {python_of(PEER)}")
             rows["FasterRisk"] = lambda _, data=data: FasterRisk(data)
+        except Missing as reason:
+            say(f"FasterRisk: {reason}")
         out[data.name] = {}
         for name, fit in rows.items():
             found = quality(data, fit, splits, 1)
@@ -328,6 +333,9 @@ def _private_card(epsilon: float, shared: dict[str, Any], seed: int) -> Any:
     return glassine.PrivateScorecardClassifier(epsilon, random_state=seed, **shared)
 
 
+PEER = next(peer for peer in OTHER_PEERS if peer.name == "fasterrisk")
+
+
 class FasterRisk:
     """The published learner of cards on the declared literals: ten items of at most five points."""
 
@@ -337,18 +345,19 @@ class FasterRisk:
 
     def fit(self, X: pl.DataFrame, y: np.ndarray) -> FasterRisk:
         """Fit the first of its cards."""
-        from fasterrisk.fasterrisk import RiskScoreClassifier, RiskScoreOptimizer
-
-        truth = self._truth(X)
-        search = RiskScoreOptimizer(X=truth, y=np.where(y == self.classes_[1], 1.0, -1.0), k=10, lb=-5, ub=5)
-        search.optimize()
-        multipliers, intercepts, coefficients = search.get_models()
-        self.card = RiskScoreClassifier(multipliers[0], intercepts[0], coefficients[0])
+        with tempfile.TemporaryDirectory() as folder:
+            task = Path(folder) / "task.npz"
+            np.savez(task, X=self._truth(X), y=np.where(y == self.classes_[1], 1, -1), items=10, points=5)
+            runner = ROOT / "benchmarks" / "peers" / PEER.runner
+            command = [str(python_of(PEER)), str(runner), str(task)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - made here
+        self.card = json.loads(done.stdout.splitlines()[-1])
         return self
 
     def predict_proba(self, X: pl.DataFrame) -> np.ndarray:
         """Return the risks."""
-        risks = self.card.predict_prob(self._truth(X))
+        totals = self.card["intercept"] + self._truth(X) @ np.array(self.card["coefficients"])
+        risks = 1 / (1 + np.exp(-totals / self.card["multiplier"]))
         return np.column_stack([1 - risks, risks])
 
     def predict(self, X: pl.DataFrame) -> np.ndarray:

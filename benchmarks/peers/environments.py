@@ -80,6 +80,14 @@ OTHER_PEERS = (
         requirements=("sacroml==2.0.1", "torch==2.13.0"),
         pythons=("3.11", "3.12"),
     ),
+    # It calls what NumPy 2 took away.
+    Peer(
+        "fasterrisk",
+        "fasterrisk.fasterrisk",
+        "run_fasterrisk.py",
+        requirements=("fasterrisk==0.1.10", "numpy<2"),
+        pythons=("3.12", "3.11", "3.10"),
+    ),
 )
 EVERY_PEER = (*PEERS, *PRIVATE_PEERS, *OTHER_PEERS)
 

@@ -90,6 +90,38 @@ def test_what_is_taken_from_the_data_voids_the_guarantee(numbers: Path, run: Run
     assert not Certificate.from_json((numbers / "a.certificate.json").read_text()).holds
 
 
+def test_the_same_fit_without_noise_has_a_certificate_of_no_guarantee(folder: Path, run: Run) -> None:
+    done = run(*FIT, "--not-private", "--interactions", "1", cwd=folder)
+    assert done.status == 0, done.err
+    model = additive(folder / "a.json")
+    assert (model.guarantee, len(model.terms)) == (None, 3)
+    assert all(term.errors is None for term in model.terms)
+    weights = model.term("age").weights
+    assert weights is not None
+    assert weights.sum() == pl.read_csv(folder / "people.csv").height
+    assert not Certificate.from_json((folder / "a.certificate.json").read_text()).holds
+    assert done.out.startswith("Additive model of 3 terms on 2 attributes, fitted without noise: not private.")
+    assert "No guarantee" in done.out
+    (shown,) = (line for line in done.out.splitlines() if line.startswith("smoker "))
+    assert shown.split()[1] == str(len(model.term("smoker").labels))
+    scores = model.term("smoker").scores
+    assert f"{scores.min():+.3g} at " in shown
+    assert f"{scores.max():+.3g} at " in shown
+
+
+def test_a_number_without_privacy_states_its_error_beside_that_of_the_mean(numbers: Path, run: Run) -> None:
+    order = (*NUMBER[:-2], "--not-private", "--domain")
+    done = run(*order, "all.json", cwd=numbers)
+    assert done.status == 0, done.err
+    assert "RMSE on the training records: " in done.out
+    wide = additive(numbers / "a.json")
+    assert wide.target_bounds == (60.0, 220.0)
+    done = run(*order, "others.json", "--infer-range", "--overwrite", cwd=numbers)
+    assert done.status == 0, done.err
+    pressure = pl.read_csv(numbers / "numbers.csv")["pressure"]
+    assert additive(numbers / "a.json").target_bounds == (pressure.min(), pressure.max())
+
+
 def test_bins_of_a_file_are_kept(folder: Path, run: Run) -> None:
     (folder / "bins.json").write_text('{"age": [30, 60], "smoker": [[0, 1]]}')
     done = run(*FIT, "--epsilon", "1", "--bins", "bins.json", cwd=folder)
@@ -138,7 +170,12 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "accounting of lists": (("--epsilon", "1", "--accounting", "strict"), "--accounting must be one of"),
     "option of trees": (("--epsilon", "1", "--max-depth", "3"), "fit additive has no option --max-depth"),
     "time limit": (("--epsilon", "1", "--time-limit", "9"), "fit additive has no option --time-limit"),
-    "not private": (("--not-private",), "fit additive has no option --not-private"),
+    "budget of what is not private": (
+        ("--not-private", "--epsilon", "1"),
+        "--epsilon does not apply to an additive model without privacy",
+    ),
+    "accounting of what is not private": (("--not-private", "--accounting", "gdp"), "--accounting does not apply"),
+    "search of what is not private": (("--not-private", "--search", "algorithm=penalized,boosting"), "--search does"),
     "range of classes": (("--epsilon", "1", "--target-range", "0,1"), "which is no number"),
     "range of one number": (("--epsilon", "1", "--target-range", "5"), "must be two numbers"),
     "range the wrong way": (("--epsilon", "1", "--target-range", "5,5"), "LO below HI"),

@@ -30,7 +30,9 @@ DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="NUMBER", 
 BinsOption = Annotated[
     Path | None, typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values.")
 ]
-NotPrivateOption = Annotated[bool, typer.Option("--not-private", help="Fewest errors instead, without any guarantee.")]
+NotPrivateOption = Annotated[
+    bool, typer.Option("--not-private", help="Fit the records without noise or any guarantee.")
+]
 MemoryOption = Annotated[
     float | None,
     typer.Option("--memory-limit", metavar="BYTES", help="Most memory.", show_default="4e9"),
@@ -293,6 +295,7 @@ class AdditiveOptions(NumberOptions):
         bool,
         typer.Option("--infer-range", help="Take it from the data: the guarantee does not hold."),
     ] = False
+    not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
 
 
@@ -364,9 +367,9 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
         "bins": _bins_of(additive.bins),
         "interactions": _interactions_of(additive.interactions or []),
     }
-    infer_range = options.pop("infer_range")
+    infer_range, private = options.pop("infer_range"), not options.pop("not_private")
     grid = grid_of(shared.budget.search or [], ADDITIVE, [AdditiveOptions], options)
-    _fit(Order(model=ADDITIVE, private=True, shared=shared, options=options, grid=grid, infer_range=infer_range))
+    _fit(Order(model=ADDITIVE, private=private, shared=shared, options=options, grid=grid, infer_range=infer_range))
 
 
 def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:

@@ -195,12 +195,9 @@ class Order:
     @property
     def kind(self) -> str:
         """What is trained, in words."""
-        if self.model == GREEDY:
-            return f"a greedy rule list {'with' if self.private else 'without'} privacy"
-        if self.model == ADDITIVE:
-            return "an additive model"
-        if self.model == SCORECARD:
-            return f"a scorecard {'with' if self.private else 'without'} privacy"
+        name = {GREEDY: "a greedy rule list", ADDITIVE: "an additive model", SCORECARD: "a scorecard"}.get(self.model)
+        if name is not None:
+            return f"{name} {'with' if self.private else 'without'} privacy"
         return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == TREE else 'rule list'}"
 
     @property
@@ -404,7 +401,7 @@ def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
     if order.grid is not None:
         return []
     if order.model in (ADDITIVE, SCORECARD):
-        return ["releasing sums" if order.private else "fitting points"]
+        return ["releasing sums" if order.private else "fitting scores"]
     if order.model == GREEDY:
         return ["counting the records", "choosing rules"]
     return [
@@ -432,9 +429,11 @@ def _learner(order: Order, number: bool) -> Any:
 
         return scorecards.PrivateScorecardClassifier if order.private else scorecards.ScorecardClassifier
     if order.model == ADDITIVE:
-        from glassine.learners.additive import estimators
+        from glassine.learners.additive import estimators, ordinary
 
-        return estimators.PrivateEBMRegressor if number else estimators.PrivateEBMClassifier
+        if order.private:
+            return estimators.PrivateEBMRegressor if number else estimators.PrivateEBMClassifier
+        return ordinary.EBMRegressor if number else ordinary.EBMClassifier
     if order.model == GREEDY:
         from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
         from glassine.learners.greedy.rule_list import GreedyRuleListClassifier

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from glassine.models.additive import AdditiveModel
+
 ADDED = (ADDITIVE, SCORECARD)
 """Models without leaves or rules, so that no counts of them are shown."""
 
@@ -72,6 +74,8 @@ def _headline(outcome: Outcome) -> str:
         return f"Private {model}, {how} at epsilon {outcome.estimator.certificate_.epsilon:g}."
     if outcome.order.model == SCORECARD:
         return f"{str(model).capitalize()}, of little log loss: not private."
+    if outcome.order.model == ADDITIVE:
+        return f"{str(model).capitalize()}, fitted without noise: not private."
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
     if getattr(outcome.estimator, "accuracy_share", 1.0) < 1 and outcome.order.model != GREEDY:
         how = "of least loss"
@@ -84,10 +88,29 @@ def _model_lines(outcome: Outcome) -> list[str]:
     from glassine.formats import to_text as model_text
     from glassine.report.wording import plural
 
+    if outcome.order.model == ADDITIVE:
+        return _term_lines(outcome.estimator.model_)
     lines = model_text(outcome.estimator.model_, outcome.estimator.domain_).rstrip("\n").split("\n")
     if len(lines) <= MOST_LINES:
         return lines
     return [*lines[:MOST_LINES], f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"]
+
+
+def _term_lines(model: AdditiveModel) -> list[str]:
+    """Return a line a term: how many bins it has, and where its scores are lowest and highest."""
+    from glassine.formats.code.text import one_line
+    from glassine.report.wording import plural
+
+    rows = [("term", "bins", "lowest score", "highest score")]
+    for term in model.terms[: MOST_LINES - 1]:
+        labels, scores = term.labels, term.scores.reshape(-1, term.n_outputs)
+        low, high = scores.min(axis=1), scores.max(axis=1)
+        ends = (f"{low.min():+.3g} at {labels[low.argmin()]}", f"{high.max():+.3g} at {labels[high.argmax()]}")
+        rows.append((one_line(term.name), f"{len(labels)}", *map(one_line, ends)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    rest = len(model.terms) - len(lines) + 1
+    return [*lines, f"... and {plural(rest, 'term')} more: glassine export --to text"] if rest else lines
 
 
 def _privacy(outcome: Outcome) -> list[str]:
@@ -170,7 +193,8 @@ def _accuracy(outcome: Outcome) -> list[str]:
             return said
         return [*said, *_baseline(outcome, _table(model), "By the noisy counts")]
     if outcome.order.model in ADDED:
-        return ["Measure the card on other records: glassine compare."]
+        name = "card" if outcome.order.model == SCORECARD else "model"
+        return [f"Measure the {name} on other records: glassine compare."]
     figures = _training_figures(outcome)
     area = "" if figures["auroc"] is None else f" AUROC {figures['auroc']:.3f},"
     said = [
