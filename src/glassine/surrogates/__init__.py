@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from glassine.surrogates.answers import NumericAnswer
 from glassine.surrogates.black_boxes import BlackBox, load_black_box
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import (
+    AnswerErrors,
     Change,
     Contrast,
     ContrastConstraints,
@@ -16,6 +18,7 @@ from glassine.surrogates.values import (
 )
 
 __all__ = [
+    "AnswerErrors",
     "BlackBox",
     "Change",
     "Contrast",
@@ -23,6 +26,7 @@ __all__ = [
     "Explanation",
     "Measures",
     "NodeCounts",
+    "NumericAnswer",
     "Provenance",
     "SurrogateExplainer",
     "SurrogateRelease",
