@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from glassine.surrogates.answers import NumericAnswer
+from glassine.surrogates.answers import AnswerErrors, NumericAnswer
 from glassine.surrogates.black_boxes import BlackBox, load_black_box
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import (
-    AnswerErrors,
     Change,
     Contrast,
     ContrastConstraints,

@@ -16,7 +16,17 @@ from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import Evidence
 
-__all__ = ["FEWEST_BEHIND_MEANS", "Answers", "Names", "NumericAnswer", "distinct_records", "numbers_of"]
+__all__ = [
+    "FEWEST_BEHIND_MEANS",
+    "AnswerErrors",
+    "Answers",
+    "Names",
+    "NumericAnswer",
+    "distinct_records",
+    "index_of",
+    "numbers_of",
+    "shown",
+]
 
 FEWEST_BEHIND_MEANS = 3
 """Fewest records of a group or a leaf with a mean: of two, each gives the other's answer."""
@@ -222,3 +232,56 @@ def distinct_records(columns: Columns) -> Persons:
     rows = np.column_stack([np.asarray(columns.array(name), dtype=float) + 0.0 for name in columns.names])
     rows = np.ascontiguousarray(np.where(np.isnan(rows), np.nan, rows))
     return Persons(keys=tuple(row.tobytes() for row in rows))
+
+
+def index_of(labels: npt.NDArray[Any], answers: Answers, what: str) -> npt.NDArray[np.int64]:
+    """Return the place of each label among the classes, or in the range.
+
+    Raises
+    ------
+    InvalidDataError
+        If a label is not a class, or outside the range; it is not quoted.
+    """
+    out = answers.places(labels)
+    odd = int((out < 0).sum())
+    if odd and isinstance(answers, NumericAnswer):
+        raise InvalidDataError(
+            f"{odd:,} of {len(out):,} answers of {what} are not numbers in the declared range, [{answers.lo}, "
+            f"{answers.hi}].",
+            remedy="Declare a wider public range, or clip the answers.",
+        )
+    if odd:
+        raise InvalidDataError(
+            f"{odd} labels of {what} are not declared as classes, in the same words.",
+            remedy="Declare or translate them, or leave classes out.",
+        )
+    return out
+
+
+def shown(answer: Scalar) -> str:
+    """Return an answer as sentences show it: a number with separators of thousands."""
+    return f"{answer:,.6g}" if isinstance(answer, float) else f"{answer:,}" if type(answer) is int else str(answer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerErrors:
+    """How far numeric answers of explanations are from the black box's, in the unit of the answers.
+
+    Attributes
+    ----------
+    rmse, rmse_guided : float
+        Root mean squared error of the mean that the returned tree holds, by Protocol 1 and Protocol 2.
+    rmse_null : float
+        The same as ``rmse_guided`` with as many groups taken at random instead of the closest.
+    rmse_baseline : float
+        That of the mean of the answers on these records, which is what no explanation gives.
+    r2, r2_guided : float or None
+        One less the squared ratio of ``rmse`` or ``rmse_guided`` to the baseline; None where all answers are equal.
+    """
+
+    rmse: float
+    rmse_guided: float
+    rmse_null: float
+    rmse_baseline: float
+    r2: float | None
+    r2_guided: float | None

@@ -22,7 +22,7 @@ from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
-from glassine.surrogates.answers import Answers, Names, NumericAnswer
+from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
 from glassine.surrogates.black_boxes import BlackBox, is_regression
 from glassine.surrogates.building import Material, build, draw_queries
 from glassine.surrogates.fitting import (
@@ -30,7 +30,6 @@ from glassine.surrogates.fitting import (
     check_words,
     classes_of,
     declared_places,
-    index_of,
     label_array,
 )
 from glassine.surrogates.group_trees import where_trees_split

@@ -19,7 +19,7 @@ from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.surrogates.answers import Answers, NumericAnswer, distinct_records
+from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
 
@@ -30,7 +30,6 @@ __all__ = [
     "classes_of",
     "declared_places",
     "group_records",
-    "index_of",
     "joined_groups",
     "label_array",
     "metric_of",
@@ -448,30 +447,6 @@ def label_array(y: Any, n_records: int, name: str = "y") -> npt.NDArray[Any]:
                 remedy="Label or drop these records.",
             )
         out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
-    return out
-
-
-def index_of(labels: npt.NDArray[Any], answers: Answers, what: str) -> npt.NDArray[np.int64]:
-    """Return the place of each label among the classes, or in the range.
-
-    Raises
-    ------
-    InvalidDataError
-        If a label is not a class, or outside the range; it is not quoted.
-    """
-    out = answers.places(labels)
-    odd = int((out < 0).sum())
-    if odd and isinstance(answers, NumericAnswer):
-        raise InvalidDataError(
-            f"{odd:,} of {len(out):,} answers of {what} are not numbers in the declared range, [{answers.lo}, "
-            f"{answers.hi}].",
-            remedy="Declare a wider public range, or clip the answers.",
-        )
-    if odd:
-        raise InvalidDataError(
-            f"{odd} labels of {what} are not declared as classes, in the same words.",
-            remedy="Declare or translate them, or leave classes out.",
-        )
     return out
 
 

@@ -14,12 +14,12 @@ from glassine.data.conform import Columns
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.surrogates import settings
-from glassine.surrogates.answers import Answers, NumericAnswer, numbers_of
+from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.fitting import Training, check_words, label_array
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease, decided_by
-from glassine.surrogates.values import AnswerErrors, Measures, NodeCounts
+from glassine.surrogates.values import Measures, NodeCounts
 
 __all__ = [
     "MeasuredExplainer",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,18 +13,17 @@ import numpy.typing as npt
 
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
 from glassine.data.conform import Columns
-from glassine.domain import Between, Category, Domain
+from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN, refuse_prefixes
-from glassine.domain.grid import public_grid
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
 from glassine.files import read_json
-from glassine.formats.conditions import check_domain
 from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
-from glassine.models import DecisionTree, Evidence
+from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, numbers_of
+from glassine.surrogates.checking import check_point, check_tree
 from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
 from glassine.surrogates.values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation, Provenance
@@ -52,9 +50,9 @@ def check_release(release: SurrogateRelease) -> None:
     except GlassineError as error:
         raise InvalidModelError(f"the release's distance: {error}") from None
     for group, point in enumerate(release.representatives):
-        _check_point(point, release.domain, group)
+        check_point(point, release.domain, group)
     for group, tree in enumerate(release.trees):
-        _check_tree(tree, release, group)
+        check_tree(tree, release.domain, release.answers, group)
     k: object = release.k
     if k is not None and (not is_whole(k) or not isinstance(k, int) or not k >= 1):
         raise InvalidModelError(f"{parameter('k')} must be a whole number of at least 1 or None, got {k!r}.")
@@ -68,24 +66,6 @@ def check_release(release: SurrogateRelease) -> None:
     refuse_prefixes(release.domain, "a release of explanations")
 
 
-def _check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:
-    """Check a representative: a mean need neither be whole nor, of a binary attribute, 0 or 1."""
-    if len(point) != len(domain):
-        raise InvalidModelError(
-            f"the representative of group {group} needs {len(domain)} values, one per attribute, got {len(point)}."
-        )
-    for name, value in zip(domain, point, strict=True):
-        attribute = domain[name]
-        if value is None:
-            fits = attribute.missing
-        elif isinstance(attribute, Category):
-            fits = is_scalar(value) and value in attribute.values
-        else:
-            fits = not isinstance(value, str | bool) and is_scalar(value)
-        if not fits:
-            raise InvalidModelError(f"the representative of group {group} has an impossible value of {name!r}.")
-
-
 def _check_classes(release: SurrogateRelease) -> None:
     if release.answer is not None:
         answer: object = release.answer
@@ -96,39 +76,6 @@ def _check_classes(release: SurrogateRelease) -> None:
         raise InvalidModelError("a release's classes must be plain values, at least one.")
     if len(set(release.classes)) < len(release.classes):
         raise InvalidModelError("the classes of a release must differ.", remedy="Drop the repeat.")
-
-
-def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
-    if not isinstance(tree, DecisionTree):
-        raise InvalidModelError(f"the tree of group {group} must be a DecisionTree, got {type(tree).__name__}.")
-    if tree.classes != release.answers.tree_classes:
-        raise InvalidModelError(f"the tree of group {group} has other classes than the release.")
-    try:
-        check_domain(tree, release.domain)
-    except GlassineError as error:
-        raise InvalidModelError(f"the tree of group {group}: {error}") from None
-    if release.answer is not None:
-        _check_means(tree, release.domain, release.answer, group)
-    elif any(cell.evidence.prediction is None for cell in tree.cells):
-        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing.", remedy="Publish its label.")
-
-
-def _check_means(tree: DecisionTree, domain: Domain, answer: NumericAnswer, group: int) -> None:
-    """Check that a tree of means holds nothing but means on steps of the range, and splits at public cut points."""
-    for node in tree.nodes:
-        value = None if node.branches else node.evidence.value
-        if node.evidence != Evidence(value=value) or (not node.branches and answer.given_by(node.evidence) is None):
-            raise InvalidModelError(
-                f"the tree of group {group} must hold a mean in each leaf, on a step of the range, and nothing else.",
-                remedy="Round the means, and leave counts out.",
-            )
-    for literal in tree.literals:
-        cuts = public_grid(domain[literal.attribute]) if isinstance(literal, Between) else ()
-        if isinstance(literal, Between) and not {literal.lo, literal.hi} <= {-math.inf, math.inf, *cuts}:
-            raise InvalidModelError(
-                f"the tree of group {group} splits {literal.attribute!r} between two public cut points.",
-                remedy="Split at a threshold that the domain declares.",
-            )
 
 
 MAX_CLOSEST = 1000

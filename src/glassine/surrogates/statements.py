@@ -6,9 +6,10 @@ import math
 
 from glassine.domain import Category
 from glassine.privacy.certificate import Certificate
+from glassine.surrogates.answers import shown
 from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.values import Explanation, shown
+from glassine.surrogates.values import Explanation
 
 __all__ = ["fit_of", "reveals", "reveals_of"]
 

@@ -16,11 +16,11 @@ from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats.json import to_dict as model_to_dict
 from glassine.models.tree import DecisionTree
+from glassine.surrogates.answers import AnswerErrors, shown
 
 __all__ = [
     "CONSTRAINTS",
     "UNCONSTRAINED",
-    "AnswerErrors",
     "Change",
     "Contrast",
     "ContrastConstraints",
@@ -321,35 +321,6 @@ class Explanation:
             other = str(contrast.decision) if self.tolerance is None else f"Mean {shown(contrast.decision)}"
             text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
         return text
-
-
-def shown(answer: Scalar) -> str:
-    """Return an answer as sentences show it: a number with separators of thousands."""
-    return f"{answer:,.6g}" if isinstance(answer, float) else f"{answer:,}" if type(answer) is int else str(answer)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerErrors:
-    """How far numeric answers of explanations are from the black box's, in the unit of the answers.
-
-    Attributes
-    ----------
-    rmse, rmse_guided : float
-        Root mean squared error of the mean that the returned tree holds, by Protocol 1 and Protocol 2.
-    rmse_null : float
-        The same as ``rmse_guided`` with as many groups taken at random instead of the closest.
-    rmse_baseline : float
-        That of the mean of the answers on these records, which is what no explanation gives.
-    r2, r2_guided : float or None
-        One less the squared ratio of ``rmse`` or ``rmse_guided`` to the baseline; None where all answers are equal.
-    """
-
-    rmse: float
-    rmse_guided: float
-    rmse_null: float
-    rmse_baseline: float
-    r2: float | None
-    r2_guided: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
