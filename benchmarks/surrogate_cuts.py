@@ -25,6 +25,7 @@ from glassine.auditing.release_inputs import inputs_of_fit
 from glassine.data.labels import Sample
 from glassine.domain.attributes import Attribute
 from glassine.domain.grid import public_grid, with_cuts
+from glassine.surrogates.answers import Names
 from glassine.surrogates.group_trees import grow_trees, where_trees_split
 from glassine.surrogates.measuring import agreement
 from glassine.surrogates.reading import open_records, read
@@ -117,7 +118,7 @@ def measured(scene: Scene, k: int) -> Iterator[tuple[str, list[float]]]:
             fitted.groups,
             release.n_groups,
             domain=domain,
-            classes=(0, 1),
+            answers=Names((0, 1)),
             growth=replace(growth, on_grid=cut is not None),
         )
         explainer.release_ = replace(release, trees=trees, domain=domain)

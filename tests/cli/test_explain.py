@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from glassine import Category, Domain
 from glassine.server import create_app, read_release
-from glassine.surrogates import SurrogateExplainer, SurrogateRelease
+from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease
 from tests.cli.running import Run
 from tests.server.releases import DOMAIN, QUERY, decide, records
 
@@ -248,6 +248,38 @@ def test_scores_are_refused_on_the_command_line(folder: Path, run: Run) -> None:
     assert done.status == 2
     assert "fractions, which are scores" in done.err
     assert not (folder / "release.json").exists()
+
+
+def test_scores_in_a_declared_range_are_explained_by_means(folder: Path, run: Run) -> None:
+    make = ["box:score" if part == "box:decide" else part for part in MAKE] + ["--target", "label", "-k", "30"]
+    done = run(*make, "--answer", "0,20,0.5", "-o", "release.json", "--report", "report.html", cwd=folder)
+    assert done.status == 0
+    assert "of the mean of all answers, 3." in done.out
+    assert "rounded to a step of 0.5" in done.out
+    release = SurrogateRelease.from_json(folder / "release.json")
+    assert release.answer == NumericAnswer(lo=0, hi=20, step=0.5)
+    plain = json.loads(run(*make, "--answer", "0,20,.5,4", "-o", "other.json", "--json", cwd=folder).out)
+    assert plain["measures"]["errors"]["r2"] > 0.7
+    told = json.loads(run("explain", "verify", "release.json", "--json", cwd=folder).out)
+    assert "distinct records" in " ".join(told["reveals"])
+    ask = ["explain", "answer", "release.json", "--query", json.dumps(QUERY)]
+    boxed = ["--black-box", "box:score", "--takes", "pandas"]
+    assert "answer 5.71429, mean" in run(*ask, *boxed, cwd=folder).out
+    sought = json.loads(run(*ask, "--decision", "5.7", "--at-most", "5", "--json", cwd=folder).out)
+    assert all(contrast["decision"] <= 5 for contrast in sought["contrasts"])
+    assert "is so already" in run(*ask, "--decision", "5.7", "--at-least", "1", cwd=folder).out
+    for command, message in (
+        ([*ask, "--decision", "yes"], "--decision must be a number"),
+        ([*ask, "--decision", "5", "--at-least", "3", "--at-most", "2"], "no answer is at least"),
+        ([*make, "--answer", "0,20", "-o", "third.json"], "--answer must be three numbers"),
+        ([*make, "--answer", "0,20,0", "-o", "third.json"], "--answer must divide the range"),
+        ([*make, "--answer", "0,5,1", "-o", "third.json"], "in the declared range"),
+        ([*make, "--answer", "0,20,1", "--epsilon", "1", "-o", "third.json"], "--epsilon does not apply"),
+    ):
+        refused = run(*command, cwd=folder)
+        assert refused.status == 2
+        assert message in refused.err
+    assert not (folder / "third.json").exists()
 
 
 def test_an_array_keeps_the_names_of_the_columns(folder: Path, run: Run) -> None:

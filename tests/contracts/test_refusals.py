@@ -26,6 +26,7 @@ ROOMS = (
     "data/persons.py",
     *("learners/*.py", "learners/*/*.py"),
     *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/building.py"),
+    "surrogates/answers.py",
 )
 
 COVERED = {
@@ -116,6 +117,10 @@ NOT_PRIVATE = (
     "holds a missing value, or one that is no label",
     "are not declared as classes, in the same words",
     "y uses other words than the black box",
+    # Numeric answers: explainers without epsilon, which is refused with them.
+    "are not numbers in the declared range",
+    "are not finite numbers, and a numeric answer is declared",
+    "means are those of at least",
     # stated_persons and refuse_shared: audits, comparisons and explainers without epsilon.
     "persons must hold one identifier for each of the",
     "have no identifier, so it is not known whose they are",

@@ -14,15 +14,22 @@ import pytest
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.server import Limits, ReleaseFile, create_app, read_release
 from glassine.server.page import render_page
+from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease
 from tests.server.releases import DOMAIN, QUERY, decide, records, small_release
 
 NO_LIMIT = Limits(rate=math.inf, total_rate=math.inf)
 
 
-def client(*, black_box: Any = decide, form: str = "restricted", limits: Limits = NO_LIMIT) -> Any:
+def client(
+    *,
+    black_box: Any = decide,
+    form: str = "restricted",
+    limits: Limits = NO_LIMIT,
+    release: SurrogateRelease | None = None,
+) -> Any:
     from starlette.testclient import TestClient
 
-    release = small_release(form)
+    release = small_release(form) if release is None else release
     file = ReleaseFile(release=release, content=json.dumps(release.to_dict()).encode(), public_key=None)
     takes = "pandas" if black_box is not None else None
     app = create_app(file, black_box=black_box, takes=takes, limits=limits)
@@ -298,3 +305,35 @@ def test_no_training_value_beyond_the_release(form: str) -> None:
         told |= numbers(answer) - numbers(query) - set(map(float, range(len(small_release(form).trees) + 200)))
     assert told <= published
     assert not (told & trained) - published
+
+
+def test_numbers_are_explained_as_they_are_described() -> None:
+    def price(frame: Any) -> Any:
+        return frame["age"] * 3.7 + frame["hours"].fillna(0.0)
+
+    answer = NumericAnswer(lo=0, hi=500, step=1, tolerance=40)
+    explainer = SurrogateExplainer(price, 20, domain=DOMAIN, answer=answer, distance="gower")
+    release = explainer.fit(records()).release()
+    service = client(black_box=price, release=release)
+    schemas = service.get("/openapi.json").json()["components"]["schemas"]
+    goal = {"query": QUERY, "constraints": {"at_least": 250, "fixed": ["member"]}}
+    answered: Any = None
+    for value in ({"query": QUERY}, goal):
+        answered = post(service, "/explanation", value).json()
+        for name, plain in (("ExplanationRequest", value), ("Explanation", answered)):
+            jsonschema.validate(plain, {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas}})
+        assert (answered["decision"], answered["tolerance"]) == (pytest.approx(183.5), 40)
+    assert answered["contrasts"]
+    assert all(contrast["decision"] >= 250 for contrast in answered["contrasts"])
+    assert post(service, "/decision", {"query": QUERY}).json() == {"decision": pytest.approx(183.5)}
+    alone = client(black_box=None, release=release)
+    assert post(alone, "/explanation", {"query": QUERY, "decision": 180.25}).json()["agrees"]
+    for odd in ("yes", True, None):
+        assert post(alone, "/explanation", {"query": QUERY, "decision": odd}).status_code == 422
+    page = alone.get("/").text
+    assert 'id="at_least"' in page
+    assert "Answer to explain" in page
+    assert 'id="at_least"' not in client().get("/").text
+    refused = post(client(), "/explanation", goal)
+    assert refused.status_code == 422
+    assert "at_least" in refused.json()["detail"]

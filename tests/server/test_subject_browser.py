@@ -15,7 +15,7 @@ import pytest
 from glassine.domain import Binary, Domain, ExactlyOne, Integer, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.server import Limits, ReleaseFile, create_app, listen
-from glassine.surrogates import SurrogateExplainer, SurrogateRelease
+from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.distances import Metric
 from tests.report.test_browser import CONTRAST
 from tests.server.releases import DOMAIN, QUERY, decide, records, small_release
@@ -42,6 +42,17 @@ def one_leaf_release(form: str) -> SurrogateRelease:
     return explainer.fit(frame, black_box if form == "paper" else None).release()
 
 
+def price(frame: Any) -> Any:
+    """Answer with a number."""
+    return frame["age"] * 3.7 + frame["hours"].fillna(0.0)
+
+
+def release_of_means() -> SurrogateRelease:
+    """Return the release of an explainer of :func:`price`."""
+    answer = NumericAnswer(lo=0, hi=500, step=1, tolerance=40)
+    return SurrogateExplainer(price, 20, domain=DOMAIN, answer=answer, distance="gower").fit(records()).release()
+
+
 class Served:
     """A service on a thread of this process."""
 
@@ -55,7 +66,7 @@ class Served:
         app = create_app(
             file,
             black_box=black_box,
-            takes="pandas" if black_box is decide else None,
+            takes="pandas" if black_box in (decide, price) else None,
             limits=limits or Limits(rate=math.inf, total_rate=math.inf),
             title="Loans & <advances>",
         )
@@ -365,3 +376,32 @@ def test_on_a_phone(serve: Any, show: Any, scheme: str) -> None:
     seen, low = page.evaluate(CONTRAST)
     assert seen > 30
     assert low == []
+
+
+def test_a_number_is_explained_with_its_mean_and_a_goal(serve: Any, show: Any) -> None:
+    page = show(serve(price, release=release_of_means()))
+    fill(page)
+    page.click("#constraints summary")
+    page.fill("#at_least", "250")
+    ask(page)
+    assert page.inner_text("#decision-h") == "Answer: 183.5"
+    assert "within 40 of it" in page.inner_text("#said")
+    assert "on average" in page.inner_text("#way")
+    assert "mean " in page.inner_text("#tree")
+    means = [int(text.removeprefix("Mean ")) for text in page.locator("#contrasts strong").all_inner_texts()]
+    assert means
+    assert min(means) >= 250
+    assert "also what you asked for" in page.inner_text("#contrasts")
+    page.fill("#at_least", "1")
+    ask(page)
+    assert "is so already" in page.inner_text("#contrasts")
+
+
+def test_without_a_black_box_the_number_to_explain_is_typed(serve: Any, show: Any) -> None:
+    page = show(serve(None, release=release_of_means()))
+    fill(page)
+    page.click("#ask")
+    assert page.inner_text("#decision-e") == "Type a number."
+    page.fill("#decision", "180.25")
+    ask(page)
+    assert page.inner_text("#decision-h") == "Answer: 180.25"

@@ -46,6 +46,7 @@ REACH = 3
 NO_HOLDOUT = Text(
     f"no holdout was given: records of the same population that are not behind the release (`{parameter('holdout=')}`)."
 )
+OF_NUMBERS = "the attacks are on classes, and this release answers with numbers."
 NO_LABELS = Text(
     f"neither true labels nor the black box's decisions are known on both sides (`{parameter('target=')}`)."
 )
@@ -138,6 +139,8 @@ def _gap(inputs: ReleaseInputs, kind: str) -> GapFinding:
     outcome: Outcome[Any]
     if inputs.people is None or inputs.others is None:
         outcome = NotApplicable(inputs.lacking or NO_HOLDOUT)
+    elif inputs.release.answer is not None:
+        outcome = NotApplicable(OF_NUMBERS)
     else:
         inside, outside = inputs.people.labels(kind), inputs.others.labels(kind)
         if inside is None or outside is None:
@@ -171,6 +174,8 @@ def membership_of(
     people, others = inputs.people, inputs.others
     if people is None or others is None:
         return NotApplicable(inputs.lacking or NO_HOLDOUT)
+    if inputs.release.answer is not None:
+        return NotApplicable(OF_NUMBERS)
     kinds = (inputs.kind, *(kind for kind in (TRUE, DECISIONS) if kind != inputs.kind))
     for kind in kinds:
         inside, outside = people.labels(kind), others.labels(kind)
@@ -260,11 +265,10 @@ def _guessed_labels(inputs: ReleaseInputs, kind: str, suppression: Suppression) 
     labels = None if people is None else people.labels(kind)
     if people is None or groups is None or labels is None:
         return None
-    classes = np.empty(len(release.classes), dtype=object)
-    classes[:] = release.classes
 
     def right(side: Side, own: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
-        return side.mean(classes[release.decisions(side.columns, own)[:, 0]] == truth)
+        # A number is guessed where the mean is the answer rounded to a step.
+        return side.mean(release.decisions(side.columns, own)[:, 0] == release.answers.places(truth))
 
     n = people.number
     others, outside = None, None if inputs.others is None else inputs.others.labels(kind)

@@ -15,12 +15,12 @@ from glassine.data.persons import Persons
 from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance
+from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.fitting import (
     check_words,
     group_records,
     joined_groups,
     label_array,
-    places_of,
     representatives_of,
 )
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -73,9 +73,13 @@ class Side:
         """How many people there are, or records where no persons are stated."""
         return self.columns.n_records if self.persons is None else self.persons.number
 
-    def counts(self, by: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int64]:
-        """Return how many people, or records, lie in each of n parts; ``by`` has shape (n_records,), -1 for none."""
-        return np.bincount(by[by >= 0], minlength=n) if self.persons is None else self.persons.counts(by, n)
+    def counts(self, by: npt.NDArray[np.integer], n: int, *, distinct: bool = False) -> npt.NDArray[np.int64]:
+        """Return how many people, or records, lie in each of n parts; ``by`` has shape (n_records,), -1 for none.
+
+        It is the number of distinct records where that is asked for and smaller.
+        """
+        held = np.bincount(by[by >= 0], minlength=n) if self.persons is None else self.persons.counts(by, n)
+        return np.minimum(held, distinct_records(self.columns).counts(by, n)) if distinct else held
 
     def mean(self, values: npt.NDArray[Any]) -> float:
         """Return the mean over the people, or records, of what the records of one are on average."""
@@ -163,12 +167,12 @@ class ReleaseInputs:
         return TRUE if self.release.provenance.labels == "true" else DECISIONS
 
     def targets(self) -> npt.NDArray[np.int64] | None:
-        """Return the index of the label on which the trees were trained, of each person, if it is known.
+        """Return the place of the label on which the trees were trained, of each person, if it is known.
 
         It is -1 for a label that the release does not hold.
         """
         labels = None if self.people is None else self.people.labels(self.kind)
-        return None if labels is None else places_of(labels, self.release.classes)
+        return None if labels is None else self.release.answers.places(labels)
 
     def leaves(self) -> Leaves | None:
         """Return the leaves of all trees with their people; None if unknown or without any."""
@@ -197,15 +201,15 @@ class ReleaseInputs:
         for index, tree in enumerate(self.release.trees):
             rows = np.flatnonzero(self.groups == index)
             of_record[rows] = start[index] + tree.apply(self.people.columns.take(rows))
-        targets, n_classes = self.targets(), len(self.release.classes)
-        table = None
+        numeric, n_classes, table = self.release.answer is not None, len(self.release.classes), None
+        targets = None if numeric else self.targets()
         if targets is not None:
             places = np.where(targets >= 0, of_record * n_classes + targets, -1)
             table = self.people.counts(places, len(group) * n_classes).reshape(len(group), n_classes)
         return Leaves(
             group=group,
             cell=cell,
-            sizes=self.people.counts(of_record, len(group)),
+            sizes=self.people.counts(of_record, len(group), distinct=numeric),
             counts=table,
             of_record=of_record,
             origin="counted",
@@ -233,19 +237,25 @@ def inputs_of_fit(explainer: MeasuredExplainer, y: Any = None, holdout: Sample =
     release, training = explainer.release_, explainer.training_
     if release.provenance.records == "queries":
         return ReleaseInputs(release=release, lacking=NOBODY)
-    # The last one is that of index -1: a label that the release does not hold.
-    classes = np.empty(len(release.classes) + 1, dtype=object)
-    classes[:-1] = release.classes
     truth = _true_labels(release, y, training.columns.n_records)
     if truth is None and release.provenance.labels == "true":
-        truth = classes[training.targets]
-    people = Side(columns=training.columns, truth=truth, decisions=classes[training.answers], persons=training.persons)
+        truth = _values(release, training.targets)
+    decisions = _values(release, training.answers)
+    people = Side(columns=training.columns, truth=truth, decisions=decisions, persons=training.persons)
     return ReleaseInputs(
         release=release,
         people=people,
         groups=training.groups,
         others=_others(release, holdout, explainer),
     )
+
+
+def _values(release: SurrogateRelease, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return answers at their places, shape (n,); None for -1, a label that the release does not hold."""
+    whole, at = np.unique(places, return_inverse=True)
+    values = np.empty(len(whole), dtype=object)
+    values[:] = [None if place < 0 else release.answers.value(place) for place in whole.tolist()]
+    return values[at]
 
 
 def _others(release: SurrogateRelease, holdout: Sample, explainer: MeasuredExplainer | None) -> Side | None:
@@ -270,7 +280,8 @@ def _true_labels(release: SurrogateRelease, y: Any, n_records: int) -> Labels:
     if y is None:
         return None
     labels = label_array(y, n_records, "target")
-    check_words(labels, release.classes)
+    if release.answer is None:
+        check_words(labels, release.classes)
     return labels
 
 
@@ -321,7 +332,8 @@ def _groups(
         except GlassineError:
             continue
         whose = persons if made.counted == "people" else None
-        groups = joined_groups(grouping.labels, k, columns, metric, domain, whose)
+        least = 0 if release.answer is None else min(k, made.min_samples_leaf)
+        groups = joined_groups(grouping.labels, k, columns, metric, domain, whose, least)
         n_groups = int(groups.max()) + 1
         if n_groups != release.n_groups:
             continue

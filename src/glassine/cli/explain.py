@@ -11,7 +11,7 @@ import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.naming import listed, nearest
+from glassine.cli.naming import in_options, listed, nearest
 from glassine.cli.options import (
     AudienceOption,
     AuditOption,
@@ -43,10 +43,15 @@ from glassine.files import read_once
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
-    from glassine.surrogates import SurrogateExplainer
+    from glassine.surrogates import NumericAnswer, SurrogateExplainer
 
 __all__ = ["make_command"]
 
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("answer", "classes", "form", "labels", "epsilon", "partition", "k", "min_samples_leaf")
+}
+"""Options by the parameters that errors of a fit name."""
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Classes that are whole numbers; longer ones stay texts."""
 TITLE = "Privacy of a release of surrogate trees"
@@ -79,6 +84,16 @@ class RecordOptions(Group):
         ),
     ] = None
     classes: ClassesOption = None
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            "--answer",
+            metavar="LO,HI,STEP",
+            help="Public range of a black box that answers with numbers, and the step to which means are rounded; a "
+            "fourth number is the tolerance of agreement.",
+            show_default="answers are classes; tolerance a twentieth of the range",
+        ),
+    ] = None
     person: PersonColumnOption = None
     written: RecordsFileOptions
 
@@ -181,6 +196,7 @@ def make_command(
     decides = black_box_of(box.black_box)
     settings: dict[str, Any] = {
         "classes": declared,
+        "answer": None if records.answer is None else _answer(records.answer),
         "form": groups.form,
         "labels": groups.labels,
         "method": groups.method,
@@ -195,7 +211,7 @@ def make_command(
         **({} if groups.max_depth is None else {"max_depth": groups.max_depth}),
         **({} if groups.min_samples_leaf is None else {"min_samples_leaf": groups.min_samples_leaf}),
     }
-    with stages() as progress, given_as(box.takes), charge.admitted(spent):
+    with in_options(OPTIONS), stages() as progress, given_as(box.takes), charge.admitted(spent):
         progress("explaining")
         if data is None:
             explainer = _from_queries(decides, known, groups.k, records.queries, takes_of(box.takes), settings)
@@ -218,6 +234,23 @@ def make_command(
     text = _said(explainer, output, measured) + ("" if privacy.epsilon is None else f"\n{charged(charge.to_dict())}")
     text += "" if report is None else f"\nReport: {report} ({verdict})"
     print_value(plain if files.as_json else text, files.as_json)
+
+
+def _answer(text: str) -> NumericAnswer:
+    """Return the range, step and tolerance that an option lists."""
+    from glassine.surrogates import NumericAnswer
+
+    try:
+        numbers = [int(part) if WHOLE.fullmatch(part.strip()) else float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (3, 4):
+        raise InvalidParameterError(
+            f"--answer must be three numbers, such as 0,500000,5000, or four, got {text!r}.",
+            remedy="Give the smallest answer, the largest, the step, and the tolerance if it is to be another.",
+        )
+    with in_options(dict.fromkeys(("step", "tolerance", "lo", "hi"), "--answer")):
+        return NumericAnswer(**dict(zip(("lo", "hi", "step", "tolerance"), numbers, strict=False)))
 
 
 def _report(explainer: SurrogateExplainer, truth: Any, files: FileOptions) -> str:
@@ -354,12 +387,22 @@ def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] 
         queries = explainer.black_box_.n_queries
         made += f", {'1 query' if queries == 1 else f'{queries:,} queries'}"
     lines = [f"Release: {output}", f"{made}."]
-    if measured is not None:
-        nodes = measured["nodes"]
+    errors = None if measured is None else measured["errors"]
+    if measured is not None and errors is not None:
+        r2 = "" if errors["r2"] is None else f" (R² {errors['r2']:.3f})"
+        lines += [
+            "On the records it was made of, the root mean squared error of the closest tree is "
+            f"{errors['rmse']:,.5g}{r2},",
+            f"of one of the {release.n_closest} closest {errors['rmse_guided']:,.5g}; of as many random groups, "
+            f"{errors['rmse_null']:,.5g}; of the mean of all answers, {errors['rmse_baseline']:,.5g}.",
+        ]
+    elif measured is not None:
         lines += [
             f"On the records it was made of, the closest tree decides as the black box on {measured['fidelity']:.1%},",
             f"one of the {release.n_closest} closest on {measured['fidelity_guided']:.1%}; "
             f"of as many random groups, one does on {measured['fidelity_null']:.1%}.",
-            f"Nodes of a tree: {nodes['median']:g} in the median, {nodes['largest']:g} at most.",
         ]
+    if measured is not None:
+        nodes = measured["nodes"]
+        lines.append(f"Nodes of a tree: {nodes['median']:g} in the median, {nodes['largest']:g} at most.")
     return "\n".join([*lines, *reveals(release)])

@@ -18,6 +18,7 @@ from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from glassine.domain.attributes import Scalar
     from glassine.server import ReleaseFile
     from glassine.surrogates import ContrastConstraints
 
@@ -131,6 +132,16 @@ class ConstraintOptions(Group):
         str | None,
         typer.Option("--costs", metavar="A=NUMBER,B=NUMBER", help="What it costs to change attributes; 1 for others."),
     ] = None
+    at_least: Annotated[
+        float | None, typer.Option("--at-least", metavar="NUMBER", help="Smallest answer to lead to, of numbers.")
+    ] = None
+    at_most: Annotated[
+        float | None, typer.Option("--at-most", metavar="NUMBER", help="Largest answer to lead to, of numbers.")
+    ] = None
+
+
+CONSTRAINED = ("fixed", "only_up", "only_down", "costs", "at_least", "at_most")
+"""What options say of contrasts, by the parameters that errors name."""
 
 
 def _constraints(options: ConstraintOptions) -> ContrastConstraints:
@@ -153,7 +164,14 @@ def _constraints(options: ConstraintOptions) -> ContrastConstraints:
         _names(getattr(options, name), option)
         for name, option in (("fixed", "--fixed"), ("only_up", "--only-up"), ("only_down", "--only-down"))
     )
-    return ContrastConstraints(fixed=fixed, only_up=only_up, only_down=only_down, costs=costs)
+    return ContrastConstraints(
+        fixed=fixed,
+        only_up=only_up,
+        only_down=only_down,
+        costs=costs,
+        at_least=options.at_least,
+        at_most=options.at_most,
+    )
 
 
 def _names(text: str | None, option: str) -> tuple[str, ...]:
@@ -170,13 +188,16 @@ def answer_command(
     query: Annotated[str, typer.Option("--query", metavar="JSON", help="A record as a JSON object, to be explained.")],
     decision: Annotated[
         str | None,
-        typer.Option("--decision", metavar="CLASS", help="The decision on --query, where no black box is given."),
+        typer.Option(
+            "--decision", metavar="CLASS", help="The decision on --query, or its number, where no black box is given."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Explain one decision from a release.
 
-    The changes that it names are the nearest ones that --fixed, --only-up, --only-down and --costs allow, or none.
+    The changes that it names are the nearest ones that --fixed, --only-up, --only-down and --costs allow, or none. Of
+    numbers they lead to a mean that is --at-least and --at-most so large.
 
     Exit status: 0 when it was explained, 2 if not.
     """
@@ -187,15 +208,18 @@ def answer_command(
     if (decision is None) == (box.black_box is None):
         raise GlassineError("give either --decision or --black-box: a decision is to be explained.")
     file = _read(release, None).release
-    with in_options({name: f"--{name.replace('_', '-')}" for name in ("fixed", "only_up", "only_down", "costs")}):
+    with in_options({name: f"--{name.replace('_', '-')}" for name in CONSTRAINED}):
         constraints = _constraints(changes)
-        constraints.check(file.domain)
+        constraints.check(file.domain, numeric=file.answer is not None)
     record = file.query(parse_json(query, path="--query"))
+    label: Scalar
     labels = {str(label): label for label in file.classes} | {json.dumps(label): label for label in file.classes}
     if box.black_box is not None:
         with given_as(box.takes):
             layout = Layout(names=file.domain.names, backend=takes_of(box.takes))
             label = BlackBox(black_box_of(box.black_box))(layout.build(file.domain, [record]), 1)[0]
+    elif file.answer is not None:
+        label = _number(decision or "")
     elif decision in labels:
         label = labels[decision]
     else:
@@ -203,8 +227,18 @@ def answer_command(
     explanation = file.explain(record, label, constraints=constraints)
     text = str(explanation)
     if constraints and not explanation.contrasts:
-        text += "\nNo allowed change leads the tree to another decision."
+        met = constraints.seeks and constraints.sought(explanation.tree_decision)
+        other = "another decision" if file.answer is None else "such a mean" if constraints.seeks else "another mean"
+        text += "\nThe tree's mean is so already." if met else f"\nNo allowed change leads the tree to {other}."
     print_value(explanation.to_dict() if as_json else text, as_json)
+
+
+def _number(text: str) -> float:
+    """Return the number that an option states as a decision."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameterError(f"--decision must be a number of this release, got {text!r}.") from None
 
 
 def serve_command(

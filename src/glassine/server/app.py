@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from glassine import __version__
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, UnreadableFileError, not_installed
 from glassine.files import parse_json
@@ -84,9 +86,9 @@ class _Service:
             constraints=asked.constraints,
         )
         if self.black_box is not None and explanation.contrasts:
-            explanation = confirmed(
-                explanation, self.ask([_changed(asked, explanation, i) for i in range(len(explanation.contrasts))])
-            )
+            changed = [_changed(asked, explanation, i) for i in range(len(explanation.contrasts))]
+            answered = np.array(self.ask(changed), dtype=object)
+            explanation = confirmed(explanation, answered, self.release, asked.constraints)
         return {**explanation.to_dict(), "reveals": [*self.revealed, *fit_of(explanation)]}
 
 

@@ -79,20 +79,29 @@ def read_asked(value: object, release: SurrogateRelease, *, explained: bool, dec
         raise InvalidDataError(f"'n_closest' must be a whole number from 1 to {MAX_CLOSEST}.")
     decision = None
     if explained and not decides:
-        decision = _listed(value.get("decision"), release.classes, "'decision'")
+        decision = _decision(value.get("decision"), release)
     return Asked(
         query=_query(value["query"], release),
         guided=guided,
         n_closest=None if n_closest is None else int(n_closest),
         decision=decision,
-        constraints=_constraints(value["constraints"], release.domain) if "constraints" in value else UNCONSTRAINED,
+        constraints=_constraints(value["constraints"], release) if "constraints" in value else UNCONSTRAINED,
     )
 
 
-def _constraints(value: object, domain: Domain) -> ContrastConstraints:
+def _decision(value: object, release: SurrogateRelease) -> Scalar:
+    """Return the class that a request names, or its number."""
+    if release.answer is None:
+        return _listed(value, release.classes, "'decision'")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise InvalidDataError(f"'decision' must be a number, got {_kind(value)}.")
+    return value
+
+
+def _constraints(value: object, release: SurrogateRelease) -> ContrastConstraints:
     constraints = decoded(CONSTRAINTS, value, "'constraints'", InvalidDataError)
     try:
-        constraints.check(domain)
+        constraints.check(release.domain, numeric=release.answer is not None)
     except InvalidParameterError as error:
         raise InvalidDataError(str(error)) from None
     return constraints
@@ -154,7 +163,7 @@ def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
         Whether the service has a black box.
     """
     query = _object({name: _attribute(release.domain[name]) for name in release.domain})
-    labels = _enum(release.classes)
+    labels = _enum(release.classes) if release.answer is None else {"type": "number"}
     asked: Json = {"query": {"$ref": "#/components/schemas/Query"}}
     wanted: Json = {
         **asked,
@@ -176,7 +185,7 @@ def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
         "Query": {**query, "description": "One record: a value for each attribute."},
         "DecisionRequest": _object(asked),
         "ExplanationRequest": _object(wanted, needed),
-        "Constraints": _constraints_schema(release.domain),
+        "Constraints": _constraints_schema(release),
         "Decision": _object({"decision": _scalar()}),
         "Explanation": _explanation(release.domain),
         "Problem": {
@@ -186,13 +195,20 @@ def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
     }
 
 
-def _constraints_schema(domain: Domain) -> Json:
+def _constraints_schema(release: SurrogateRelease) -> Json:
+    domain = release.domain
+
     def some(names: list[str], text: str) -> Json:
         return {"type": "array", "items": {"enum": names}, "description": text}
 
     names = list(domain)
     ordered = [name for name in names if not isinstance(domain[name], Category)]
     cost: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
+    bound: Json = {"type": ["number", "null"], "minimum": -LARGEST, "maximum": LARGEST}
+    sought: Json = {
+        "at_least": {**bound, "description": "Smallest answer that contrasts lead to."},
+        "at_most": {**bound, "description": "Largest answer that contrasts lead to."},
+    }
     schema = _object(
         {
             "fixed": some(names, "Attributes that keep their value."),
@@ -202,6 +218,7 @@ def _constraints_schema(domain: Domain) -> Json:
                 **_object(dict.fromkeys(names, cost), []),
                 "description": "Cost of a change by one unit of the distance; 1 for others.",
             },
+            **({} if release.answer is None else sought),
         },
         [],
     )
@@ -238,6 +255,7 @@ def _explanation(domain: Domain) -> Json:
             "path": {"type": "array", "items": whole, "minItems": 1},
             "conditions": texts,
             "contrasts": {"type": "array", "items": contrast},
+            "tolerance": {"type": ["number", "null"], "description": "Of numbers: what is taken for agreement."},
             "reveals": {**texts, "description": "What this answer tells about the records behind it."},
         }
     )

@@ -59,7 +59,9 @@ def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tupl
         script=script,
         fields=[_field(release, name) for name in release.domain],
         grouped=release.provenance.partition != "public",
-        classes=None if decides else [_text(label) for label in release.classes],
+        decides=decides,
+        answer=release.answer,
+        classes=[_text(label) for label in release.classes],
         n_closest=min(release.n_closest, release.n_groups),
         n_groups=release.n_groups,
         reveals=reveals(release),
@@ -67,6 +69,7 @@ def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tupl
             {
                 "decides": decides,
                 "classes": list(release.classes),
+                "tolerance": None if release.answer is None else release.answer.tolerance,
                 "fields": [_choices(release.domain[name]) for name in release.domain],
                 "names": list(release.domain),
                 "example": _example(release),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glassine.surrogates.answers import AnswerErrors, NumericAnswer
 from glassine.surrogates.black_boxes import BlackBox, load_black_box
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.release import SurrogateRelease
@@ -16,6 +17,7 @@ from glassine.surrogates.values import (
 )
 
 __all__ = [
+    "AnswerErrors",
     "BlackBox",
     "Change",
     "Contrast",
@@ -23,6 +25,7 @@ __all__ = [
     "Explanation",
     "Measures",
     "NodeCounts",
+    "NumericAnswer",
     "Provenance",
     "SurrogateExplainer",
     "SurrogateRelease",

@@ -42,7 +42,7 @@ class BlackBox:
     Parameters
     ----------
     predict : callable or estimator
-        Maps records to one label each; an object with a method ``predict`` is asked by it.
+        Maps records to one label or number each; an object with a method ``predict`` is asked by it.
     max_queries : int, optional
         Most records on which it may be asked; None for no limit.
 
@@ -195,7 +195,7 @@ def class_order(labels: set[Scalar]) -> tuple[Scalar, ...]:
 
 
 class _Onnx:
-    """A classifier in ONNX, run by onnxruntime on the processor."""
+    """A model in ONNX, run by onnxruntime on the processor."""
 
     def __init__(self, session: Any, path: str) -> None:
         self._session = session
@@ -246,7 +246,7 @@ def _typed(array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
 
 
 def load_black_box(path: str | os.PathLike[str]) -> Any:
-    """Return a black box from a file: an ONNX classifier, or an estimator in a skops file.
+    """Return a black box from a file: an ONNX model, or an estimator in a skops file.
 
     No code of the file is run: skops builds only types that it trusts, and ONNX is a graph of fixed operations. A
     pickle is refused under any name.

@@ -14,7 +14,7 @@ from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
-from glassine.errors import InvalidDomainError
+from glassine.errors import InvalidDataError, InvalidDomainError, parameter
 from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance
@@ -23,6 +23,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
+from glassine.surrogates.answers import Answers, Names, distinct_records
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.fitting import group_records, joined_groups, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
@@ -125,6 +126,7 @@ QUERIED = (
 )
 ROUNDED = "representatives and scales are rounded, thresholds follow from the bounds of the attributes alone"
 COUNTED = "class counts of nodes are published"
+MEANS = "leaves hold means of the black box's answers, rounded to steps of a declared range"
 EXACT = "representatives, scales and thresholds are exact, as published in the paper"
 GIVEN = "the records were brought by who made the release, and may be people's"
 GAPS_INFERRED = "which attributes may be missing was taken from the records: one missing value is enough"
@@ -143,10 +145,10 @@ class Material:
         The records, n of them.
     domain : Domain
         The domain of the release.
-    classes : tuple of scalars
-        The labels.
+    outcome : Answers
+        The classes, or the range of the numbers.
     answers, targets : ndarray of int, shape (n,)
-        What the black box says, and what trees are trained on; -1 for no class of the release.
+        Places of what the black box says, and of what trees are trained on; -1 for no answer of the release.
     domain_declared, classes_declared : bool
         Whether they are public.
     persons : Persons or None
@@ -156,12 +158,17 @@ class Material:
     native: Any
     columns: Columns
     domain: Domain
-    classes: tuple[Scalar, ...]
+    outcome: Answers
     answers: npt.NDArray[np.int64]
     targets: npt.NDArray[np.int64]
     domain_declared: bool
     classes_declared: bool
     persons: Persons | None = None
+
+    @property
+    def classes(self) -> tuple[Scalar, ...]:
+        """The classes; none where the answers are numbers."""
+        return self.outcome.tree_classes or ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -196,7 +203,14 @@ def build(plan: Plan, material: Material) -> Built:
         persons=material.persons,
     )  # fmt: skip
     loss = grouping.information_loss
-    groups = joined_groups(grouping.labels, plan.k, material.columns, metric, material.domain, material.persons)
+    least = 0 if plan.answer is None else min(plan.k, plan.growth.min_samples_leaf)
+    number = distinct_records(material.columns).number if least else 0
+    if number < least:
+        raise InvalidDataError(
+            f"means are those of at least {least} distinct records, and there are {number}.",
+            remedy=f"Use a smaller {parameter('min_samples_leaf')}.",
+        )
+    groups = joined_groups(grouping.labels, plan.k, material.columns, metric, material.domain, material.persons, least)
     n_groups = int(groups.max()) + 1
     # The loss is that of the microaggregation; of groups that were joined it is not known.
     loss = loss if n_groups == grouping.n_groups else None
@@ -259,7 +273,7 @@ def _trees(plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_grou
         groups,
         n_groups,
         domain=material.domain,
-        classes=material.classes,
+        answers=material.outcome,
         growth=plan.growth,
         persons=material.persons,
     )
@@ -325,7 +339,7 @@ def _private_trees(
 
 def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tuple[tuple[DecisionTree, ...], Material]:
     """Return trees and records in the declared classes, or in those that a tree uses; others have index -1."""
-    if material.classes_declared:
+    if material.classes_declared or material.outcome.tree_classes is None:
         return trees, material
     evidence = [node.evidence for tree in trees for node in tree.nodes]
     used = sorted(
@@ -344,7 +358,7 @@ def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tup
         replace(tree, classes=classes, nodes=tuple(replace(n, evidence=renamed(n.evidence)) for n in tree.nodes))
         for tree in trees
     )
-    own = replace(material, classes=classes, answers=place[material.answers], targets=place[material.targets])
+    own = replace(material, outcome=Names(classes), answers=place[material.answers], targets=place[material.targets])
     return trees, own
 
 
@@ -384,7 +398,9 @@ def _release(
         notes.append(INFERRED)
     if any(material.domain[name].missing and material.domain[name].inferred for name in material.domain):
         notes.append(GAPS_INFERRED)
-    if not material.classes_declared:
+    if plan.answer is not None:
+        notes.append(MEANS)
+    elif not material.classes_declared:
         notes.append("the names of the classes were taken from the labels that occur: those that a tree uses")
     provenance = Provenance(
         form=plan.form,
@@ -408,4 +424,5 @@ def _release(
         n_closest=plan.n_closest,
         provenance=provenance,
         certificate=certificate,
+        answer=plan.answer,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
+from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
 from glassine.surrogates.black_boxes import BlackBox, is_regression
 from glassine.surrogates.building import Material, build, draw_queries
 from glassine.surrogates.fitting import (
@@ -29,9 +30,7 @@ from glassine.surrogates.fitting import (
     check_words,
     classes_of,
     declared_places,
-    index_of,
     label_array,
-    places_of,
 )
 from glassine.surrogates.group_trees import where_trees_split
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -48,9 +47,6 @@ from glassine.surrogates.reading import (
 )
 from glassine.surrogates.release import confirmed
 from glassine.surrogates.values import UNCONSTRAINED, ContrastConstraints, Explanation
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["SurrogateExplainer"]
 
@@ -69,15 +65,18 @@ class SurrogateExplainer(MeasuredExplainer):
     Parameters
     ----------
     predict : callable or estimator
-        The black box: maps records, in the form in which ``fit`` gets them, to one label each.
+        The black box: maps records, in the form in which ``fit`` gets them, to one label each, or to one number.
     k : int, default=100
-        Fewest records of a group, at least 2.
+        Fewest records of a group, at least 2; at least 3 with ``answer``.
     domain : Domain, optional
         What is publicly known about the attributes. Without it, bounds are taken from the records and moved outward to
         round numbers, which the release notes.
     classes : sequence of scalars, optional
         The public labels. Without it, those that trees use, of at most 20 that occur; fractions, more labels, a label
         of fewer than 10 records (see Notes) and regressors are refused, because each name is published.
+    answer : NumericAnswer, optional
+        The public range and step of a black box that answers with numbers. Leaves then hold means: see Notes. It goes
+        with the restricted form and the black box's answers, and not with ``classes`` or ``epsilon``.
     form : {"restricted", "paper"}, default="restricted"
         "restricted": trees on the black box's labels, shallow, with a minimum leaf, public thresholds and no
         counts; representatives and scales rounded. "paper": trees on the true labels, as large as CART makes them, with
@@ -96,6 +95,7 @@ class SurrogateExplainer(MeasuredExplainer):
         from k = 5000 on 6; 2 for private trees, None in the paper's form.
     min_samples_leaf : int or "auto", default="auto"
         Fewest records of a leaf. "auto": 10 in the restricted form, 1 in the paper's. Private trees have no such bound.
+        With ``answer``, fewest distinct records, at least 3.
     leaf_counts : bool, optional
         Whether trees publish class counts; by default not in the restricted form, and in the paper's.
     epsilon : float, optional
@@ -131,7 +131,7 @@ class SurrogateExplainer(MeasuredExplainer):
     domain_ : Domain
         The domain of the release. Released.
     classes_ : ndarray of shape (c,)
-        The labels. Released.
+        The labels, none of numeric answers. Released.
     training_ : Training
         The records, their labels and groups. Private.
     information_loss_ : float or None
@@ -160,6 +160,13 @@ class SurrogateExplainer(MeasuredExplainer):
     and each was given to at least 10 records: by the black box, or as true label where trees are trained on them. Of
     drawn queries, which belong to no person, any number will do.
 
+    Numeric answers: a leaf holds the mean of the black box's answers over at least ``min_samples_leaf`` distinct
+    records, or over all of a smaller group, rounded to a public step. Equal records count once; where persons are
+    stated, the leaf also holds so many people, each with the mean of their own records. Nodes above leaves hold
+    nothing, and no count is published. Where all answers behind a leaf are equal, its mean is the answer of each.
+    Someone who knows all of m answers behind a mean but one learns that one up to about ``m * step / 2``. An
+    explanation agrees with the black box if the mean is at most ``answer.tolerance`` away.
+
     A pickle of the explainer holds the training records. Publish :meth:`release`.
 
     References
@@ -187,6 +194,7 @@ class SurrogateExplainer(MeasuredExplainer):
         *,
         domain: Domain | None = None,
         classes: Sequence[Scalar] | None = None,
+        answer: NumericAnswer | None = None,
         form: str = "restricted",
         labels: str | None = None,
         method: str = "mdav",
@@ -208,6 +216,7 @@ class SurrogateExplainer(MeasuredExplainer):
         self.k = k
         self.domain = domain
         self.classes = classes
+        self.answer = answer
         self.form = form
         self.labels = labels
         self.method = method
@@ -328,7 +337,8 @@ class SurrogateExplainer(MeasuredExplainer):
         BudgetExceededError
             If the ledger does not allow the fit. Nothing is released.
         InvalidDataError
-            If the records do not fit the domain, have no identifier, or labels are absent where they are needed.
+            If the records do not fit the domain, have no identifier, or labels are absent where they are needed; if a
+            declared answer is not a number or lies outside its range, or too few records are distinct.
         BlackBoxError
             If the black box fails, answers with something else than labels, or with scores or rare labels that are not
             declared as classes.
@@ -366,35 +376,42 @@ class SurrogateExplainer(MeasuredExplainer):
                 remedy='Pass y, or labels="black-box".',
             )
         truth = None if y is None or each else label_array(y, n)
-        if self.classes is None and is_regression(self.predict):
+        if self.classes is None and plan.answer is None and is_regression(self.predict):
             raise BlackBoxError(
                 "the black box is a regression: it answers with scores, and each would be published as a class.",
-                remedy=f"Pass a function that returns a class for each record, or declare {parameter('classes=')}.",
+                remedy=f"Declare the range and step of the numbers with {parameter('answer=')}, pass a function that "
+                f"returns a class for each record, or declare {parameter('classes=')}.",
             )
         box = BlackBox(self.predict)
         answered = np.full(n, None, dtype=object)
         if asked.any():
             answered[asked] = box.ask_once(native, int(asked.sum()))
         learned = None if plan.labels == "black-box" else truth
-        # Of queries that were drawn, no name is anybody's.
-        # A name is shared by people, not by the records of one.
-        classes = classes_of(
-            self.classes,
-            _once_each(answered, whose),
-            None if learned is None else _once_each(learned, whose),
-            least=1 if records == "queries" else LEAST_SHARING,
-        )
-        if each:
-            answers = places_of(answered, classes)
-            targets = answers if plan.labels == "black-box" else declared_places(y, n, classes)
+        outcome: Answers
+        if plan.answer is not None:
+            outcome = plan.answer
+        else:
+            # Of queries that were drawn, no name is anybody's.
+            # A name is shared by people, not by the records of one.
+            outcome = Names(
+                classes_of(
+                    self.classes,
+                    _once_each(answered, whose),
+                    None if learned is None else _once_each(learned, whose),
+                    least=1 if records == "queries" else LEAST_SHARING,
+                )
+            )
+        if isinstance(outcome, Names) and each:
+            answers = outcome.places(answered)
+            targets = answers if plan.labels == "black-box" else declared_places(y, n, outcome.classes)
             if plan.labels == "black-box" and y is not None:
                 # Trees do not use them: that they are as many as the records is all that is asked.
-                check_lengths(n, len(class_codes(y, classes)))
+                check_lengths(n, len(class_codes(y, outcome.classes)))
         else:
-            if truth is not None:
+            if truth is not None and isinstance(outcome, Names):
                 check_words(truth, answered.tolist())
-            answers = index_of(answered, classes, "the black box")
-            targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, classes, "y")
+            answers = index_of(answered, outcome, "the black box")
+            targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, outcome, "y")
         if plan.epsilon is not None and (domain.inferred or self.classes is None):
             warnings.warn(
                 "the domain or the classes are taken from the data, which the guarantee does not cover; pass domain= "
@@ -403,7 +420,7 @@ class SurrogateExplainer(MeasuredExplainer):
                 stacklevel=3,
             )
         material = Material(
-            native=data, columns=columns, domain=domain, classes=classes, answers=answers, targets=targets,
+            native=data, columns=columns, domain=domain, outcome=outcome, answers=answers, targets=targets,
             domain_declared=declared is not None, classes_declared=self.classes is not None, persons=whose,
         )  # fmt: skip
         built = build(plan, material)
@@ -487,7 +504,7 @@ class SurrogateExplainer(MeasuredExplainer):
             If the black box fails.
         """
         release = self.release()
-        constraints.check(release.domain)
+        constraints.check(release.domain, numeric=release.answer is not None)
         record = query_of(x, release.domain)
         explanation = release.explain(
             record,
@@ -500,7 +517,7 @@ class SurrogateExplainer(MeasuredExplainer):
         if not check or not explanation.contrasts:
             return explanation
         changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in explanation.contrasts]
-        return confirmed(explanation, self._ask(changed).tolist())
+        return confirmed(explanation, self._ask(changed), release, constraints)
 
     def explain_many(
         self,
@@ -521,7 +538,7 @@ class SurrogateExplainer(MeasuredExplainer):
             As in :meth:`explain`.
         """
         release = self.release()
-        constraints.check(release.domain)
+        constraints.check(release.domain, numeric=release.answer is not None)
         records = self._queries(X)
         decisions = self._ask(records)
         return [

@@ -19,6 +19,7 @@ from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
 
@@ -29,11 +30,9 @@ __all__ = [
     "classes_of",
     "declared_places",
     "group_records",
-    "index_of",
     "joined_groups",
     "label_array",
     "metric_of",
-    "places_of",
     "representatives_of",
 ]
 
@@ -59,9 +58,10 @@ class Training:
     columns : Columns
         The records, n of them.
     answers : ndarray of int, shape (n,)
-        Index of the class that the black box gave each record; -1 for one that the release does not hold.
+        Index of the class that the black box gave each record, or steps of a number above the lower bound; -1 for one
+        that the release does not hold.
     targets : ndarray of int, shape (n,)
-        Index of the class on which the trees were trained, likewise: the answers, or the true labels.
+        The same of what the trees were trained on: the answers, or the true labels.
     groups : ndarray of int, shape (n,)
         Group of each record.
     persons : Persons or None
@@ -107,6 +107,7 @@ def joined_groups(
     metric: Metric,
     domain: Domain,
     persons: Persons | None,
+    distinct_in: int = 0,
 ) -> npt.NDArray[np.int64]:
     """Return groups joined until at least ``k`` people, or records, are behind each and behind each of its means.
 
@@ -127,6 +128,8 @@ def joined_groups(
         Its attributes.
     persons : Persons or None
         Whose the records are, where it is stated.
+    distinct_in : int, default=0
+        Fewest distinct records of a group, at most ``k``.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def joined_groups(
         The groups, numbered from 0 in the order of the old ones.
     """
     n_groups = int(groups.max()) + 1
-    fewest = _fewest_behind(columns, groups, n_groups, metric, domain, persons)
+    fewest = _fewest_behind(columns, groups, n_groups, metric, domain, persons, distinct_in)
     if fewest.min() >= k:
         return groups
     middles = _middles(columns, groups, n_groups, metric, domain)
@@ -149,7 +152,7 @@ def joined_groups(
         own, one = columns.take(members[low]), np.zeros(len(members[low]), dtype=np.int64)
         whose = None if persons is None else persons.take(members[low])
         middles[low] = _middles(own, one, 1, metric, domain)[0]
-        fewest[low] = _fewest_behind(own, one, 1, metric, domain, whose)[0]
+        fewest[low] = _fewest_behind(own, one, 1, metric, domain, whose, distinct_in)[0]
     out = np.empty_like(groups)
     for group, rows in enumerate(members):
         out[rows] = group
@@ -171,10 +174,17 @@ def _fewest_behind(
     metric: Metric,
     domain: Domain,
     persons: Persons | None,
+    distinct_in: int,
 ) -> npt.NDArray[np.int64]:
-    """Return how many people, or records, are behind each group, or that mean of it that has the fewest."""
+    """Return how many people, or records, are behind each group, or that mean of it that has the fewest.
+
+    Where a group has fewer distinct records than it needs, it is their number.
+    """
     sizes = np.bincount(groups, minlength=n_groups)
     fewest = sizes if persons is None else persons.counts(groups, n_groups)
+    if distinct_in:
+        distinct = distinct_records(columns).counts(groups, n_groups)
+        fewest = np.where(distinct < distinct_in, np.minimum(distinct, fewest), fewest)
     for name in domain:
         present = ~np.isnan(_numbers(columns, name))
         if present.all() or _has_modes(name, columns, metric):
@@ -395,13 +405,14 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
             raise BlackBoxError(
                 f"{what} fractions, which are scores and no classes: each would be published.",
                 remedy="Return a class for each "
-                f"record, such as whether the score is above a limit, or declare {parameter('classes=')}.",
+                f"record, such as whether the score is above a limit, declare {parameter('classes=')}, or declare the "
+                f"range and step of the numbers with {parameter('answer=')}.",
             )
         if len(own) > MOST_NAMES:
             raise BlackBoxError(
                 f"{what} more than {MOST_NAMES} different labels, and all would be published. If they are scores, "
-                "return a class for each record, such as a range of the score; if they are public classes, declare "
-                f"{parameter('classes=')}."
+                "return a class for each record, such as a range of the score, or declare "
+                f"{parameter('answer=')}; if they are public classes, declare {parameter('classes=')}."
             )
         for name, count in own.items():
             counts[name] = max(counts[name], count)
@@ -437,30 +448,6 @@ def label_array(y: Any, n_records: int, name: str = "y") -> npt.NDArray[Any]:
             )
         out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
     return out
-
-
-def index_of(labels: npt.NDArray[Any], classes: Sequence[Scalar], what: str) -> npt.NDArray[np.int64]:
-    """Return the index of each label among the classes.
-
-    Raises
-    ------
-    InvalidDataError
-        If a label is not a class; it is not quoted.
-    """
-    out = places_of(labels, classes)
-    odd = int((out < 0).sum())
-    if odd:
-        raise InvalidDataError(
-            f"{odd} labels of {what} are not declared as classes, in the same words.",
-            remedy="Declare or translate them, or leave classes out.",
-        )
-    return out
-
-
-def places_of(labels: npt.NDArray[Any], classes: Sequence[Scalar]) -> npt.NDArray[np.int64]:
-    """Return the index of each label among the classes, -1 for another one."""
-    where = {value: i for i, value in enumerate(classes)}
-    return np.fromiter((where.get(value, -1) for value in labels.tolist()), dtype=np.int64, count=len(labels))
 
 
 def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:

@@ -19,6 +19,7 @@ from glassine.errors import InvalidDataError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.models.transform import merge_leaves
+from glassine.surrogates.answers import Answers, NumericAnswer, distinct_records
 
 __all__ = ["Growth", "grow_trees", "where_trees_split"]
 
@@ -34,7 +35,7 @@ class Growth:
     ----------
     on_grid : bool
         Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same
-        decision are joined.
+        answer are joined.
     counts : bool
         Whether nodes publish class counts; else leaves publish a label.
     max_depth : int or None
@@ -109,11 +110,14 @@ def grow_trees(
     n_groups: int,
     *,
     domain: Domain,
-    classes: Sequence[Scalar],
+    answers: Answers,
     growth: Growth,
     persons: Persons | None = None,
 ) -> tuple[DecisionTree, ...]:
     """Return one tree a group.
+
+    A leaf of numbers holds their mean over its people, each by the mean of their own, or over its distinct records; it
+    is a mean of at least ``min_samples_leaf`` distinct records, or of all those of the group.
 
     No privacy guarantee: trees follow from the records. :mod:`glassine.surrogates.private_trees` draws private ones.
 
@@ -122,15 +126,15 @@ def grow_trees(
     columns : Columns
         The training records, n of them.
     targets : ndarray of int, shape (n,)
-        Index of the class that a tree is to give each record.
+        Place of the answer that a tree is to give each record.
     groups : ndarray of int, shape (n,)
-        Group of each record, from 0 to ``n_groups - 1``. A group without any gets the most frequent label.
+        Group of each record, from 0 to ``n_groups - 1``. A group without any gets the most frequent answer.
     n_groups : int
         Number of groups.
     domain : Domain
         Domain of the attributes; its thresholds are used in the restricted form.
-    classes : sequence of scalars
-        The classes.
+    answers : Answers
+        The classes, or the range of the numbers.
     growth : Growth
         How trees are grown.
     persons : Persons, optional
@@ -153,68 +157,80 @@ def grow_trees(
     )
     order = np.argsort(groups, kind="stable")
     bounds = np.searchsorted(groups[order], np.arange(n_groups + 1))
-    common = int(np.bincount(targets, minlength=len(classes)).argmax())
+    # Each is counted: a mean over ten people who gave one record is the answer to it.
+    units = [] if persons is None else [persons]
+    numeric = answers if isinstance(answers, NumericAnswer) else None
+    if numeric is not None:
+        units.append(distinct_records(columns))
+    found, often = np.unique(targets, return_counts=True)
+    common = int(found[often.argmax()])
     trees = []
     for group in range(n_groups):
         rows = order[bounds[group] : bounds[group + 1]]
-        counted = np.bincount(targets[rows], minlength=len(classes))
-        if np.count_nonzero(counted) < 2:
-            trees.append(_constant(counted, common, domain, tuple(classes), growth))
+        own = targets[rows]
+        if len(np.unique(own)) < 2:
+            trees.append(_constant(own, common, domain, answers, growth))
             continue
-        grown = tree_from_sklearn(_cart(matrix[rows], targets[rows], growth), seen)
-        if persons is not None:
-            grown = _of_enough_people(grown, matrix[rows], persons.take(rows), growth.min_samples_leaf)
-        trees.append(_published(grown, parts, domain, tuple(classes), growth))
+        records: dict[str, npt.NDArray[Any]] = {f"x{j}": matrix[rows, j] for j in range(matrix.shape[1])}
+        grown = tree_from_sklearn(_cart(matrix[rows], own, growth, answers), seen)
+        behind = [unit.take(rows) for unit in units]
+        grown = _of_enough(grown, records, behind, growth.min_samples_leaf)
+        if numeric is None:
+            grown = _with_classes(grown, answers.tree_classes or (), growth)
+        else:
+            grown = _with_means(grown, records, own, behind[0], numeric)
+        if growth.on_grid:
+            grown = replace(grown, nodes=_joined(grown.nodes))
+        if numeric is not None:
+            # The mean of a person in two leaves that were joined is one of all their records there.
+            grown = _with_means(grown, records, own, behind[0], numeric)
+        trees.append(_published(grown, parts, domain, growth))
     return tuple(trees)
 
 
-def _of_enough_people(
-    tree: DecisionTree, matrix: npt.NDArray[np.float64], persons: Persons, least: int
+def _of_enough(
+    tree: DecisionTree, records: dict[str, npt.NDArray[Any]], behind: Sequence[Persons], least: int
 ) -> DecisionTree:
-    """Return a tree whose leaves hold the records of at least so many people, splits undone from below."""
-    records: dict[str, npt.NDArray[Any]] = {f"x{j}": matrix[:, j] for j in range(matrix.shape[1])}
-    while True:
-        held = persons.counts(tree.apply(records), len(tree.cells)).tolist()
+    """Return a tree whose leaves hold at least so many of each kind of unit, splits undone from below."""
+    while behind:
+        at = tree.apply(records)
+        held = np.min([units.counts(at, len(tree.cells)) for units in behind], axis=0).tolist()
         merged = merge_leaves(tree, {cell.node: size for cell, size in zip(tree.cells, held, strict=True)}, least)
         # A person in two leaves is one in both together: what was merged is counted again.
         if len(merged.cells) == len(tree.cells):
-            return tree
+            break
         tree = merged
+    return tree
 
 
 def _constant(
-    counted: npt.NDArray[np.int64], common: int, domain: Domain, classes: tuple[Scalar, ...], growth: Growth
+    own: npt.NDArray[np.int64], common: int, domain: Domain, answers: Answers, growth: Growth
 ) -> DecisionTree:
-    """Return the tree of a group of one class, or of no record at all: a leaf."""
-    label = int(counted.argmax()) if counted.any() else common
-    counts = tuple(int(count) for count in counted) if growth.counts else None
-    return DecisionTree((Node(evidence=Evidence(counts=counts, label=label)),), domain.names, classes, _source(growth))
+    """Return the tree of a group of one answer, or of no record at all: a leaf."""
+    place, classes = int(own[0]) if len(own) else common, answers.tree_classes
+    if classes is None:
+        evidence = Evidence(value=float(answers.value(place)))
+    else:
+        counts = tuple(np.bincount(own, minlength=len(classes)).tolist()) if growth.counts else None
+        evidence = Evidence(counts=counts, label=place)
+    return DecisionTree((Node(evidence=evidence),), domain.names, classes, _source(growth))
 
 
 def _source(growth: Growth) -> str:
     return "surrogate tree on the public grid" if growth.on_grid else "surrogate tree"
 
 
-def _cart(matrix: npt.NDArray[np.float64], targets: npt.NDArray[np.int64], growth: Growth) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
+def _cart(matrix: npt.NDArray[np.float64], targets: npt.NDArray[np.int64], growth: Growth, answers: Answers) -> Any:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    tree = DecisionTreeClassifier(
-        max_depth=growth.max_depth, min_samples_leaf=growth.min_samples_leaf, random_state=growth.seed
-    )
+    kind = DecisionTreeRegressor if isinstance(answers, NumericAnswer) else DecisionTreeClassifier
+    tree = kind(max_depth=growth.max_depth, min_samples_leaf=growth.min_samples_leaf, random_state=growth.seed)
     return tree.fit(matrix, targets)
 
 
-def _published(
-    tree: DecisionTree, parts: Sequence[_Part], domain: Domain, classes: tuple[Scalar, ...], growth: Growth
-) -> DecisionTree:
-    """Return a tree over the columns as one over the attributes, that publishes no more than it should."""
+def _with_classes(tree: DecisionTree, classes: tuple[Scalar, ...], growth: Growth) -> DecisionTree:
+    """Return a tree of the classes of one group as one of all classes, with counts or without."""
     own = [int(name) for name in tree.classes or ()]
-    by_name = {f"x{j}": part for j, part in enumerate(parts)}
-
-    def literal(seen: Literal) -> Literal:
-        if not isinstance(seen, Between):
-            return replace(seen, attribute=by_name[seen.attribute].attribute)
-        return by_name[seen.attribute].literal(seen)
 
     def evidence(seen: Evidence) -> Evidence:
         label = None if seen.prediction is None else own[seen.prediction]
@@ -225,22 +241,45 @@ def _published(
             counts[at] = count
         return Evidence(counts=tuple(counts), label=label)
 
+    nodes = tuple(replace(node, evidence=evidence(node.evidence)) for node in tree.nodes)
+    return replace(tree, nodes=nodes, classes=classes)
+
+
+def _with_means(
+    tree: DecisionTree,
+    records: dict[str, npt.NDArray[Any]],
+    targets: npt.NDArray[np.int64],
+    whose: Persons,
+    answer: NumericAnswer,
+) -> DecisionTree:
+    """Return a tree whose leaves hold means on a step of the range, and whose other nodes hold nothing."""
+    at, nodes = tree.apply(records), [replace(node, evidence=Evidence()) for node in tree.nodes]
+    for place, cell in enumerate(tree.cells):
+        rows = np.flatnonzero(at == place)
+        value = float(answer.mean(targets[rows], whose.take(rows)))
+        nodes[cell.node] = replace(nodes[cell.node], evidence=Evidence(value=value))
+    return replace(tree, nodes=tuple(nodes))
+
+
+def _published(tree: DecisionTree, parts: Sequence[_Part], domain: Domain, growth: Growth) -> DecisionTree:
+    """Return a tree over the columns as one over the attributes, that publishes no more than it should."""
+    by_name = {f"x{j}": part for j, part in enumerate(parts)}
+
+    def literal(seen: Literal) -> Literal:
+        if not isinstance(seen, Between):
+            return replace(seen, attribute=by_name[seen.attribute].attribute)
+        return by_name[seen.attribute].literal(seen)
+
     nodes = tuple(
-        Node(
-            branches=tuple(Branch(literal(b.literal), b.child) for b in node.branches),
-            evidence=evidence(node.evidence),
-        )
-        for node in tree.nodes
+        replace(node, branches=tuple(Branch(literal(b.literal), b.child) for b in node.branches)) for node in tree.nodes
     )
-    if growth.on_grid:
-        nodes = _joined(nodes)
     if not growth.counts:
         nodes = tuple(replace(node, evidence=Evidence()) if node.branches else node for node in nodes)
-    return DecisionTree(nodes, domain.names, classes, source=_source(growth))
+    return DecisionTree(nodes, domain.names, tree.classes, source=_source(growth))
 
 
 def _joined(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes with every split undone whose branches end in leaves of one label."""
+    """Return the nodes with every split undone whose branches end in leaves of one answer."""
     order, stack = [], [0]
     while stack:
         index = stack.pop()
@@ -250,9 +289,10 @@ def _joined(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     for index in reversed(order):
         below = [new[branch.child] for branch in new[index].branches]
         if below and not any(node.branches for node in below):
-            labels = {node.evidence.prediction for node in below}
-            if len(labels) == 1:
-                new[index] = Node(evidence=replace(new[index].evidence, label=labels.pop()))
+            answers = {(node.evidence.prediction, node.evidence.value) for node in below}
+            if len(answers) == 1:
+                label, value = answers.pop()
+                new[index] = Node(evidence=replace(new[index].evidence, label=label, value=value))
     kept, stack = [], [0]
     while stack:
         index = stack.pop()

@@ -14,8 +14,9 @@ from glassine.data.conform import Columns
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.surrogates import settings
+from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
-from glassine.surrogates.fitting import Training, check_words, label_array, places_of
+from glassine.surrogates.fitting import Training, check_words, label_array
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease, decided_by
 from glassine.surrogates.values import Measures, NodeCounts
@@ -35,7 +36,9 @@ MOST_PAIRED = 2000
 """Most records of which stability and reach are measured: pairs take a time that is quadratic."""
 
 
-def choose(decided: npt.NDArray[np.int64], answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def choose(
+    decided: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], kind: Answers | None = None
+) -> npt.NDArray[np.int64]:
     """Return what the tree that is returned decides, shape (n,): the first of the row that agrees, or else the first.
 
     Parameters
@@ -44,15 +47,17 @@ def choose(decided: npt.NDArray[np.int64], answers: npt.NDArray[np.int64]) -> np
         What the trees of the closest representatives decide, nearest first.
     answers : ndarray of int, shape (n,)
         What the black box decided.
+    kind : Answers, optional
+        What agrees with what; equal places by default.
     """
-    agrees = decided == answers[:, None]
+    agrees = decided == answers[:, None] if kind is None else kind.agree(decided, answers[:, None])
     return np.asarray(decided[np.arange(len(decided)), agrees.argmax(axis=1)])
 
 
 def agreement(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64], n_closest: int) -> float:
     """Return the share of records on which the returned tree decides as the black box; 1 closest is Protocol 1."""
     decided = release.decisions(records, release.closest(records, n_closest))
-    return float((choose(decided, answers) == answers).mean())
+    return float(release.answers.agree(choose(decided, answers, release.answers), answers).mean())
 
 
 def null_agreement(
@@ -65,12 +70,47 @@ def null_agreement(
     rng: np.random.Generator,
 ) -> float:
     """Return what :func:`agreement` would be with as many different groups drawn at random for each record."""
-    n, m = len(answers), min(n_closest, release.n_groups)
-    shares = []
-    for _ in range(n_draws):
-        groups = _different(release.n_groups, (n, m), rng)
-        shares.append(float((choose(release.decisions(records, groups), answers) == answers).mean()))
-    return float(np.mean(shares))
+    chosen = _null_choices(release, records, answers, n_closest=n_closest, n_draws=n_draws, rng=rng)
+    return float(np.mean([release.answers.agree(one, answers).mean() for one in chosen]))
+
+
+def _null_choices(
+    release: SurrogateRelease,
+    records: Columns,
+    answers: npt.NDArray[np.int64],
+    *,
+    n_closest: int,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> list[npt.NDArray[np.int64]]:
+    """Return what Protocol 2 would return with different groups drawn at random, shape (n,) for each draw."""
+    shape = (len(answers), min(n_closest, release.n_groups))
+    drawn = (_different(release.n_groups, shape, rng) for _ in range(n_draws))
+    return [choose(release.decisions(records, groups), answers, release.answers) for groups in drawn]
+
+
+def _errors(
+    answer: NumericAnswer,
+    answered: npt.NDArray[Any],
+    first: npt.NDArray[np.int64],
+    guided: npt.NDArray[np.int64],
+    null: list[npt.NDArray[np.int64]],
+) -> AnswerErrors:
+    """Return how far means are from the black box's own answers, which are not rounded."""
+    truth = numbers_of(answered)
+
+    def rmse(places: npt.NDArray[Any]) -> float:
+        return float(np.sqrt(np.mean((float(answer.lo) + places * float(answer.step) - truth) ** 2)))
+
+    closest, sought, baseline = rmse(first), rmse(guided), float(truth.std())
+    return AnswerErrors(
+        rmse=closest,
+        rmse_guided=sought,
+        rmse_null=float(np.sqrt(np.mean([rmse(one) ** 2 for one in null]))),
+        rmse_baseline=baseline,
+        r2=1 - (closest / baseline) ** 2 if baseline > 0 else None,
+        r2_guided=1 - (sought / baseline) ** 2 if baseline > 0 else None,
+    )
 
 
 def _different(n_groups: int, shape: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.intp]:
@@ -145,7 +185,7 @@ def _sample(records: Columns) -> Columns:
 def representativeness(release: SurrogateRelease, training: Training) -> float:
     """Return the share of the training records on which their own group's tree decides as the black box."""
     decided = release.decisions(training.columns, training.groups[:, None].astype(np.intp))[:, 0]
-    return float((decided == training.answers).mean())
+    return float(release.answers.agree(decided, training.answers).mean())
 
 
 def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64]) -> float:
@@ -155,7 +195,8 @@ def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.i
     some = records if n <= MOST_PAIRED else records.take(at)
     shares = []
     for tree in release.trees:
-        shares.append(float((decided_by(tree, some) == answers[at]).mean()))
+        decided = decided_by(tree, some, release.answers)
+        shares.append(float(release.answers.agree(decided, answers[at]).mean()))
     return float(np.mean(shares))
 
 
@@ -182,17 +223,22 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         return self.release_
 
     def _measured(self, X: Any) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return records, what the black box says of them, and its index among the classes, -1 for another label."""
+        """Return records, what the black box says of them, and the place of that, -1 for no answer of the release."""
         release = self.release()
         _, native, data = open_records(X, release.domain)
         columns = read(data, release.domain, refuse_outside=False)
         answered = self.black_box_.ask_once(native, columns.n_records)
-        return columns, answered, places_of(answered, release.classes)
+        return columns, answered, release.answers.places(answered)
 
     def _truth(self, y: Any, answered: npt.NDArray[Any]) -> npt.NDArray[Any]:
         truth = label_array(y, len(answered))
-        check_words(truth, [*self.release_.classes, *answered.tolist()])
+        if self.release_.answer is None:
+            check_words(truth, [*self.release_.classes, *answered.tolist()])
         return truth
+
+    def _right(self, decided: npt.NDArray[np.int64], truth: npt.NDArray[Any]) -> float:
+        """Return the share of records on which what is decided is the truth."""
+        return float(self.release_.answers.agree(decided, self.release_.answers.places(truth)).mean())
 
     def fidelity(self, X: Any, guided: bool = True, n_closest: int | None = None) -> float:
         """Return the share of records on which the returned tree decides as the black box.
@@ -253,9 +299,8 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         """
         columns, answered, answers = self._measured(X)
         truth = self._truth(y, answered)
-        chosen = choose(self._decided(columns, self._closest(guided, n_closest)), answers)
-        classes = np.array([*self.release_.classes, None], dtype=object)
-        return float((classes[chosen] == truth).mean())
+        decided = self._decided(columns, self._closest(guided, n_closest))
+        return self._right(choose(decided, answers, self.release_.answers), truth)
 
     def _decided(self, columns: Columns, n_closest: int) -> npt.NDArray[np.int64]:
         return self.release_.decisions(columns, self.release_.closest(columns, n_closest))
@@ -293,21 +338,24 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         draws, rng = check_whole(n_draws, "n_draws", 1, 100_000), settings.generator(random_state)
         truth = None if y is None else self._truth(y, answered)
         decided = self._decided(columns, closest)
-        first, guided = decided[:, 0], choose(decided, answers)
-        classes = np.array([*release.classes, None], dtype=object)[:-1]
+        first, guided = decided[:, 0], choose(decided, answers, release.answers)
         stable = stability(release, columns) or (None, None, None)
-        null = null_agreement(release, columns, answers, n_closest=closest, n_draws=draws, rng=rng)
+        null = _null_choices(release, columns, answers, n_closest=closest, n_draws=draws, rng=rng)
+        agree = release.answers.agree
         return Measures(
             n_records=columns.n_records,
             n_groups=release.n_groups,
             k=release.k,
             n_closest=closest,
-            fidelity=float((first == answers).mean()),
-            fidelity_guided=float((guided == answers).mean()),
-            fidelity_null=null,
-            accuracy=None if truth is None else float((classes[first] == truth).mean()),
-            accuracy_guided=None if truth is None else float((classes[guided] == truth).mean()),
-            black_box_accuracy=None if truth is None else float((answered == truth).mean()),
+            fidelity=float(agree(first, answers).mean()),
+            fidelity_guided=float(agree(guided, answers).mean()),
+            fidelity_null=float(np.mean([agree(one, answers).mean() for one in null])),
+            accuracy=None if truth is None else self._right(first, truth),
+            accuracy_guided=None if truth is None else self._right(guided, truth),
+            # A label that the release does not hold may be right.
+            black_box_accuracy=None
+            if truth is None
+            else float(((answered == truth) | agree(answers, release.answers.places(truth))).mean()),
             nodes=node_counts(release.trees),
             comprehensibility=float(np.mean([1 / len(tree.nodes) for tree in release.trees])),
             stability_group=stable[0],
@@ -316,4 +364,5 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             representativeness=representativeness(release, training),
             reach=reach(release, columns, answers),
             information_loss=self.information_loss_,
+            errors=None if release.answer is None else _errors(release.answer, answered, first, guided, null),
         )

@@ -13,16 +13,17 @@ import numpy.typing as npt
 
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
 from glassine.data.conform import Columns
-from glassine.domain import Category, Domain
+from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN, refuse_prefixes
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
 from glassine.files import read_json
-from glassine.formats.conditions import check_domain
 from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
+from glassine.surrogates.answers import Answers, Names, NumericAnswer, numbers_of
+from glassine.surrogates.checking import check_point, check_tree
 from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
 from glassine.surrogates.values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation, Provenance
@@ -49,9 +50,9 @@ def check_release(release: SurrogateRelease) -> None:
     except GlassineError as error:
         raise InvalidModelError(f"the release's distance: {error}") from None
     for group, point in enumerate(release.representatives):
-        _check_point(point, release.domain, group)
+        check_point(point, release.domain, group)
     for group, tree in enumerate(release.trees):
-        _check_tree(tree, release, group)
+        check_tree(tree, release.domain, release.answers, group)
     k: object = release.k
     if k is not None and (not is_whole(k) or not isinstance(k, int) or not k >= 1):
         raise InvalidModelError(f"{parameter('k')} must be a whole number of at least 1 or None, got {k!r}.")
@@ -65,42 +66,16 @@ def check_release(release: SurrogateRelease) -> None:
     refuse_prefixes(release.domain, "a release of explanations")
 
 
-def _check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:
-    """Check a representative: a mean need neither be whole nor, of a binary attribute, 0 or 1."""
-    if len(point) != len(domain):
-        raise InvalidModelError(
-            f"the representative of group {group} needs {len(domain)} values, one per attribute, got {len(point)}."
-        )
-    for name, value in zip(domain, point, strict=True):
-        attribute = domain[name]
-        if value is None:
-            fits = attribute.missing
-        elif isinstance(attribute, Category):
-            fits = is_scalar(value) and value in attribute.values
-        else:
-            fits = not isinstance(value, str | bool) and is_scalar(value)
-        if not fits:
-            raise InvalidModelError(f"the representative of group {group} has an impossible value of {name!r}.")
-
-
 def _check_classes(release: SurrogateRelease) -> None:
+    if release.answer is not None:
+        answer: object = release.answer
+        if not isinstance(answer, NumericAnswer) or release.classes:
+            raise InvalidModelError("a release has either classes, or a NumericAnswer and no classes.")
+        return
     if not release.classes or not all(is_scalar(value) for value in release.classes):
         raise InvalidModelError("a release's classes must be plain values, at least one.")
     if len(set(release.classes)) < len(release.classes):
         raise InvalidModelError("the classes of a release must differ.", remedy="Drop the repeat.")
-
-
-def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
-    if not isinstance(tree, DecisionTree):
-        raise InvalidModelError(f"the tree of group {group} must be a DecisionTree, got {type(tree).__name__}.")
-    if tree.classes != release.classes:
-        raise InvalidModelError(f"the tree of group {group} has other classes than the release.")
-    try:
-        check_domain(tree, release.domain)
-    except GlassineError as error:
-        raise InvalidModelError(f"the tree of group {group}: {error}") from None
-    if any(cell.evidence.prediction is None for cell in tree.cells):
-        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing.", remedy="Publish its label.")
 
 
 MAX_CLOSEST = 1000
@@ -118,7 +93,7 @@ class SurrogateRelease:
     domain : Domain
         The attributes.
     classes : tuple of scalars
-        The decisions.
+        The decisions; none of numeric answers.
     metric : Metric
         The distance by which representatives are sought.
     representatives : tuple of tuple of scalars
@@ -133,6 +108,8 @@ class SurrogateRelease:
         How it was made.
     certificate : Certificate or None
         What is claimed of its privacy.
+    answer : NumericAnswer or None
+        The range of the means that leaves hold, where the black box answers with numbers.
 
     Raises
     ------
@@ -149,6 +126,7 @@ class SurrogateRelease:
     n_closest: int
     provenance: Provenance
     certificate: Certificate | None = None
+    answer: NumericAnswer | None = None
     _points: npt.NDArray[np.float64] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -167,6 +145,11 @@ class SurrogateRelease:
         return f"<SurrogateRelease of {self.n_groups} groups, {self.provenance.form} form>"
 
     @property
+    def answers(self) -> Answers:
+        """What its trees answer: classes, or numbers."""
+        return Names(self.classes) if self.answer is None else self.answer
+
+    @property
     def n_groups(self) -> int:
         """Number of groups."""
         return len(self.trees)
@@ -180,7 +163,9 @@ class SurrogateRelease:
         return self.metric.closest(self.metric.embed(records), self._points, n_closest, self.domain)
 
     def decisions(self, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """Return for each record and each of its groups the index of the class that the group's tree gives.
+        """Return for each record and each of its groups the place of what the group's tree answers.
+
+        It is the index of a class, or the number of steps of a mean above the lower bound.
 
         Parameters
         ----------
@@ -196,7 +181,7 @@ class SurrogateRelease:
             at = order[bounds[group] : bounds[group + 1]]
             if len(at):
                 used = records.restrict(_tested(tree) or records.names[:1]).take(at // groups.shape[1])
-                out.ravel()[at] = decided_by(tree, used)
+                out.ravel()[at] = decided_by(tree, used, self.answers)
         return out
 
     def query(self, x: Query) -> Record:
@@ -228,7 +213,8 @@ class SurrogateRelease:
         decision : scalar
             What the black box decided on it.
         guided : bool, default=True
-            Protocol 2: of the closest representatives, the first whose tree decides so; if none does, the closest.
+            Protocol 2: of the closest representatives, the first whose tree decides so; if none does, the closest. A
+            mean at most ``answer.tolerance`` away decides so.
             Protocol 1 otherwise: the closest.
         n_closest : int, optional
             How many representatives Protocol 2 tries; that of the release by default.
@@ -240,25 +226,30 @@ class SurrogateRelease:
         Raises
         ------
         InvalidDataError
-            If the query is not a record of the domain, or the decision is no plain value.
+            If the query is not a record of the domain, or the decision is no plain value, or no number where answers
+            are numeric.
         InvalidParameterError
             If a number is out of its range, or a constraint does not fit the domain.
         """
         record = self.query(x)
         wanted = self.n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
         most = check_whole(n_contrasts, "n_contrasts", 0, 100)
-        constraints.check(self.domain)
-        answer = _plain(decision)
+        constraints.check(self.domain, numeric=self.answer is not None)
+        answer, answers = _plain(decision), self.answers
+        asked = np.array([answer], dtype=object)
+        if self.answer is not None:
+            numbers_of(asked)
+        place = answers.places(asked)
         distances = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
         nearest = np.argsort(distances, kind="stable")[: wanted if guided else 1]
         chosen, rank = int(nearest[0]), None
-        for place, group in enumerate(nearest.tolist(), start=1):
-            if self._decides(group, record) == answer:
-                chosen, rank = group, place
+        for order, group in enumerate(nearest.tolist(), start=1):
+            if answers.agree(place, np.array([self._place(group, record)]))[0]:
+                chosen, rank = group, order
                 break
         tree = self.trees[chosen]
         path, literals = way_of(tree, record)
-        own = self._decides(chosen, record)
+        own = answers.value(self._place(chosen, record))
         return Explanation(
             decision=answer,
             tree_decision=own,
@@ -280,13 +271,14 @@ class SurrogateRelease:
                 metric=self.metric,
                 n_contrasts=most,
                 constraints=constraints,
+                answers=answers,
             ),
+            tolerance=None if self.answer is None else self.answer.tolerance,
         )
 
-    def _decides(self, group: int, record: Mapping[str, Scalar | None]) -> Scalar:
+    def _place(self, group: int, record: Mapping[str, Scalar | None]) -> int:
         tree = self.trees[group]
-        label = tree.nodes[way_of(tree, record)[0][-1]].evidence.prediction
-        return self.classes[0 if label is None else label]
+        return self.answers.given_by(tree.nodes[way_of(tree, record)[0][-1]].evidence) or 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values of the schema ``glassine.surrogates/1``."""
@@ -324,18 +316,31 @@ class SurrogateRelease:
         return read(path)
 
 
-def confirmed(explanation: Explanation, answers: list[Any]) -> Explanation:
-    """Return an explanation with what the black box says of its contrasts, in order."""
+def confirmed(
+    explanation: Explanation,
+    answered: npt.NDArray[Any],
+    release: SurrogateRelease,
+    constraints: ContrastConstraints = UNCONSTRAINED,
+) -> Explanation:
+    """Return an explanation with what the black box says of its contrasts, in order: whether it decides so.
+
+    Where the constraints state what the answer is to be, that is whether its answer is.
+    """
     checked: list[Contrast] = []
-    for contrast, answer in zip(explanation.contrasts, answers, strict=True):
-        checked.append(replace(contrast, confirmed=answer == contrast.decision))
+    for contrast, answer in zip(explanation.contrasts, answered.tolist(), strict=True):
+        if constraints.seeks:
+            agrees = constraints.sought(answer)
+        else:
+            both = release.answers.places(np.array([answer, contrast.decision], dtype=object))
+            agrees = bool(release.answers.agree(both[:1], both[1:])[0])
+        checked.append(replace(contrast, confirmed=agrees))
     return replace(explanation, contrasts=tuple(checked))
 
 
-def decided_by(tree: DecisionTree, records: Columns) -> npt.NDArray[np.int64]:
-    """Return the index of the class that a tree gives each record, shape (n,)."""
-    labels = np.array([cell.evidence.prediction for cell in tree.cells], dtype=np.int64)
-    return np.asarray(labels[tree.apply(records)])
+def decided_by(tree: DecisionTree, records: Columns, answers: Answers) -> npt.NDArray[np.int64]:
+    """Return the place of what a tree answers on each record, shape (n,)."""
+    places = np.array([answers.given_by(cell.evidence) for cell in tree.cells], dtype=np.int64)
+    return np.asarray(places[tree.apply(records)])
 
 
 def _tested(tree: DecisionTree) -> tuple[str, ...]:
@@ -401,6 +406,7 @@ RELEASE: Codec[SurrogateRelease] = record(
         "n_closest": Field(codec=WHOLE),
         "provenance": Field(codec=record(Provenance, dict.fromkeys(("version", "notes"), Field(required=True)))),
         "certificate": Field(codec=optional(checked(Certificate.to_dict, Certificate.from_dict))),
+        "answer": Field(codec=optional(record(NumericAnswer)), omit=None, required=False),
         "groups": Field(
             codec=listed(
                 record(_Group, {"representative": Field(codec=listed(optional(SCALAR))), "tree": Field(codec=TREE)})

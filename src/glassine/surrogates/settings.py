@@ -12,6 +12,7 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.microaggregation import SemanticDistance
+from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, NumericAnswer
 from glassine.surrogates.group_trees import Growth
 
 __all__ = ["Plan", "generator", "plan_of"]
@@ -44,6 +45,8 @@ class Plan:
         Budget of a group's tree.
     fixed_black_box : bool
         As in the explainer.
+    answer : NumericAnswer or None
+        The range of a black box that answers with numbers.
     growth : Growth
         How trees are grown; private trees take the depth alone.
     random_state, ledger, dataset : object
@@ -62,6 +65,7 @@ class Plan:
     private_partition: bool
     epsilon: float | None
     fixed_black_box: bool
+    answer: NumericAnswer | None
     growth: Growth
     random_state: Any
     ledger: Any
@@ -105,6 +109,8 @@ def plan_of(explainer: Any, records: str) -> Plan:
             raise InvalidParameterError(
                 'epsilon goes with form="restricted": the paper publishes exact counts.', remedy="Drop either."
             )
+    if explainer.answer is not None:
+        _check_numeric(explainer, form=form, labels=labels, partition=partition)
     _check_ledger(explainer, private=epsilon is not None, public=partition == "public")
     if not isinstance(explainer.fixed_black_box, bool | np.bool_):
         raise InvalidParameterError(
@@ -124,11 +130,38 @@ def plan_of(explainer: Any, records: str) -> Plan:
         private_partition=partition == "public",
         epsilon=epsilon,
         fixed_black_box=bool(explainer.fixed_black_box),
+        answer=explainer.answer,
         growth=_growth(explainer, form, k=k, private=epsilon is not None),
         random_state=explainer.random_state,
         ledger=explainer.ledger,
         dataset=explainer.dataset,
     )
+
+
+def _check_numeric(explainer: Any, *, form: str, labels: str, partition: str) -> None:
+    """Raise if a parameter contradicts trees of means, whose leaves publish nothing but rounded means of many."""
+    if not isinstance(explainer.answer, NumericAnswer):
+        raise InvalidParameterError(
+            f"{parameter('answer')} must be a NumericAnswer or None, got {type(explainer.answer).__name__}.",
+            remedy="State lo, hi and step.",
+        )
+    refused = (
+        (explainer.classes is not None, "classes", "the answers are numbers, not classes"),
+        (form == "paper", "form", "the paper has classes alone, and its form publishes exact values"),
+        (labels == "true", "labels", "trees of means are those of the black box's answers"),
+        (bool(explainer.leaf_counts), "leaf_counts", "trees of means publish no counts"),
+        (explainer.epsilon is not None, "epsilon", "private trees of groups have classes alone"),
+        (partition == "public", "partition", "a public cell may hold one record, whose answer would be its mean"),
+    )  # fmt: skip
+    for holds, name, reason in refused:
+        if holds:
+            raise InvalidParameterError(
+                f"{parameter(name)} does not apply to numeric answers: {reason}.",
+                remedy="Leave it out, or return a class for each record, such as a range of the number.",
+            )
+    check_whole(explainer.k, "k", FEWEST_BEHIND_MEANS, 10**9)
+    if explainer.min_samples_leaf != "auto":
+        check_whole(explainer.min_samples_leaf, "min_samples_leaf", FEWEST_BEHIND_MEANS, 10**9)
 
 
 def _check_ledger(explainer: Any, *, private: bool, public: bool) -> None:

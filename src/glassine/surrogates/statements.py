@@ -6,6 +6,7 @@ import math
 
 from glassine.domain import Category
 from glassine.privacy.certificate import Certificate
+from glassine.surrogates.answers import shown
 from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import Explanation
@@ -86,13 +87,16 @@ def _of_gaps(release: SurrogateRelease) -> str:
 def _of_trees(release: SurrogateRelease) -> str:
     made = release.provenance
     near = "the records closest to its representative" if made.partition == "public" else "these records"
-    taught = f"the black box's decisions on {near}" if made.labels == "black-box" else f"the true labels of {near}"
+    said = "decisions" if release.answer is None else "answers"
+    taught = f"the black box's {said} on {near}" if made.labels == "black-box" else f"the true labels of {near}"
     follow = "the declared domain alone"
     if release.domain.inferred:
         follow = "the bounds and names of the attributes alone"
     if all(tree.guarantee is not None for tree in release.trees):
         return f"The tree was drawn with noise from {taught}; where it can split follows from {follow}."
     leaf = _of_leaves(release)
+    if release.answer is not None:
+        return f"The tree was trained on {taught}. Where it can split follows from {follow}. {_of_means(release)}"
     counted = any(node.evidence.counts is not None for tree in release.trees for node in tree.nodes)
     if made.form == "paper":
         counts = ", and it states how many records of each class are in each part" if counted else ""
@@ -111,6 +115,18 @@ def _of_leaves(release: SurrogateRelease) -> str:
         return "a leaf may hold one record alone or none"
     fewest = min(release.k, made.min_samples_leaf)
     return f"no leaf was made for fewer than {made.of(fewest)}" if fewest > 1 else "a leaf may hold one record alone"
+
+
+def _of_means(release: SurrogateRelease) -> str:
+    """Return what rounded means reveal."""
+    step, made = release.answer.step if release.answer is not None else 0, release.provenance
+    fewest = min(release.k or 1, made.min_samples_leaf)
+    many = f"{fewest:,} distinct records" if made.counted == "records" else f"{made.of(fewest)} and distinct records"
+    return (
+        f"A leaf holds a mean over at least {many}, rounded to a step of {step:,}, and no count. Someone who knows all "
+        f"answers behind a mean but one can compute that one to about {fewest * step / 2:,.6g} in either direction, or "
+        "less exactly where more are behind it. Where all answers behind a mean are equal, the mean is each of them."
+    )
 
 
 def _of_certificate(certificate: Certificate | None) -> str:
@@ -159,13 +175,20 @@ def reveals_of(release: SurrogateRelease, explanation: Explanation) -> tuple[str
 def fit_of(explanation: Explanation) -> tuple[str, ...]:
     """Return how far an answer fits, if there is something to say; it takes no look at the whole release."""
     out = []
-    if not explanation.agrees:
+    if not explanation.agrees and explanation.tolerance is not None:
+        subject = "The closest tree has no" if explanation.n_closest == 1 else "The closest trees have no"
+        out.append(
+            f"{subject} mean within {shown(explanation.tolerance)} of the black box's answer: the tree shown explains "
+            "answers nearby, not this one."
+        )
+    elif not explanation.agrees:
         tried = "closest tree does not decide" if explanation.n_closest == 1 else "closest trees decides"
         subject = "The" if explanation.n_closest == 1 else f"None of the {explanation.n_closest}"
         out.append(f"{subject} {tried} as the black box does: the tree shown explains decisions nearby, not this one.")
     elif explanation.rank is not None and explanation.rank > 1:
+        other = "decide otherwise" if explanation.tolerance is None else "have means further away"
         out.append(
-            f"The tree is that of representative number {explanation.rank} by distance: the closer ones decide "
-            "otherwise. Choosing among several trees makes agreement easier than it looks."
+            f"The tree is that of representative number {explanation.rank} by distance: the closer ones {other}. "
+            "Choosing among several trees makes agreement easier than it looks."
         )
     return tuple(out)

@@ -12,10 +12,11 @@ from typing import Any
 from glassine import __version__
 from glassine.codec import record
 from glassine.domain import Category, Domain
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats.json import to_dict as model_to_dict
 from glassine.models.tree import DecisionTree
+from glassine.surrogates.answers import AnswerErrors, shown
 
 __all__ = [
     "CONSTRAINTS",
@@ -54,11 +55,15 @@ class ContrastConstraints:
         Cost of changing an attribute by one unit of the release's distance, positive and finite: a standard deviation
         or the range of a number, the whole of a category. An attribute that is not named costs 1. Where costs are
         named, the contrast of the smallest total cost comes first.
+    at_least, at_most : float or None
+        What the changed record's answer is to be, in its own unit, of a release of numeric answers: contrasts are then
+        the changes under which the tree's mean is so, and there are none if it is already.
 
     Raises
     ------
     InvalidParameterError
-        If the first three are no lists of names, or a cost is not a positive finite number.
+        If the first three are no lists of names, a cost is not a positive finite number, a bound of the answer is not a
+        finite number, or the bounds contradict each other.
 
     Examples
     --------
@@ -71,6 +76,8 @@ class ContrastConstraints:
     only_up: tuple[str, ...] = ()
     only_down: tuple[str, ...] = ()
     costs: Mapping[str, float] = field(default_factory=dict, hash=False)
+    at_least: float | None = None
+    at_most: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("fixed", "only_up", "only_down"):
@@ -93,13 +100,39 @@ class ContrastConstraints:
                     remedy=f"What cannot change at any cost is {parameter('fixed')}.",
                 )
         object.__setattr__(self, "costs", dict(costs))
+        for name in ("at_least", "at_most"):
+            bound: object = getattr(self, name)
+            if bound is not None and (isinstance(bound, bool | str) or not is_scalar(bound)):
+                raise InvalidParameterError(f"{parameter(name)} must be a finite number or None, got {bound!r}.")
+        if self.at_least is not None and self.at_most is not None and not self.at_least <= self.at_most:
+            raise InvalidParameterError(
+                f"no answer is at least {self.at_least} and at most {self.at_most}.", remedy="Swap the bounds."
+            )
 
     def __bool__(self) -> bool:
         """Return whether anything is constrained."""
-        return bool(self.fixed or self.only_up or self.only_down or self.costs)
+        return bool(self.fixed or self.only_up or self.only_down or self.costs or self.seeks)
 
-    def check(self, domain: Domain) -> None:
-        """Raise InvalidParameterError if an attribute is not in the domain, or one without an order is to rise."""
+    @property
+    def seeks(self) -> bool:
+        """Whether it is stated what the answer is to be."""
+        return self.at_least is not None or self.at_most is not None
+
+    def sought(self, answer: Any) -> bool:
+        """Return whether a number is what the answer is to be."""
+        low, high = self.at_least, self.at_most
+        return bool((low is None or answer >= low) and (high is None or answer <= high))
+
+    def check(self, domain: Domain, *, numeric: bool = False) -> None:
+        """Raise InvalidParameterError if a constraint does not fit a release.
+
+        An attribute is not in the domain, one without an order is to rise, or a number is sought of classes.
+        """
+        if self.seeks and not numeric:
+            raise InvalidParameterError(
+                f"{parameter('at_least')} and {parameter('at_most')} are of numbers, and the release has classes.",
+                remedy="Leave them out.",
+            )
         for name in (*self.fixed, *self.only_up, *self.only_down, *self.costs):
             if name not in domain:
                 raise InvalidParameterError(
@@ -225,6 +258,8 @@ class Explanation:
         Indices of the tree's nodes from the root to the leaf.
     conditions : tuple of str
         What the path says of the query, one text an attribute.
+    tolerance : float or None
+        Of numeric answers, how far a mean may lie from the decision to agree with it; None of classes.
     contrasts : tuple of Contrast
         The nearest changes under which the tree decides otherwise, within the constraints: the smallest cost first
         where costs were named, then fewest attributes, then smallest distance. Empty if no allowed change leads there.
@@ -243,6 +278,7 @@ class Explanation:
     path: tuple[int, ...]
     conditions: tuple[str, ...]
     contrasts: tuple[Contrast, ...] = ()
+    tolerance: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; the tree is a model of schema ``glassine.model/1``."""
@@ -260,6 +296,7 @@ class Explanation:
             "path": list(self.path),
             "conditions": list(self.conditions),
             "contrasts": [contrast.to_dict() for contrast in self.contrasts],
+            "tolerance": self.tolerance,
         }
 
     def to_json(self) -> str:
@@ -268,15 +305,21 @@ class Explanation:
 
     def __str__(self) -> str:
         way = " and ".join(self.conditions) or "every record of the group"
-        if self.agrees:
+        several = f"none of the {self.n_closest} closest trees" if self.n_closest > 1 else "the tree"
+        if self.tolerance is not None:
+            near = f"mean {shown(self.tree_decision)}"
+            if not self.agrees:
+                verb = "is" if self.n_closest > 1 else "is not"
+                near = f"but {several} {verb} within {shown(self.tolerance)} of it. The closest has the {near}"
+            text = f"answer {shown(self.decision)}, {near}: {way}"
+        elif self.agrees:
             text = f"decision {self.decision}: {way}"
         else:
-            others = (
-                f"none of the {self.n_closest} closest trees decides so" if self.n_closest > 1 else "the tree does not"
-            )
+            others = f"{several} decides so" if self.n_closest > 1 else f"{several} does not"
             text = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
         for contrast in self.contrasts[:1]:
-            text += f". {contrast.decision} if " + " and ".join(change.condition for change in contrast.changes)
+            other = str(contrast.decision) if self.tolerance is None else f"Mean {shown(contrast.decision)}"
+            text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
         return text
 
 
@@ -311,6 +354,8 @@ class NodeCounts:
 class Measures:
     """How good the explanations are, measured on some records.
 
+    Numeric answers are the same decision if they are at most the tolerance of the release apart.
+
     Attributes
     ----------
     n_records, n_groups, n_closest : int
@@ -337,6 +382,8 @@ class Measures:
         Mean over the trees of the share of all records on which a tree decides as the black box.
     information_loss : float or None
         Sum of squares within the groups over the total one, in scaled attributes; None where there is none.
+    errors : AnswerErrors or None
+        How far numeric answers are apart; None of classes.
     """
 
     n_records: int
@@ -357,6 +404,7 @@ class Measures:
     representativeness: float
     reach: float
     information_loss: float | None
+    errors: AnswerErrors | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, the schema's name first."""

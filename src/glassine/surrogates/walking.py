@@ -13,6 +13,7 @@ from glassine.domain.attributes import Scalar, exact
 from glassine.domain.literals import conjunction_text
 from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
+from glassine.surrogates.answers import Answers, Names
 from glassine.surrogates.distances import Metric
 from glassine.surrogates.reading import Record
 from glassine.surrogates.values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
@@ -70,18 +71,30 @@ def contrasts_of(
     metric: Metric,
     n_contrasts: int,
     constraints: ContrastConstraints = UNCONSTRAINED,
+    answers: Answers | None = None,
 ) -> tuple[Contrast, ...]:
-    """Return the nearest allowed changes that lead a tree to another decision than the given one.
+    """Return the nearest allowed changes that lead a tree to another decision than the given one, or to a sought one.
+
+    The answers are the tree's classes by default. Where constraints state what a number is to be, one decision is as
+    good as another that is so, and there is nothing to change if the given one is. Means that are within the tolerance
+    of the given one are the same decision.
 
     One for each leaf of another decision that some possible record reaches by allowed changes of the attributes on its
     path; those of smallest cost first if costs are named, then of fewest attributes, then of smallest distance, then in
     order of the leaves.
     """
+    answers = answers or Names(tree.classes or ())
+    own = answers.places(np.array([decision], dtype=object))
+    if constraints.seeks and constraints.sought(decision):
+        return ()
     here = metric.embed_one(domain, record)
     candidates: list[tuple[float, int, float, int, Contrast]] = []
     for order, cell in enumerate(tree.cells):
-        label = cell.evidence.prediction
-        if tree.classes is None or label is None or tree.classes[label] == decision:
+        place = answers.given_by(cell.evidence)
+        if place is None:
+            continue
+        other = answers.value(place)
+        if not constraints.sought(other) if constraints.seeks else answers.agree(own, np.array([place]))[0]:
             continue
         changes = _changes(cell, record, domain, metric, constraints)
         if not changes:
@@ -92,7 +105,7 @@ def contrasts_of(
         there = metric.embed_one(domain, changed)
         distance = float(metric.between(here, there, domain)[0, 0])
         cost = constraints.cost(metric.differences(here, there, domain))
-        contrast = Contrast(decision=tree.classes[label], changes=changes, distance=distance, cost=cost)
+        contrast = Contrast(decision=other, changes=changes, distance=distance, cost=cost)
         candidates.append((cost or 0.0, len(changes), distance, order, contrast))
     return tuple(entry[-1] for entry in sorted(candidates, key=lambda entry: entry[:4])[:n_contrasts])
 

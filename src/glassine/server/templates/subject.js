@@ -59,6 +59,12 @@
       if (text && first === null) first = field;
       if (!text && !empty) Object.defineProperty(constraints.costs, name, { value: cost, enumerable: true });
     });
+    (data.tolerance === null ? [] : ["at_least", "at_most"]).forEach((name) => {
+      const field = at(name), text = field.validity.badInput ? "Type a number." : "";
+      complain(field, at(name + "-e"), text);
+      if (text && first === null) first = field;
+      if (!text && field.value !== "") constraints[name] = Number(field.value);
+    });
     if (first) {
       at("constraints").open = true;
       first.focus();
@@ -88,6 +94,7 @@
     const on = new Set(path), many = tree.nodes.length > 31;
     const label = (node) => {
       const prediction = node.label;
+      if (data.tolerance !== null) return `mean ${shown(node.value)}`;
       return prediction === null || prediction === undefined ? "no decision" : shown(tree.classes[prediction]);
     };
     const visit = (index, literal) => {
@@ -130,11 +137,14 @@
 
   const drawContrasts = (answer, constraints) => {
     const limited = constraints.fixed.length + constraints.only_up.length + constraints.only_down.length > 0;
+    const sought = constraints.at_least !== undefined || constraints.at_most !== undefined;
     const holder = at("contrasts");
     holder.replaceChildren();
     if (!answer.contrasts.length) {
-      const decisions = new Set(answer.tree.nodes.filter((node) => !(node.branches || []).length).map((node) => node.label));
-      holder.append(make("p", decisions.size < 2
+      const decisions = new Set(answer.tree.nodes.filter((node) => !(node.branches || []).length).map((node) => data.tolerance === null ? node.label : node.value));
+      holder.append(make("p", sought
+        ? "The small tree's mean is so already, or no change that you allow was found to lead to such a mean."
+        : decisions.size < 2
         ? "The small tree decides alike whatever is changed: it has one decision."
         : limited ? "No change that you allow was found to lead the small tree to another decision."
         : "No change that the described values allow was found to lead the small tree to another decision."));
@@ -143,15 +153,17 @@
     const costed = answer.contrasts[0].cost !== null;
     holder.append(make("p", answer.agrees
       ? `The nearest changes, ${costed ? "smallest cost" : "fewest attributes"} first:`
+      : data.tolerance !== null ? "The mean of the tree shown is not close to the black box's answer; these are the nearest changes of the mean:"
       : "The tree shown does not decide as the black box does; these are the nearest changes of its own decision:"));
     const list = make("ol");
     answer.contrasts.forEach((contrast) => {
       const item = make("li");
       const changes = contrast.changes.map((change) => `${change.condition} (${shown(change.from)} now, for example ${shown(change.to)})`);
-      item.append(make("strong", shown(contrast.decision)), ` if ${changes.join(", and ")}.`);
+      item.append(make("strong", (data.tolerance === null ? "" : "Mean ") + shown(contrast.decision)), ` if ${changes.join(", and ")}.`);
       if (costed) item.append(` Cost ${roughly(contrast.cost)}.`);
-      if (contrast.confirmed === true) item.append(" The black box decides so too.");
-      if (contrast.confirmed === false) item.append(" The black box itself does not decide so: this holds of the small tree alone.");
+      const goal = sought ? "The black box's answer is also what you asked for." : "The black box's answer is also close to it.";
+      if (contrast.confirmed === true) item.append(data.tolerance === null ? " The black box decides so too." : ` ${goal}`);
+      if (contrast.confirmed === false) item.append(` The black box itself does not ${data.tolerance === null ? "decide" : "answer"} so: this holds of the small tree alone.`);
       list.append(item);
     });
     holder.append(list);
@@ -159,12 +171,20 @@
 
   const draw = (answer, record, constraints) => {
     at("decided").textContent = shown(answer.decision);
-    at("said").textContent = answer.agrees
+    const near = data.tolerance === null ? "" : `within ${shown(data.tolerance)} of it`;
+    at("said").textContent = near
+      ? answer.agrees
+        ? `The tree shown, number ${answer.rank} by the distance of its representative, has the mean ${shown(answer.tree_decision)}, ${near}.`
+        : `No tree that was asked has a mean ${near}. The closest one has ${shown(answer.tree_decision)}, and is shown: it does not explain this answer.`
+      : answer.agrees
       ? answer.rank > 1
         ? `The tree of the representative that is number ${answer.rank} by distance decides alike.`
         : "The tree of the closest representative decides alike."
       : `No tree that was asked decides alike. The closest one says ${shown(answer.tree_decision)}, and is shown: it does not explain this decision.`;
-    at("way").textContent = answer.conditions.length
+    const way = answer.conditions.length ? `Your record satisfies ${answer.conditions.join(" and ")}.` : "Your record is in a group whose tree has no condition.";
+    at("way").textContent = near
+      ? `${way} Over records of the group that do, the black box answers ${shown(answer.tree_decision)} on average.`
+      : answer.conditions.length
       ? `Your record satisfies ${answer.conditions.join(" and ")}; such records are decided ${shown(answer.tree_decision)}.`
       : `The tree decides ${shown(answer.tree_decision)} for every record near yours.${exceptions(answer.tree)}`;
     drawTree(answer.tree, answer.path);
@@ -207,7 +227,16 @@
       return;
     }
     const body = { query: record, guided: at("guided").checked, constraints };
-    if (!data.decides) body.decision = data.classes[Number(at("decision").value)];
+    if (!data.decides && data.tolerance !== null) {
+      const field = at("decision"), absent = field.value === "" || field.validity.badInput;
+      complain(field, at("decision-e"), absent ? "Type a number." : "");
+      if (absent) {
+        field.focus();
+        say("The answer to explain is missing.", true);
+        return;
+      }
+      body.decision = Number(field.value);
+    } else if (!data.decides) body.decision = data.classes[Number(at("decision").value)];
     at("ask").disabled = true;
     say("Asking.");
     try {
