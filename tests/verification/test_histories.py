@@ -16,7 +16,7 @@ import pytest
 from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import penalized
-from glassine.learners.summaries import release
+from glassine.learners.summaries import release, rounds
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
 
@@ -126,7 +126,7 @@ def exact_rounds(records: Any, grids: Any, released: Any, portion: Any) -> Any:
     return replace(noisy, rounds=tuple(exact)), event
 
 
-ROUNDS = release.release_rounds
+ROUNDS = rounds.release_rounds
 TABLES, SCORES, LACK = release._release_tables, release._release_scores, penalized._lack
 
 

@@ -62,7 +62,7 @@ def release_rounds(
         scores, _ = fitted_scores(released, tree)
         sums = noise.release(_residual_sums(binned, times, scores, ends, clip, noise.units)) * clip
         released = replace(released, rounds=(*released.rounds, Round(scores=scores, sums=sums, deviation=deviation)))
-    values = int(ends[-1]) * scores.shape[1]
+    values = released.rounds[-1].sums.size
     return released, noise.event("sums of residuals in bins", values, proof=PROOF, count=ROUNDS)
 
 
