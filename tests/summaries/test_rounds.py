@@ -135,7 +135,8 @@ def test_errors_of_scores_are_those_of_repeated_fits() -> None:
 def test_a_file_without_rounds_is_read_as_it_was(tmp_path: Path) -> None:
     fitted = summary()
     older = PrivateSummary(4.0)
-    vars(older).update(vars(fitted))
+    for name, value in vars(fitted).items():
+        setattr(older, name, value)
     older.released_ = replace(fitted.released_, rounds=())
     older.certificate_ = replace(fitted.certificate_, model=_digest(older))
     older.write(tmp_path / "old.json")

@@ -114,7 +114,7 @@ class _Design:
     totals: Array
 
     def sums(self, values: Array) -> Array:
-        """Return the sums of values, shape (n, outputs), in all bins and over all records: (bins + 1, outputs)."""
+        """Return the sums of values, shape (n, outputs), in each bin, and their total: (bins + 1, outputs)."""
         size = int(self.ends[-1])
         out = np.zeros((size + 1, values.shape[1]))
         for c, column in enumerate(values.T):
@@ -124,7 +124,7 @@ class _Design:
         return out
 
     def products(self, values: Array) -> Array:
-        """Return the sums of one value a record in all pairs of bins, and in all bins: (bins + 1, bins + 1)."""
+        """Return the sums of one value a record in each pair of bins, each bin and over all: (bins + 1, bins + 1)."""
         size = int(self.ends[-1])
         out = np.zeros((size + 1, size + 1))
         for i, row in enumerate(self.codes):
@@ -139,7 +139,7 @@ class _Design:
         return out
 
     def balanced(self, sums: Array, counts: Array, total: Array | None = None) -> Array:
-        """Return sums by bin whose totals over each attribute are alike, and that total: (bins + 1, outputs).
+        """Return sums by bin with the same total over each attribute, and that total: (bins + 1, outputs).
 
         By default the total is the mean of the attributes', weighted by precision: few bins carry little noise.
         """
@@ -155,7 +155,7 @@ class _Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Measured:
-    """Records of each class in each bin and in all, as measured once; variances of its noise, and of other errors.
+    """Records of each class in each bin, and of each class, as measured once; variances of its noise, and of other errors.
 
     ``target`` is of shape (bins + 1, outputs), the variances of (bins + 1,).
     """
