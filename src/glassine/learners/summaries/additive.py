@@ -155,7 +155,7 @@ class _Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Measured:
-    """Records of each class in each bin, and of each class, as measured once; variances of its noise, and of other errors.
+    """Records of each class in each bin, and in total, as measured once; variances of its noise and of other errors.
 
     ``target`` is of shape (bins + 1, outputs), the variances of (bins + 1,).
     """
