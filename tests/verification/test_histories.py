@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import penalized
-from glassine.learners.summaries import release
+from glassine.learners.summaries import release, rounds
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
 
@@ -71,7 +72,8 @@ def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.Mon
         assert kept == noise
         assert np.shape(sums) == np.shape(out), "the shape of a release tells nothing"
         apart = float(((np.asarray(sums) - exact).astype(np.float64) ** 2).sum()) / noise.l2_sensitivity**2
-        # The tables of one release, and the levels of a tree, share a noise and add up; rounds share it and do not.
+        # The tables of one release, and the levels of a tree, share a noise and add up; rounds share it and do not,
+        # so that those of a summary are counted below.
         moved[noise] = moved[noise] + apart if isinstance(learner, PrivateSummary) else max(moved[noise], apart)
         return out
 
@@ -84,6 +86,9 @@ def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.Mon
             fitted.append(learner.fit(rows, "ill"))
     patch.setattr(FineNoise, "release", honest)
     assert not tape
+    times = {event.sigma: event.count for event in fitted[0].certificate_.events}
+    if isinstance(fitted[0], PrivateSummary):
+        moved = {noise: value / times[noise.sigma] for noise, value in moved.items()}
     return fitted[0], fitted[1], max(moved.values()) ** 0.5
 
 
@@ -115,6 +120,13 @@ def exact_lack(records: Any, codes: Any, shapes: Any, part_of: Any, share: float
     return penalized.Lack(total=lack.total + float(records.binned.values.sum()), deviation=lack.deviation), events
 
 
+def exact_rounds(records: Any, grids: Any, released: Any, portion: Any) -> Any:
+    noisy, event = ROUNDS(records, grids, released, portion)
+    exact = [replace(one, sums=one.sums + float(records.values.sum())) for one in noisy.rounds]
+    return replace(noisy, rounds=tuple(exact)), event
+
+
+ROUNDS = rounds.release_rounds
 TABLES, SCORES, LACK = release._release_tables, release._release_scores, penalized._lack
 
 
@@ -123,6 +135,7 @@ TABLES, SCORES, LACK = release._release_tables, release._release_scores, penaliz
     [
         ("summary", release, "_release_tables", plain),
         ("summary", release, "_release_scores", scores_alone),
+        ("summary", release, "release_rounds", exact_rounds),
         ("additive", penalized, "_lack", exact_lack),
     ],
 )

@@ -71,6 +71,9 @@ class AdditiveRecords(Protocol):
             The released bins.
         """
 
+    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints | None]:
+        """Return records in bins as :meth:`binned` does, and how often each occurs, shape (n,); None for once."""
+
     def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
         """Return the exact number of records of each class in each cell of one or two terms each.
 
@@ -116,6 +119,10 @@ class HeldRecords:
         place = {grid.attribute: k for k, grid in enumerate(grids)}
         kept = [place[axis.grid.attribute] for axis in axes]
         return Binned(codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]), values=self.values)
+
+    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints | None]:
+        """Return all records in bins, each once."""
+        return self.binned(grids, axes), None
 
     def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
         """Return the exact number of records of each class in each cell of one or two terms each."""
@@ -178,10 +185,15 @@ class CountedRecords:
 
     def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
         """Return all records in the released bins of some attributes."""
-        codes, labels, counts = self._in_bins(axes)
+        few, counts = self.distinct(grids, axes)
         if (counts == 1).all():
-            return Binned(codes=codes, values=labels)
-        return Binned(codes=np.repeat(codes, counts, axis=1), values=np.repeat(labels, counts))
+            return few
+        return Binned(codes=np.repeat(few.codes, counts, axis=1), values=np.repeat(few.values, counts))
+
+    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints]:
+        """Return the distinct records in bins, and how often each occurs."""
+        codes, labels, counts = self._in_bins(axes)
+        return Binned(codes=codes, values=labels), counts
 
     def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
         """Return the exact number of records of each class in each cell of one or two terms each."""

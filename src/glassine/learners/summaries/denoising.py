@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.merging import margins
-from glassine.learners.summaries.release import Released
+from glassine.learners.summaries.released import Released
 
 __all__ = ["junction_tree"]
 

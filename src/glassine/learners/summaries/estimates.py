@@ -17,7 +17,7 @@ from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.junction_tree import JunctionTree
-from glassine.learners.summaries.release import Released
+from glassine.learners.summaries.released import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 __all__ = ["Dependence", "Estimate", "bin_shares", "check_strength", "count_region", "estimate", "replicates"]

@@ -25,18 +25,18 @@ from glassine.learners.additive.targets import Target, Training, read_classes
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
-from glassine.learners.exhaustive.lists import DrawnList, list_model
-from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.persons import Persons
 from glassine.learners.summaries.additive import additive_model
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import Dependence, Estimate, check_strength, count_region, estimate
 from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
-from glassine.learners.summaries.release import Released, by_chance, most_released, release_summary
-from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_of
+from glassine.learners.summaries.publishing import published_rules, published_tree
+from glassine.learners.summaries.release import by_chance, most_released, release_summary
+from glassine.learners.summaries.released import Released
+from glassine.learners.summaries.splitting import Growth, Measure, Node
 from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
-from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
+from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
@@ -53,9 +53,9 @@ NOISE = 2.0
 class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """One differentially private summary of records with classes, from which models follow without spending again.
 
-    The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, and the
-    counts by class of the pairs along a spanning tree of that ranking. Trees, rule lists, additive models and
-    scorecards are fitted to the distribution of this tree: any number of them, with any settings.
+    The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, the
+    counts by class of the pairs along a spanning tree of that ranking, and noisy sums of residuals of two additive
+    models. Trees, rule lists, additive models and scorecards follow: any number of them, with any settings.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
     ----------
     Chow and Liu (1968), *Approximating Discrete Probability Distributions with Dependence Trees*; Friedman, Geiger and
     Goldszmidt (1997), *Bayesian Network Classifiers*; McKenna, Miklau and Sheldon (2021), *Winning the NIST Contest*,
-    for a spanning tree of noisy scores.
+    for a spanning tree of noisy scores; Efron and Morris (1973), *Stein's Estimation Rule and Its Competitors*, for
+    priors that follow from what was measured.
 
     Examples
     --------
@@ -214,7 +215,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         Parameters
         ----------
         shrinkage : float, default=1.0
-            Factor of the penalty that follows from the noise: more shrinks more. In [1e-6, 1e6].
+            Factor of the penalty that follows from the summary: more shrinks more. In [1e-6, 1e6].
         monotone : mapping of str to {"increasing", "decreasing"}, optional
             Numbers whose scores must be in order; of two classes alone.
 
@@ -235,9 +236,8 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
             source=self._source,
             errors=np.asarray,
         )
-        deviation = self.released_.deviations[0]
         tree = junction_tree(self.released_)
-        return additive_model(tree, coarse, frame, deviation=deviation, shrinkage=factor, monotone=directions)
+        return additive_model(self.released_, tree, frame, shrinkage=factor, monotone=directions)
 
     def scorecard(
         self,
@@ -296,26 +296,7 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
         return self._published(tree_of_lowest_errors(growth, depth) if by_errors else growth.grow(depth))
 
     def _published(self, root: Node) -> DecisionTree:
-        literals: list[Literal] = []
-        cells: list[Evidence] = []
-
-        def convert(node: Node) -> Tree:
-            if node.literal is None or node.true is None or node.false is None:
-                cells.append(_evidence(node.counts))
-                return Leaf(int(np.argmax(node.counts)))
-            literals.append(node.literal)
-            number = len(literals) - 1
-            return Split(number, convert(node.true), convert(node.false))
-
-        return tree_model(
-            convert(root),
-            literals,
-            cells,
-            domain=self.domain_,
-            classes=self._classes,
-            source=self._source,
-            guarantee=self._guarantee(),
-        )
+        return published_tree(root, self.domain_, self._classes, source=self._source, guarantee=self._guarantee())
 
     def rule_list(self, max_rules: int = 5, measure: Measure = "gini") -> RuleList:
         """Return a rule list of one condition a rule, grown rule by rule; nothing is spent.
@@ -333,15 +314,8 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
             If a parameter is out of its range.
         """
         rules, rest = self._growth(measure).rules(check_whole(max_rules, "max_rules", 0, MOST_RULES))
-        labels = [int(np.argmax(counts)) for _, counts in rules]
-        return list_model(
-            DrawnList(tuple(enumerate(labels)), int(np.argmax(rest))),
-            [(literal,) for literal, _ in rules],
-            [_evidence(counts) for counts in (*(counts for _, counts in rules), rest)],
-            attributes=self.domain_.names,
-            classes=self._classes,
-            source=self._source,
-            guarantee=self._guarantee(),
+        return published_rules(
+            rules, rest, self.domain_, self._classes, source=self._source, guarantee=self._guarantee()
         )
 
     def count(self, literals: Sequence[Literal]) -> dict[Scalar, float]:
@@ -519,7 +493,3 @@ class PrivateSummary(Parameters, PrivateLearner, BaseEstimator):  # type: ignore
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
         return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
-
-
-def _evidence(counts: npt.NDArray[np.float64]) -> Evidence:
-    return Evidence(label=int(np.argmax(counts)), probabilities=shares_of(counts))

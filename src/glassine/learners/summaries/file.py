@@ -20,7 +20,7 @@ from glassine.domain.domain import to_dict as domain_to_dict
 from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json, write_text
 from glassine.learners.additive.grids import Axis, Grid, public_grids
-from glassine.learners.summaries.release import Released
+from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["SCHEMA", "SummaryFile", "digest", "is_summary", "read_file", "write_file"]
@@ -85,12 +85,22 @@ class _Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Round:
+    """One round: the model's scores by bin, the intercept last; the noisy sums by bin, and their deviation."""
+
+    scores: tuple[tuple[float, ...], ...]
+    sums: tuple[tuple[float, ...], ...]
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Numbers:
-    """What was released."""
+    """What was released; rounds are missing in files from before there were any."""
 
     deviations: tuple[float, float, float]
     attributes: tuple[_Attribute, ...]
     pairs: tuple[_Pair, ...]
+    rounds: tuple[_Round, ...] = ()
 
 
 _FLOATS = listed(FLOAT, most=MOST)
@@ -109,9 +119,14 @@ _ATTRIBUTE: Codec[_Attribute] = record(
 _PAIR: Codec[_Pair] = record(
     _Pair, {"table": Field(codec=optional(listed(_ROWS, most=MOST)), omit=None, required=False)}
 )
+_ROUND: Codec[_Round] = record(_Round, {"scores": Field(codec=_ROWS), "sums": Field(codec=_ROWS)})
 _NUMBERS: Codec[_Numbers] = record(
     _Numbers,
-    {"attributes": Field(codec=listed(_ATTRIBUTE, most=MOST)), "pairs": Field(codec=listed(_PAIR, most=MOST))},
+    {
+        "attributes": Field(codec=listed(_ATTRIBUTE, most=MOST)),
+        "pairs": Field(codec=listed(_PAIR, most=MOST)),
+        "rounds": Field(codec=listed(_ROUND, most=MOST), omit=(), required=False),
+    },
 )
 
 
@@ -191,6 +206,14 @@ def _plain(file: SummaryFile) -> dict[str, Any]:
             _Pair(places=pair, score=score, table=released.edges[pair].tolist() if pair in released.edges else None)
             for pair, score in released.scores.items()
         ),
+        rounds=tuple(
+            _Round(
+                scores=tuple(map(tuple, one.scores.tolist())),
+                sums=tuple(map(tuple, one.sums.tolist())),
+                deviation=one.deviation,
+            )
+            for one in released.rounds
+        ),
     )
     return {
         "domain": domain_to_dict(file.domain),
@@ -243,6 +266,17 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Rel
             parts = [parts[a] if part == parts[b] else part for part in parts]
     if not all(value >= 0 for value in numbers.deviations) or not numbers.deviations[0] > 0:
         raise InvalidModelError("the standard deviations of the summary must be positive.")
+    outputs, size = 1 if n_classes == 2 else n_classes, sum(int(g.max()) + 1 for g in groups if g.max() > 0)
+    rounds = [
+        Round(
+            scores=_array(one.scores, (size + 1, outputs), "scores of a round"),
+            sums=_array(one.sums, (size, outputs), "sums of a round"),
+            deviation=one.deviation,
+        )
+        for one in numbers.rounds
+    ]
+    if not all(one.deviation > 0 for one in rounds):
+        raise InvalidModelError("the standard deviations of the summary must be positive.")
     return Released(
         axes=tuple(axes),
         tables=tuple(tables),
@@ -250,6 +284,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Rel
         scores=scores,
         edges=edges,
         deviations=numbers.deviations,
+        rounds=tuple(rounds),
     )
 
 

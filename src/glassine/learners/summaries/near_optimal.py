@@ -20,7 +20,7 @@ from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import bin_shares, replicates
 from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
-from glassine.learners.summaries.release import Released
+from glassine.learners.summaries.released import Released
 from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Growth, Node

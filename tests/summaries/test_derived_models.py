@@ -1,0 +1,67 @@
+"""Every model of a summary does what a direct one does: predict, audit, export, compare; with two classes and three."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine import PrivateSummary, audit, load_model, write_model
+from glassine.comparison.from_summary import compare_models
+from glassine.data.conform import Outside, conform
+from glassine.errors import InvalidDataError
+from glassine.models import AdditiveModel
+from tests.summaries.people import DOMAIN, people, summary
+
+KINDS = ("tree", "rule_list", "additive", "scorecard")
+CASES = [(kind, classes) for classes in (2, 3) for kind in KINDS if (kind, classes) != ("scorecard", 3)]
+
+
+def model_of(kind: str, classes: int) -> Any:
+    fitted = summary(classes=classes)
+    return fitted.scorecard(max_items=4, max_points=3) if kind == "scorecard" else getattr(fitted, kind)()
+
+
+@pytest.mark.parametrize(("kind", "classes"), CASES)
+def test_it_predicts_its_classes_and_names_its_guarantee(kind: str, classes: int) -> None:
+    frame, y = people(n=600, classes=classes, seed=2)
+    model = model_of(kind, classes)
+    predicted = model.predict(conform(frame, DOMAIN, outside=Outside.CLIP))
+    # Five rules of one condition need not reach the third class.
+    assert {0, 1} <= set(np.unique(predicted)) <= set(range(classes))
+    assert (predicted == y).mean() > 0.8
+    assert summary(classes=classes).certify(model).holds == summary(classes=classes).certificate_.holds
+
+
+@pytest.mark.parametrize(("kind", "classes"), CASES)
+def test_it_is_audited_as_a_private_model_without_records(kind: str, classes: int) -> None:
+    result = audit(model_of(kind, classes), domain=DOMAIN)
+    assert result.guarantee is not None
+    assert (result.guarantee.epsilon, result.guarantee.delta) == (4.0, 1e-6)
+
+
+@pytest.mark.parametrize(("kind", "classes"), CASES)
+def test_it_is_exported_and_read_back(kind: str, classes: int, tmp_path: Path) -> None:
+    model = model_of(kind, classes)
+    columns = conform(people(n=200, classes=classes, seed=3)[0], DOMAIN, outside=Outside.CLIP)
+    write_model(model, tmp_path / "m.json")
+    back = load_model(tmp_path / "m.json")
+    assert back == model
+    if isinstance(model, AdditiveModel):
+        assert isinstance(back, AdditiveModel)
+        assert np.allclose(back.predict_proba(columns), model.predict_proba(columns))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_all_are_compared_without_records(classes: int) -> None:
+    rows = compare_models(summary(classes=classes))
+    assert {row.model for row in rows} >= {"tree", "rule-list", "additive"}
+    assert all(0.5 < row.estimate.accuracy <= 1 for row in rows)
+
+
+def test_a_target_of_numbers_is_refused() -> None:
+    frame, _ = people(n=200)
+    with pytest.raises(InvalidDataError, match="on a regression target"):
+        PrivateSummary(1.0, domain=DOMAIN).fit(frame, np.linspace(0.0, 1.0, 200))
