@@ -154,7 +154,7 @@ def test_each_part_of_a_paper_is_in_a_file_that_exists_or_has_a_reason() -> None
 
 
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII")
-NUMBERED = {
+NUMBERED: dict[str, dict[str, int | tuple[str, ...]]] = {
     "reconstruction": {"Definition": 4, "Figure": 6, "Table": ROMAN, "Rule list": 1},
     "smooth-sensitivity-rule-lists": {
         "Lemma": ("III.1",),
