@@ -55,12 +55,12 @@ PEERS = (
 
 # Private learners, whose claims benchmarks/verification.py tests; they have no part in optimal.py.
 PRIVATE_PEERS = (
-    # Its trees use what scikit-learn 1.9 took away.
+    # Its logistic regression uses what scikit-learn 1.8 and newer SciPy took away, its trees what 1.9 did.
     Peer(
         "diffprivlib",
         "diffprivlib.models",
         "run_diffprivlib.py",
-        requirements=("diffprivlib==0.6.6", "scikit-learn<1.9"),
+        requirements=("diffprivlib==0.6.6", "scikit-learn<1.8", "scipy<1.16"),
         pythons=("3.12", "3.11", "3.10"),
     ),
 )

@@ -8,8 +8,14 @@ from dataclasses import dataclass, replace
 HIGHER = ("accuracy", "AUROC")
 """Measures of which more is better; of the others less is."""
 
+BOTH = "what both measure"
+"""Ends the name of an audit that leaves out what a structural attack does not measure."""
+
 MOST_TIMES = 5.0
 """How many times the time of pystreed an optimal tree may take."""
+
+MOST_AUDIT = 3.0
+"""How many times the time of SACRO-ML's structural attack an audit of what both measure may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +186,17 @@ def judge(rows: Sequence[Row]) -> list[Judgement]:
                 of("diffprivlib"),
                 lambda row: row.faster_than(1.0) and row.better(),
                 gains,
+            )
+        )
+    both = [row for row in of("sacroml") if row.task.endswith(BOTH)]
+    if both:
+        found.append(
+            judged(
+                f"an audit of what both measure takes at most {MOST_AUDIT:g} times as long as SACRO-ML's attack, with "
+                "equal counts",
+                both,
+                lambda row: row.faster_than(1 / MOST_AUDIT) and row.agreement == "equal",
+                ratios,
             )
         )
     if of("pystreed"):

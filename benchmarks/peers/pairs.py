@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.peers import sources
+from benchmarks.peers.judging import BOTH
 from benchmarks.peers.sources import Source
 
 LIMIT = 60.0
@@ -144,11 +145,12 @@ def rule_lists(standin: bool) -> Iterator[Pair]:
 def audits(standin: bool) -> Iterator[Pair]:
     """Yield audits of trees of scikit-learn against SACRO-ML's structural attack, which always needs the records."""
     deep, wide, full = {"max_depth": 5}, {"max_leaf_nodes": 200}, dict[str, int]()
-    for words, tree, with_records in (
-        ("of depth 5", deep, False),
-        ("of 200 leaves", wide, False),
-        ("grown to the end", full, False),
-        ("of depth 5, with records and membership attacks", deep, True),
+    for words, tree, records, only in (
+        ("of depth 5", deep, False, None),
+        ("of 200 leaves", wide, False, None),
+        ("grown to the end", full, False, None),
+        (f"grown to the end, {BOTH}", full, False, ["parts", "labels"]),
+        ("of depth 5, with records and membership attacks", deep, True, None),
     ):
         yield Pair(
             peer="sacroml",
@@ -156,7 +158,7 @@ def audits(standin: bool) -> Iterator[Pair]:
             data="Adult",
             source=partial(sources.adult, standin=standin),
             module="work_sacroml",
-            ours=("structural", {"records": with_records}),
+            ours=("structural", {"records": records, "only": only}),
             theirs=("structural", {}),
             shared={"tree": tree, "small": SMALL},
             measure="findings",

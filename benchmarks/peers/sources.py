@@ -17,8 +17,8 @@ from glassine.data.conform import conform
 from glassine.domain import ExactlyOne
 from glassine.learners.antecedents import declared
 
-CALIFORNIA_SIZE, ADULT_SIZE = 20_640, 32_561
-MATRICES = {"COMPAS": (7_214, 27), "Adult, dummies": (48_842, 24), "Adult, 76 literals": (ADULT_SIZE, 76)}
+CALIFORNIA_SIZE, ADULT_SIZE, COMPAS_SIZE = 20_640, 32_561, 7_214
+MATRICES = {"COMPAS": (COMPAS_SIZE, 27), "Adult, dummies": (48_842, 24), "Adult, 76 literals": (ADULT_SIZE, 76)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,26 +51,45 @@ def texts(values: Any) -> Any:
     return np.array(["?" if value is None else str(value) for value in array]) if array.dtype == object else array
 
 
+ADDITIVE = {
+    "Adult": (ADULT_SIZE, additive_data.ADULT),
+    "Telco": (7_043, additive_data.TELCO),
+    "COMPAS": (COMPAS_SIZE, additive_data.COMPAS),
+    "California": (CALIFORNIA_SIZE, additive_data.CALIFORNIA),
+}
+"""Records and public attributes of the data sets that are given with all of their attributes."""
+
+
 def additive(name: str, *, standin: bool) -> Source:
-    """Return Adult with all of its attributes, or California."""
+    """Return a data set with all of its attributes: two classes, or California's numbers."""
     rng = np.random.default_rng(1)
     if standin:
-        domain = Domain(additive_data.ADULT if name == "Adult" else additive_data.CALIFORNIA)
-        columns = drawn(domain, ADULT_SIZE if name == "Adult" else CALIFORNIA_SIZE)
-        first = next(iter(columns.values()))
+        n, attributes = ADDITIVE[name]
+        domain = Domain(attributes)
+        columns = drawn(domain, n)
+        first = next(iter(columns[column] for column in domain if not isinstance(domain[column], Category)))
         steep = first + rng.normal(0, first.std(), len(first))
         target = np.where(steep > np.median(steep), ">50K", "<=50K")
-        if name != "Adult":
+        known: dict[str, Any] = {"classes": ["<=50K", ">50K"]}
+        if name == "California":
             target = np.clip(200_000 + 40_000 * (steep - steep.mean()), 14_999, 500_001)
+            known = {"target_range": [14_999.0, 500_001.0]}
     else:
         data = additive_data.LOADERS[name.lower()]()
         domain, target = data.domain, data.target
         columns = {column: texts(data.frame[column].to_numpy()) for column in data.frame.columns}
+        known = (
+            {"target_range": list(data.target_range)} if data.target_range is not None else {"classes": data.classes}
+        )
     bounds = {i: (float(domain[i].lo), float(domain[i].hi)) for i in domain if hasattr(domain[i], "lo")}
-    known = {"classes": ["<=50K", ">50K"]} if name == "Adult" else {"target_range": [14_999.0, 500_001.0]}
+    bounds |= {i: (0.0, 1.0) for i in domain if isinstance(domain[i], Binary)}
+    for name, (low, _) in bounds.items():
+        # What a new customer of Telco was charged so far is empty in the file.
+        columns[name] = np.nan_to_num(np.asarray(columns[name], dtype=np.float64), nan=low)
+    categories = {i: [*map(str, domain[i].values)] for i in domain if isinstance(domain[i], Category)}
     return Source(
         arrays={f"column {column}": values for column, values in columns.items()} | {"y": texts(target)},
-        settings={"names": list(domain), "bounds": bounds, **known},
+        settings={"names": list(domain), "bounds": bounds, "categories": categories, **known},
         domain=domain,
     )
 

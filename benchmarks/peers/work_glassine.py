@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 from protocol import stopwatch
 from run_glassine import solve
-from sklearn.metrics import roc_auc_score
+from scoring import of_classes, of_numbers
 from sklearn.tree import DecisionTreeClassifier
 from warm import Done, Work, solving, split
 
@@ -32,31 +32,42 @@ def records(arrays: dict[str, Any], domain: Domain) -> pl.DataFrame:
     )
 
 
-def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
-    """Return the fit of a private additive model by the default algorithm."""
+def released(arrays: dict[str, Any], settings: dict[str, Any], kinds: tuple[Any, Any], head: tuple[Any, ...]) -> Work:
+    """Return the fit of a private model: of classes by the first kind of learner, of numbers by the second."""
     domain = Domain.from_json(settings["domain"])
     frame, y = records(arrays, domain), arrays["y"]
 
     def classes(seed: int) -> Done:
         train, test = split(len(y), seed)
         known = settings["classes"]
-        learner = glassine.PrivateEBMClassifier(settings["epsilon"], settings["delta"], domain, classes=known)
+        learner = kinds[0](*head, domain, classes=known)
         X = frame[train]
         with stopwatch() as seconds:
             learner.fit(X, y[train])
-        scores = learner.predict_proba(frame[test])[:, 1]
-        return seconds, {"quality": roc_auc_score(y[test] == known[1], scores)}
+        truth, predicted = y[test] == known[1], learner.predict(frame[test]) == known[1]
+        return seconds, of_classes(truth, predicted, learner.predict_proba(frame[test])[:, 1])
 
     def numbers(seed: int) -> Done:
         train, test = split(len(y), seed)
-        bounds = tuple(settings["target_range"])
-        learner = glassine.PrivateEBMRegressor(settings["epsilon"], settings["delta"], domain, target_range=bounds)
+        learner = kinds[1](*head, domain, target_range=tuple(settings["target_range"]))
         X = frame[train]
         with stopwatch() as seconds:
             learner.fit(X, y[train])
-        return seconds, {"quality": float(np.sqrt(np.mean((learner.predict(frame[test]) - y[test]) ** 2)))}
+        return seconds, of_numbers(y[test], learner.predict(frame[test]))
 
     return classes if "classes" in settings else numbers
+
+
+def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the fit of a private additive model by the default algorithm."""
+    kinds = glassine.PrivateEBMClassifier, glassine.PrivateEBMRegressor
+    return released(arrays, settings, kinds, (settings["epsilon"], settings["delta"]))
+
+
+def tree(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the draw of a private tree of the default depth, at delta 0."""
+    kinds = glassine.PrivateTreeClassifier, glassine.PrivateTreeRegressor
+    return released(arrays, settings, kinds, (settings["depth"], settings["epsilon"]))
 
 
 def private(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
@@ -107,18 +118,12 @@ def structural(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
         train, test = split(len(y), seed)
         tree = DecisionTreeClassifier(random_state=0, **settings["tree"]).fit(frame.iloc[train, :-1], y[train])
         data, holdout = frame.iloc[train], frame.iloc[test]
+        limits = glassine.AuditSettings(show_small_counts=True, only=settings["only"])
+        given: dict[str, Any] = {} if settings["only"] else {"domain": domain}
+        if settings["records"]:
+            given |= {"data": data, "target": "target", "holdout": holdout}
         with stopwatch() as seconds:
-            if settings["records"]:
-                findings = glassine.audit(
-                    tree,
-                    domain=domain,
-                    data=data,
-                    target="target",
-                    holdout=holdout,
-                    settings=glassine.AuditSettings(show_small_counts=True),
-                )
-            else:
-                findings = glassine.audit(tree, domain=domain, settings=glassine.AuditSettings(show_small_counts=True))
+            findings = glassine.audit(tree, settings=limits, **given)
         sizes = [part.size for part in findings.value("parts").parts if part.size]
         return seconds, {
             "leaves": findings.model.n_parts,
@@ -155,6 +160,7 @@ def count(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
 
 WORKS = {
     "additive": additive,
+    "tree": tree,
     "private": private,
     "rules": rules,
     "structural": structural,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from interpret.privacy import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from protocol import stopwatch
-from sklearn.metrics import roc_auc_score
+from scoring import of_classes, of_numbers
 from warm import Done, Work, split
 
 
@@ -35,8 +34,8 @@ def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
         with stopwatch() as seconds:
             machine.fit(X, y[train])
         positive = list(machine.classes_).index(settings["classes"][1])
-        scores = machine.predict_proba(frame.iloc[test])[:, positive]
-        return seconds, {"quality": roc_auc_score(y[test] == settings["classes"][1], scores)}
+        chances = machine.predict_proba(frame.iloc[test])[:, positive]
+        return seconds, of_classes(y[test] == settings["classes"][1], chances > 0.5, chances)
 
     def numbers(seed: int) -> Done:
         train, test = split(len(y), seed)
@@ -45,7 +44,7 @@ def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
         X = frame.iloc[train]
         with stopwatch() as seconds:
             machine.fit(X, y[train])
-        return seconds, {"quality": float(np.sqrt(np.mean((machine.predict(frame.iloc[test]) - y[test]) ** 2)))}
+        return seconds, of_numbers(y[test], machine.predict(frame.iloc[test]))
 
     return classes if "classes" in settings else numbers
 

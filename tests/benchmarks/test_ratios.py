@@ -65,6 +65,14 @@ def test_an_optimal_tree_may_take_five_times_as_long(theirs: float, holds: bool)
     assert verdicts(row("pystreed", their_seconds=theirs, agreement="equal")) == [holds, True]
 
 
+@pytest.mark.parametrize(("theirs", "holds"), [(0.34, True), (0.33, False)])
+def test_an_audit_of_what_both_measure_may_take_three_times_as_long(theirs: float, holds: bool) -> None:
+    both = row("sacroml", task=f"audit, {judging.BOTH}", their_seconds=theirs, agreement="equal")
+    assert verdicts(both) == [holds]
+    assert verdicts(replace(both, agreement="different")) == [False]
+    assert verdicts(row("sacroml", task="audit with records", their_seconds=0.01)) == []
+
+
 def test_a_peer_that_was_stopped_does_not_refute() -> None:
     stopped = row("pystreed", their_seconds=0.1, at_least=True, agreement="open", note="not proved within the limit")
     assert verdicts(stopped) == [None, True]

@@ -15,7 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import Domain, as_model, audit
+from glassine import (
+    Domain,
+    OptimalRuleListClassifier,
+    OptimalTreeClassifier,
+    OptimalTreeRegressor,
+    as_model,
+    audit,
+)
 from glassine.auditing.criterion import Check
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditSettings, Statements
@@ -88,6 +95,28 @@ def test_a_regression_of_pystreed_states_its_least_leaf() -> None:
     fitted = pystreed.STreeDRegressor(max_depth=2, min_leaf_node_size=40).fit(FRAME, LABELS + 0.0)
     check = the(audit(fitted, domain=DOMAIN), "smallest_leaf")
     assert (check.status, "min_leaf_node_size=40" in check.meaning) == ("pass", True)
+
+
+@pytest.mark.parametrize("learner", [OptimalTreeClassifier, OptimalRuleListClassifier, OptimalTreeRegressor])
+def test_our_optimal_models_state_their_least_leaf(learner: Any) -> None:
+    fitted = learner(2, DOMAIN, min_samples_leaf=30).fit(FRAME, LABELS)
+    stated = stated_parameters(fitted)
+    assert stated is not None
+    assert (stated.smallest_leaf, stated.stated_leaf) == (30, "min_samples_leaf=30")
+    findings = audit(fitted, domain=DOMAIN)
+    assert findings.to_dict()["subject"]["parameters"]["min_samples_leaf"] == 30
+    assert not any("was changed after training" in note for note in findings.notes)
+    # A parameter that was set after training proves nothing, and the counts judge.
+    fitted.min_samples_leaf = 399
+    assert any("states min_samples_leaf=399" in note for note in audit(fitted, domain=DOMAIN).notes)
+
+
+def test_a_share_of_our_records_is_read_by_its_decimals() -> None:
+    # In floating point, seven hundredths of 100 records are more than seven.
+    assert 0.07 * 100 > 7
+    stated = stated_parameters(OptimalTreeClassifier(2, DOMAIN, min_samples_leaf=0.07).fit(FRAME[:100], LABELS[:100]))
+    assert stated is not None
+    assert stated.smallest_leaf == 7
 
 
 def test_a_file_states_the_parameters_of_its_estimator(tmp_path: Path) -> None:

@@ -151,3 +151,59 @@ def test_each_part_of_a_paper_is_in_a_file_that_exists_or_has_a_reason() -> None
         path, *symbols = re.findall(r"`([^`]+)`", where) or [""]
         text = (ROOT / path).read_text() if path else ""
         assert not [symbol for symbol in symbols if symbol not in text], part
+
+
+ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII")
+NUMBERED: dict[str, dict[str, int | tuple[str, ...]]] = {
+    "reconstruction": {"Definition": 4, "Figure": 6, "Table": ROMAN, "Rule list": 1},
+    "smooth-sensitivity-rule-lists": {
+        "Lemma": ("III.1",),
+        "Theorem": ("IV.1", "A.1"),
+        "Algorithm": 3,
+        "Figure": 6,
+        "Table": ROMAN[:3],
+        "Rule list": 1,
+    },
+    "dp-ebm": {"Definition": 1, "Theorem": 7, "Algorithm": 3, "Figure": 6, "Table": 3},
+    "decision-tree-disclosure": {"Problem": 1, "Definition": 1, "Example": 1, "Figure": 9},
+    "microaggregation-surrogates": {"Algorithm": 3, "Protocol": 2, "Figure": 5},
+}
+"""What each paper numbers: up to a number, or by name."""
+
+
+def numbered(kinds: dict[str, int | tuple[str, ...]]) -> set[tuple[str, str]]:
+    """Return every numbered item of a paper."""
+    names = {kind: map(str, range(1, last + 1)) if isinstance(last, int) else last for kind, last in kinds.items()}
+    return {(kind, name) for kind, of_kind in names.items() for name in of_kind}
+
+
+def items_of(part: str) -> list[tuple[str, str]]:
+    """Return the numbered items that a line names, such as "Tables V to VII" or "Figures 1 and 2"."""
+    number = r"(?:[A-Z]+\.)?[0-9]+\b|[IVX]+\b(?!-)"
+    kinds = "Definition|Theorem|Lemma|Algorithm|Protocol|Problem|Example|Figure|Table|Rule list"
+    found = []
+    for kind, names in re.findall(rf"({kinds})s? ((?:{number})(?:(?:, | and | to )(?:{number}))*)", part):
+        ends = re.split(", | and | to ", names)
+        if " to " in names:
+            order = list(ROMAN) if ends[0] in ROMAN else list(map(str, range(1, 20)))
+            ends = order[order.index(ends[0]) : order.index(ends[-1]) + 1]
+        found += [(kind, name) for name in ends]
+    return found
+
+
+def test_the_list_of_parts_names_each_numbered_item_of_each_paper() -> None:
+    text = (ROOT / "papers" / "COVERAGE.md").read_text()
+    chapters = dict(re.findall(r"^## ([a-z-]+):[^\n]*\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE))
+    assert chapters.keys() == NUMBERED.keys() == {paper.name for paper in PAPERS}
+    for paper, kinds in NUMBERED.items():
+        parts = [line.strip("|").split("|")[0] for line in chapters[paper].splitlines() if line.startswith("| ")]
+        assert {item for part in parts for item in items_of(part)} == numbered(kinds), paper
+
+
+def test_ranges_of_numbered_items_are_read() -> None:
+    assert items_of("Tables V to VII, matching of rows") == [("Table", name) for name in ("V", "VI", "VII")]
+    assert items_of("IV-B, Theorems 3 and 4, Lemma III.1") == [("Theorem", "3"), ("Theorem", "4"), ("Lemma", "III.1")]
+    assert items_of("Figures 1, 2 and 3 of Theorem A.1") == [
+        *(("Figure", name) for name in "123"),
+        ("Theorem", "A.1"),
+    ]

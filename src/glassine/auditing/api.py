@@ -218,8 +218,9 @@ def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subjec
 
         if isinstance(published, PrivateSummary):
             return summary_subject(published, inputs, policy)
-    if isinstance(as_model(published, inputs.domain), AdditiveModel):
+    model = as_model(published, inputs.domain)
+    if isinstance(model, AdditiveModel):
         from glassine.auditing.additive import additive_subject
 
         return additive_subject(published, inputs, policy)
-    return tree_subject(published, inputs, policy)
+    return tree_subject(published, inputs, policy, model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -22,11 +23,15 @@ LEAST: Mapping[str, str] = {
     "BaseSTreeDSolver": "min_leaf_node_size",
     "DL85Classifier": "min_sup",
     "DL85Predictor": "min_sup",
+    "OptimalRuleListClassifier": "min_samples_leaf",
+    "OptimalTreeClassifier": "min_samples_leaf",
+    "OptimalTreeRegressor": "min_samples_leaf",
 }
 """By class, the parameter below which no leaf may hold training records. LightGBM's and C4.5's are not listed: theirs
 bound an estimate, and two of the branches of a split."""
 SIZES = ("max_depth", "min_samples_leaf", "min_samples_split", "max_features", "max_leaf_nodes", "n_estimators",
-         "bootstrap", "splitter", "criterion", "min_leaf_node_size", "min_sup", "max_num_nodes")  # fmt: skip
+         "bootstrap", "splitter", "criterion", "min_leaf_node_size", "min_sup", "max_num_nodes",
+         "max_rules")  # fmt: skip
 WORDS = frozenset({"best", "random", "sqrt", "log2", "gini", "entropy", "log_loss", "squared_error"})
 """Texts that are repeated: any other text of a file may be anything."""
 FORESTS = ("RandomForestClassifier",)
@@ -64,8 +69,8 @@ def stated_parameters(obj: object) -> StatedParameters | None:
     Parameters
     ----------
     obj : object
-        A tree or forest of scikit-learn, alone, at the end of a pipeline or as the best of a search, or a tree of
-        pystreed or pydl8.5.
+        A tree or forest of scikit-learn, alone, at the end of a pipeline or as the best of a search, a tree of pystreed
+        or pydl8.5, or an optimal tree or rule list of Glassine.
 
     Examples
     --------
@@ -91,7 +96,7 @@ def stated_parameters(obj: object) -> StatedParameters | None:
     return StatedParameters(
         values=values,
         least=least if bounds else "",
-        smallest_leaf=_records(values[least], held.get("tree_")) if bounds else None,
+        smallest_leaf=_records(values[least], held) if bounds else None,
     )
 
 
@@ -106,11 +111,19 @@ def _plain(value: object) -> Value:
     return value if isinstance(value, str) and value in WORDS else "other"
 
 
-def _records(value: Value, tree: object) -> int | None:
-    """Return a least number of records, which scikit-learn also takes as a share of all; None where it says nothing."""
+def _records(value: Value, held: Mapping[str, object]) -> int | None:
+    """Return a least number of records, of which a share of all may be stated; None where it says nothing.
+
+    A share becomes a number as its own learner makes it one: scikit-learn's by floating point, ours by its decimals.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         return None
     if isinstance(value, int):
         return value
-    sizes: Sequence[int] = getattr(tree, "n_node_samples", ())
-    return math.ceil(value * int(sizes[0])) if value < 1 and len(sizes) else None
+    if not value < 1:
+        return None
+    sizes: Sequence[int] = getattr(held.get("tree_"), "n_node_samples", ())
+    if len(sizes):
+        return math.ceil(value * int(sizes[0]))
+    n = getattr(held.get("model_"), "n_records", None)
+    return math.ceil(Fraction(str(value)) * n) if isinstance(n, int) else None

@@ -1,0 +1,126 @@
+"""Private models beside their peers: the page prints what is stored, and a case has its verdict by a rule."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+
+baselines: Any = importlib.import_module("benchmarks.baselines")
+
+
+def rows(model: str, values: list[float], *, epsilon: str = "1", data: str = "Adult") -> list[dict[str, str]]:
+    """Return a row for each split, with one value as every measure."""
+    head = {"data": data, "model": model, "epsilon": epsilon}
+    return [head | {"split": str(i)} | dict.fromkeys(baselines.MEASURES, str(value)) for i, value in enumerate(values)]
+
+
+def words(ours: list[float], theirs: list[float], measure: str = "accuracy") -> list[str]:
+    """Return the verdicts of a case."""
+    stored = rows("Glassine tree", ours) + rows("PrivaTree", theirs)
+    return [word for *_, word, _ in baselines.cases_of(stored, "Glassine tree", "PrivaTree", measure)]
+
+
+def test_the_page_prints_the_stored_rows() -> None:
+    text = baselines.PAGE.read_text()
+    stored = baselines.read(baselines.RESULTS)
+    assert baselines.filled(text, stored) == text, "run benchmarks/baselines.py --page"
+    changed = [{**stored[0], "accuracy": "0.123456", "RMSE": "1"}, *stored[1:]]
+    assert baselines.filled(text, changed) != text
+
+
+def test_every_stored_row_is_one_fit_of_a_known_model_within_its_range() -> None:
+    stored = baselines.read(baselines.RESULTS)
+    keys = [(row["data"], row["model"], row["epsilon"], row["split"]) for row in stored]
+    assert len(set(keys)) == len(keys)
+    assert sorted(stored, key=baselines.place_of) == stored
+    for row in stored:
+        assert float(row["processor seconds"]) > 0
+        measured = {measure for measure in baselines.MEASURES if row[measure]}
+        assert measured | {"log loss"} == {*baselines.measures_of(row["data"]), "log loss"}
+        assert all(0 <= float(row[measure]) <= 1 for measure in measured & {"accuracy", "AUROC"})
+        assert all(float(row[measure]) > 0 for measure in measured & {"log loss", "RMSE"})
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [
+        ([0.81, 0.82, 0.80, 0.81, 0.82], [0.80, 0.81, 0.79, 0.80, 0.81], "better"),
+        ([0.80, 0.81, 0.79, 0.80, 0.81], [0.81, 0.82, 0.80, 0.81, 0.82], "worse"),
+        # Beyond chance, and below the margin.
+        ([0.814, 0.824, 0.804, 0.814, 0.824], [0.81, 0.82, 0.80, 0.81, 0.82], "tied"),
+        # Above the margin, and within chance.
+        ([0.90, 0.70, 0.90, 0.70, 0.90], [0.80, 0.80, 0.80, 0.80, 0.80], "tied"),
+    ],
+)
+def test_better_needs_an_interval_and_a_margin(ours: list[float], theirs: list[float], word: str) -> None:
+    assert words(ours, theirs) == [word]
+    reverse = {"better": "worse", "worse": "better", "tied": "tied"}[word]
+    assert words(theirs, ours) == [reverse]
+
+
+def test_of_a_loss_less_is_better() -> None:
+    assert words([0.4] * 5, [0.5] * 5, "log loss") == ["better"]
+    assert words([0.5] * 5, [0.4] * 5, "log loss") == ["worse"]
+
+
+def test_fewer_than_five_splits_are_not_judged() -> None:
+    assert words([0.9] * 4, [0.5] * 5) == []
+
+
+def test_a_loss_is_listed_if_both_of_our_models_are_worse() -> None:
+    peer = rows("PrivaTree", [0.9] * 5)
+    first, second = (rows(name, [0.8, 0.81, 0.8, 0.81, 0.8]) for name in baselines.OURS)
+    assert "| PrivaTree | Adult | accuracy | 1 | 0.096 |" in baselines.lost(peer + first + second)
+    good = rows(baselines.OURS[1], [0.95] * 5)
+    assert "| PrivaTree | Adult | accuracy |" not in baselines.lost(peer + first + good)
+
+
+def test_the_sentences_on_losses_are_those_of_the_rows() -> None:
+    text, stored = baselines.PAGE.read_text(), baselines.read(baselines.RESULTS)
+    names = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    tree, additive = baselines.OURS
+    for measure, phrase in (("AUROC", "in {} cases of {}"), ("RMSE", "in {} of {}")):
+        found = [word for *_, word, _ in baselines.cases_of(stored, tree, "interpret DP-EBM", measure)]
+        assert phrase.format(names[found.count("worse")], names[len(found)]) in text
+
+    def mean(model: str, measure: str, epsilon: str) -> float:
+        values = baselines.by_split(baselines.select(stored, data="Adult", model=model, epsilon=epsilon), measure)
+        return float(np.mean(list(values.values())))
+
+    published = {epsilon: (float(accuracy), float(auc)) for epsilon, accuracy, auc in baselines.PUBLISHED}
+    ahead = [published["0.1"][i] - mean(additive, measure, "0.1") for i, measure in enumerate(("accuracy", "AUROC"))]
+    assert f"by {ahead[0]:.3f} of accuracy and {ahead[1]:.3f} of AUROC" in text
+    assert all(published["0.5"][i] < mean(additive, name, "0.5") for i, name in enumerate(("accuracy", "AUROC")))
+    seconds = {
+        name: np.median([float(row["processor seconds"]) for row in baselines.select(stored, model=name, data="Adult")])
+        for name in (tree, "diffprivlib tree", "diffprivlib forest", "PrivaTree")
+    }
+    assert max(seconds[name] for name in seconds if name != tree) < 0.3 < seconds[tree]
+
+
+def test_figures_in_every_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "peers"))
+    scoring: Any = importlib.import_module("scoring")
+    truth = np.array([True, False, True, False])
+    even = scoring.of_classes(truth, truth, np.full(4, 0.5))
+    assert (even["accuracy"], even["AUROC"], even["log loss"]) == (1.0, 0.5, 1.0)
+    assert scoring.of_classes(truth, truth)["log loss"] is None
+    assert scoring.of_classes(truth, truth, truth.astype(float))["log loss"] is None
+    assert scoring.of_numbers(np.array([1.0, 3.0]), np.array([1.0, 1.0]))["RMSE"] == pytest.approx(2**0.5)
+    arrays = {"column a": np.array([0.0, 5.0, 99.0]), "column b": np.array(["x", "?", "y"])}
+    settings = {"names": ["a", "b"], "bounds": {"a": (0.0, 10.0)}, "categories": {"b": ["x", "y"]}}
+    assert scoring.dummies(arrays, settings).tolist() == [[0, 1, 0], [0.5, 0, 0], [1, 0, 1]]
+    sys.modules.pop("scoring")
+
+
+def test_a_peer_without_a_package_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("GLASSINE_PRIVATREE", raising=False)
+    with pytest.raises(baselines.Missing, match="GLASSINE_PRIVATREE"):
+        baselines.python_of("privatree", tmp_path)
