@@ -47,7 +47,7 @@ Broken: TypeAlias = dict[str, dict[str, list[int]]]
 SHOWN = 10
 """Most rows that a line names."""
 
-OF_REMARKS = {"decimal_comma=True": "--decimal-comma", "missing": "--missing"}
+OF_REMARKS = {"decimal_comma=True": "--decimal-comma", "missing": "--missing", "missing_in": "--missing"}
 """Options by the parameters that remarks mark."""
 
 PERSONAL = ("identifier?", "dates", "free text")
@@ -119,14 +119,16 @@ def infer_command(
         found = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
+    repeated = {repeat.column: repeat for repeat in repeats(table)}
     alike: dict[str, list[str]] = {}
     for name, remark in found.items():
+        if name in repeated and "identifier?" in remark:
+            continue
         alike.setdefault(worded(remark, OF_REMARKS), []).append(name)
     for text, names in alike.items():
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         tell(f"glassine: {', '.join(names[:SHOWN])}{more}: {text}")
-    repeated = list(repeats(table))
-    for repeat in repeated:
+    for repeat in repeated.values():
         tell(f"glassine: {repeat}")
     if repeated:
         tell("glassine: if one of these columns says whose record each is, give it as --person in fits and audits.")
