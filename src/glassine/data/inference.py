@@ -58,7 +58,7 @@ WORDS = 3
 SHARE_OF_WORDS = 20
 """A column of numbers has words, such as NA, for at most a twentieth of its different values, or one."""
 
-COMMA = re.compile(r"\s*[+-]?(\d*|\d{1,3}([.'’ \u00a0\u202f]\d{3})+),\d+\s*", flags=re.ASCII)
+COMMA = re.compile(r"\s*[+-]?(\d*|\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+),\d+\s*", flags=re.ASCII)
 """A number with a decimal comma."""
 
 COMMAS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*", flags=re.ASCII)

@@ -29,10 +29,10 @@ DIGITS = r"^\s*[+-]?\d+\s*$"
 PADDED = r"^\s*0\d+\s*$"
 """A whole number that begins with 0: a code, such as a postcode."""
 
-THOUSANDS = r"^\s*[+-]?\d{1,3}([.'’ \u00a0\u202f]\d{3})+(,\d+)?\s*$"
+THOUSANDS = r"^\s*[+-]?\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+(,\d+)?\s*$"
 """A number with a mark before each three digits, and perhaps a decimal comma."""
 
-SEPARATOR = r"[.'’ \u00a0\u202f](\d{3})"
+SEPARATOR = r"[.'\u2019 \u00a0\u202f](\d{3})"
 POINTED = r"^\s*[+-]?\d*\.\d*([eE][+-]?\d+)?\s*$"
 """A number with a decimal point."""
 
