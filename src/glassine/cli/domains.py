@@ -149,6 +149,9 @@ def infer_command(
 
         count = plural(len(domain), "attribute")
         say(f"{output}: {count}, all inferred. Replace bounds and categories by public ones.")
+        if written.words:
+            read = shlex.join([str(data), *written.words])
+            say(f"Next, with these options in every command: glassine domain check {output} --data {read}")
 
 
 def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:

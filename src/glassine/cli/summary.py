@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Outcome
@@ -19,6 +21,7 @@ ADDED = (ADDITIVE, SCORECARD)
 
 WIDTH = 100
 MOST_LINES = 60
+SCORE_DECIMALS = 3
 
 
 def to_dict(outcome: Outcome) -> dict[str, Any]:
@@ -68,8 +71,7 @@ def _headline(outcome: Outcome) -> str:
         epsilon = outcome.estimator.certificate_.epsilon
         return f"{str(model).capitalize()}, grown as published at a stated epsilon {epsilon:g}, which does not hold."
     if outcome.order.private:
-        how = "learnt" if outcome.order.model in ADDED else "drawn"
-        return f"Private {model}, {how} at epsilon {outcome.estimator.certificate_.epsilon:g}."
+        return f"Private {model}, trained with epsilon {outcome.estimator.certificate_.epsilon:g}."
     if outcome.order.model == SCORECARD:
         return f"{str(model).capitalize()}, of little log loss: not private."
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
@@ -84,10 +86,22 @@ def _model_lines(outcome: Outcome) -> list[str]:
     from glassine.formats import to_text as model_text
     from glassine.report.wording import plural
 
-    lines = model_text(outcome.estimator.model_, outcome.estimator.domain_).rstrip("\n").split("\n")
+    shown = _rounded(outcome.estimator.model_)
+    lines = model_text(shown, outcome.estimator.domain_).rstrip("\n").split("\n")
     if len(lines) <= MOST_LINES:
         return lines
     return [*lines[:MOST_LINES], f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"]
+
+
+def _rounded(model: Any) -> Any:
+    """Return an additive model with scores of a few digits, to be read; another model as it is."""
+    from glassine.models import AdditiveModel
+
+    if not isinstance(model, AdditiveModel) or model.scorecard is not None:
+        return model
+    terms = tuple(replace(term, scores=term.scores.round(SCORE_DECIMALS) + 0.0) for term in model.terms)
+    intercept = tuple(round(value, SCORE_DECIMALS) + 0.0 for value in model.intercept)
+    return replace(model, terms=terms, intercept=intercept)
 
 
 def _privacy(outcome: Outcome) -> list[str]:
@@ -257,4 +271,5 @@ def _next(outcome: Outcome) -> str:
         if not outcome.estimator.certificate_.holds:
             return f"Next: {audit}"
         return f"Next: {audit} --policy P.toml, with accept_guarantee = true in P.toml"
-    return f"Next: {audit} --data {order.shared.data} -o report.html"
+    read = "".join(f" {word}" for word in map(shlex.quote, order.shared.written.words))
+    return f"Next: {audit} --data {order.shared.data}{read} -o report.html"
