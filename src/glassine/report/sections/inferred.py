@@ -129,6 +129,6 @@ def cheapest_remedy(details: DisclosureDetails, base_rate: float | None) -> str:
     base = "" if base_rate is None else f" Without the model {wording.percent(base_rate)} of guesses are right."
     return (
         f"Costs least for what it removes: {row.name}. D_overall grows from {wording.in_bits(before)} to "
-        f"{wording.in_bits(row.d_overall)}, and accuracy on {'held-out' if held_out else 'the training'} records goes "
+        f"{wording.in_bits(row.d_overall or 0.0)}, and accuracy on {'held-out' if held_out else 'the training'} records goes "
         f"from {wording.percent(right)} to {wording.percent(after)}.{base}"
     )
