@@ -384,8 +384,8 @@ class RecordsFileOptions(Group):
             "--missing",
             metavar="A,COLUMN=B",
             parser=_listed_texts,
-            help="Texts that stand for a missing value, in all columns or in one (Q*=9: in those that begin with Q), "
-            "besides the empty one, ?, NA, NaN and nan.",
+            help="Texts that stand for a missing value, of every column or of one (Q*=9: of those that begin with Q), "
+            "beside the empty one, ?, NA, NaN and nan.",
         ),
     ] = None
     header: Annotated[

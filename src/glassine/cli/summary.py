@@ -94,7 +94,7 @@ def _model_lines(outcome: Outcome) -> list[str]:
 
 
 def _rounded(model: Any) -> Any:
-    """Return an additive model with scores of a few digits, to be read; another model as it is."""
+    """Return an additive model with scores of a few digits, to be read; another model unchanged."""
     from glassine.models import AdditiveModel
 
     if not isinstance(model, AdditiveModel) or model.scorecard is not None:
