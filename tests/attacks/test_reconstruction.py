@@ -327,3 +327,13 @@ def test_records_that_no_branch_takes_are_a_note() -> None:
     )
     known = reconstruct(DecisionTree(nodes, ("age",), (0, 1)), Domain({"age": Integer(0, 99)}))
     assert known.notes() == ["some possible records satisfy no branch of a split"]
+
+
+def test_leaves_that_contradict_the_domain_are_one_note() -> None:
+    domain = Domain({"a": Integer(0, 9)})
+    text = (
+        "if [a > 10] then [true] ([1 ; 0] examples)\nelse if [a > 20] then [true] ([1 ; 0] examples)\n"
+        "else if [a <= 4] then [true] ([2 ; 1] examples)\nelse [false] ([1 ; 3] examples)"
+    )
+    (note,) = reconstruct(parse_rules(text, domain), domain).notes()
+    assert note.startswith("rule 1 (a > 10) and 1 more hold records, but the domain leaves no possible record there")

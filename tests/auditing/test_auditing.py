@@ -602,8 +602,8 @@ def test_many_notes_are_cut() -> None:
         cut = 120.5 - i
         left = 2 * i + 2
         flat.append(Node(branches=(Branch(Between("age", hi=cut), left), Branch(Between("age", lo=cut), 2 * i + 1))))
-        flat.append(Node(evidence=Evidence(counts=(10, 10))))
-    flat.append(Node(evidence=Evidence(counts=(10, 10))))
+        flat.append(Node(evidence=Evidence(label=0)))
+    flat.append(Node(evidence=Evidence(label=0)))
     findings = audit(DecisionTree(tuple(flat), ("age",), (0, 1)), domain=domain)
     assert len(findings.notes) == 21
 

@@ -325,3 +325,15 @@ def test_a_value_whose_cell_is_public_is_still_named_and_others_are_widened_to_t
     # One side of the cell alone is next to the value.
     assert scrubbed(41) == ["40.5 < n <= 60.5", "not (40.5 < n <= 60.5)"]
     assert scrubbed(39) == ["n <= 39.5", "n > 39.5"]
+
+
+def test_leaves_of_enough_people_stay_though_each_has_several_records() -> None:
+    # The counts of a leaf are of records. Those of 40 people with three records each are more than 40.
+    _, frame = fitted()
+    tripled = pl.concat([pl.from_pandas(frame).with_columns(who=pl.Series(range(len(frame))))] * 3)
+    grown = DecisionTreeClassifier(max_leaf_nodes=8, min_samples_leaf=120, random_state=0)
+    tree = as_model(grown.fit(tripled.select("x", "n").to_pandas(), tripled["y"].to_numpy()), DOMAIN)
+    for smallest, merges in ((10, False), (60, True)):
+        found = scrub(tree, DOMAIN, smallest_leaf=smallest, counts="keep", data=tripled, persons="who")
+        assert (found.n_merged > 0) == merges
+        assert len(found.model.cells) > 1

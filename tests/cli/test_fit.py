@@ -71,7 +71,7 @@ def test_a_private_tree(folder: Path) -> None:
     (entry,) = ledger.entries("people")
     assert (float(entry.epsilon), entry.note) == (0.5, "private tree of depth 2")
     for said in (
-        "drawn at epsilon 0.5",
+        "trained with epsilon 0.5",
         "Guarantee: epsilon 0.5, delta 0, add-or-remove-one. Privacy unit: record.",
         "entry 1. people: epsilon 0.5 of 1 spent, 0.5 left.",
         "does not declare them: id.",

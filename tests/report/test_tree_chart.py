@@ -126,6 +126,7 @@ def test_a_part_of_a_tree_fills_the_drawing_when_it_is_chosen(page: Any) -> None
         "[...document.querySelectorAll('.tree g[data-at]:not([display]) > rect:first-of-type')]"
         ".filter(r => !r.matches('.mix')).map(r => [r.y.baseVal.value, r.height.baseVal.value])"
     )
+    page.get_by_text("The whole tree of 120 leaves, drawn").click()
     whole = page.evaluate(tops)
     select = page.locator(".zoom select")
     select.select_option(index=2)
@@ -133,8 +134,27 @@ def test_a_part_of_a_tree_fills_the_drawing_when_it_is_chosen(page: Any) -> None
     assert len(part_of_it) < len(whole)
     # The part is as tall as the tree was.
     assert max(tall for _, tall in part_of_it) == pytest.approx(sum(tall + 2 for _, tall in whole[:1]) * 2 - 2, rel=0.1)
-    page.get_by_role("button", name="The whole tree").click()
+    page.get_by_role("button", name="The whole tree", exact=True).click()
     assert page.evaluate(tops) == whole
     page.locator(".tree g[data-at]:not([display])").first.click()
     assert page.evaluate(tops) != whole
     assert select.input_value() != ""
+
+
+@pytest.mark.browser
+def test_a_page_of_many_leaves_is_short_on_a_phone_until_it_is_unfolded(page: Any) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    assert page.evaluate("document.documentElement.scrollHeight") < 8_500
+    # What to do is within the first view.
+    advice = page.locator(".answer .advice li").first.bounding_box()
+    assert advice["y"] + advice["height"] < 900
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    assert page.evaluate("document.documentElement.scrollHeight") > 16_000
+
+
+@pytest.mark.browser
+def test_a_link_to_a_section_that_is_folded_away_opens_it(page: Any) -> None:
+    fold = page.locator("#terms > details")
+    assert not fold.evaluate("e => e.open")
+    page.locator("nav a[href='#terms']").click()
+    assert fold.evaluate("e => e.open")

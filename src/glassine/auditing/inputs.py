@@ -430,8 +430,8 @@ class Comparison:
             notes.append(f"{name}: {number} {lie} outside the domain.")
         if self.n_differing:
             notes.append(
-                f"The data are not the training records: {self.n_differing} of {self.n_parts} parts capture another "
-                "number of them than the model says."
+                f"The data is not the training data: {self.n_differing:,} of {self.n_parts:,} leaves or rules capture "
+                "another number of records than the model says."
             )
         return [RecordNote(note) for note in notes]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -45,9 +45,9 @@ Broken: TypeAlias = dict[str, dict[str, list[int]]]
 """Rows by reason, by attribute."""
 
 SHOWN = 10
-"""Most rows that a line names."""
+"""Most rows or columns that a line names."""
 
-OF_REMARKS = {"decimal_comma=True": "--decimal-comma", "missing": "--missing"}
+OF_REMARKS = {"decimal_comma=True": "--decimal-comma", "missing": "--missing", "missing_in": "--missing"}
 """Options by the parameters that remarks mark."""
 
 PERSONAL = ("identifier?", "dates", "free text")
@@ -119,14 +119,12 @@ def infer_command(
         found = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
-    alike: dict[str, list[str]] = {}
-    for name, remark in found.items():
-        alike.setdefault(worded(remark, OF_REMARKS), []).append(name)
-    for text, names in alike.items():
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        tell(f"glassine: {', '.join(names[:SHOWN])}{more}: {text}")
-    repeated = list(repeats(table))
-    for repeat in repeated:
+    repeated = {repeat.column: repeat for repeat in repeats(table)}
+    # Of a column whose values recur, the line below says so.
+    first = {name: text for name, text in found.items() if name not in repeated or "identifier?" not in text}
+    for text, names in _alike(first).items():
+        tell(f"glassine: {_shown(names)}: {text}")
+    for repeat in repeated.values():
         tell(f"glassine: {repeat}")
     if repeated:
         tell("glassine: if one of these columns says whose record each is, give it as --person in fits and audits.")
@@ -151,6 +149,21 @@ def infer_command(
 
         count = plural(len(domain), "attribute")
         say(f"{output}: {count}, all inferred. Replace bounds and categories by public ones.")
+        if written.words:
+            read = shlex.join([str(data), *written.words])
+            say(f"Next, with these options in every command: glassine domain check {output} --data {read}")
+
+
+def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return remarks with options in place of parameters, and the columns of each."""
+    alike: dict[str, list[str]] = {}
+    for name, remark in found.items():
+        alike.setdefault(worded(remark, OF_REMARKS), []).append(name)
+    return alike
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]]) -> None:
@@ -242,16 +255,24 @@ def check_command(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a domain, and records against it. Rows are counted from 0, without the header.
+    """Check a domain, and records against it. Rows are numbered as in a spreadsheet; in JSON, records count from 0.
 
-    Exit status: 0 fine, 1 records break the domain, 2 bad input.
+    Exit status: 0 fine, 1 records are outside the domain, 2 bad input.
     """
-    from glassine.data.inference import broken_rules
+    from glassine.data.inference import broken_rules, remarks
 
     known = stated_domain(domain)
+    broken: Broken = {}
+    n_records = None
     with stages() as progress:
         progress("reading the records")
-        broken = {} if data is None else broken_rules(known, read_records(data, written, known))
+        if data is not None:
+            table = read_records(data, written, known)
+            n_records, broken = len(table), broken_rules(known, table)
+            outside = [name for name in broken if name in table.names]
+            for text, names in _alike(remarks(table.restrict(outside)) if outside else {}).items():
+                if "--" in text:
+                    tell(f"glassine: {_shown(names)}: {text}")
     size = known.size()
     inferred = [name for name in known if known[name].inferred]
     if as_json:
@@ -265,7 +286,7 @@ def check_command(
         }
         print_value(summary, True)
     else:
-        print_value("\n".join(_lines(known, size, inferred, broken, checked=data is not None)), False)
+        print_value("\n".join(_lines(known, size, inferred, broken, n_records)), False)
     raise typer.Exit(1 if broken else 0)
 
 
@@ -274,20 +295,21 @@ def _number(reasons: dict[str, list[int]]) -> int:
     return sum(map(len, reasons.values()))
 
 
-def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken, *, checked: bool) -> list[str]:
-    from glassine.report.wording import plural
+def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken, n_records: int | None) -> list[str]:
+    from glassine.report.wording import plural, row_name
 
     worlds = "uncountably many" if size is None else f"{size:,}" if size < 10**15 else f"{float(size):.3g}"
     possible = "possible record" if size == 1 else "possible records"
-    lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'group')}, {worlds} {possible}."]
+    lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'constraint')}, {worlds} {possible}."]
     if inferred:
-        lines.append(f"Inferred from data: {', '.join(inferred)}.")
+        lines.append(f"Inferred from data: {_shown(inferred)}.")
     for name, reasons in broken.items():
         count = _number(reasons)
-        lines.append(f"{name}: {plural(count, 'record')} {'breaks' if count == 1 else 'break'} the domain.")
+        lines.append(f"{name}: {plural(count, 'record')} {'is' if count == 1 else 'are'} outside the domain.")
         for why, rows in reasons.items():
-            some = ", ".join(f"{row:,}" for row in rows[:SHOWN]) + (" and others" if len(rows) > SHOWN else "")
-            lines.append(f"  {why}: {len(rows):,} ({'row' if len(rows) == 1 else 'rows'} {some})")
-    if checked and not broken:
-        lines.append("Every record keeps the domain.")
+            some = ", ".join(row_name(row).removeprefix("row ") for row in rows[:SHOWN])
+            more = " and others" if len(rows) > SHOWN else ""
+            lines.append(f"  {why}: {len(rows):,} ({'row' if len(rows) == 1 else 'rows'} {some}{more})")
+    if n_records is not None and not broken:
+        lines.append("The record fits the domain." if n_records == 1 else f"All {n_records:,} records fit the domain.")
     return lines

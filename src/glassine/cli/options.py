@@ -376,15 +376,16 @@ class RecordsFileOptions(Group):
         ),
     ] = None
     decimal_comma: Annotated[
-        bool, typer.Option("--decimal-comma", help="Numbers of a CSV file are written as 1,5.")
+        bool, typer.Option("--decimal-comma", help="Numbers of a CSV file are written as 1,5 or 1.234,5.")
     ] = False
     missing: Annotated[
         str | None,
         typer.Option(
             "--missing",
-            metavar="A,B",
+            metavar="A,COLUMN=B",
             parser=_listed_texts,
-            help="Texts that stand for a missing value, separated by commas, beside the empty one, ?, NA, NaN and nan.",
+            help="Texts that stand for a missing value, of every column or of one (Q*=9: of those that begin with Q), "
+            "beside the empty one, ?, NA, NaN and nan.",
         ),
     ] = None
     header: Annotated[
@@ -396,11 +397,14 @@ class RecordsFileOptions(Group):
         """How files are read."""
         from glassine.data.delimited import CsvDialect
 
+        texts = [] if self.missing is None else next(csv.reader([self.missing]))
+        pairs = [(name, missing) for name, _, missing in (text.rpartition("=") for text in texts)]
         return CsvDialect(
             separator=self.separator,
             encoding=self.encoding,
             decimal_comma=self.decimal_comma,
-            missing=() if self.missing is None else tuple(next(csv.reader([self.missing]))),
+            missing=tuple(text for name, text in pairs if not name),
+            missing_in=tuple(pair for pair in pairs if pair[0]),
             header=self.header,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,7 @@ def _headline(outcome: Outcome) -> str:
         epsilon = outcome.estimator.certificate_.epsilon
         return f"{str(model).capitalize()}, grown as published at a stated epsilon {epsilon:g}, which does not hold."
     if outcome.order.private:
-        how = "learnt" if outcome.order.model in ADDED else "drawn"
-        return f"Private {model}, {how} at epsilon {outcome.estimator.certificate_.epsilon:g}."
+        return f"Private {model}, trained with epsilon {outcome.estimator.certificate_.epsilon:g}."
     if outcome.order.model == SCORECARD:
         return f"{str(model).capitalize()}, of little log loss: not private."
     if outcome.order.model == ADDITIVE:
@@ -281,4 +281,5 @@ def _next(outcome: Outcome) -> str:
         if not outcome.estimator.certificate_.holds:
             return f"Next: {audit}"
         return f"Next: {audit} --policy P.toml, with accept_guarantee = true in P.toml"
-    return f"Next: {audit} --data {order.shared.data} -o report.html"
+    read = "".join(f" {word}" for word in map(shlex.quote, order.shared.written.words))
+    return f"Next: {audit} --data {order.shared.data}{read} -o report.html"

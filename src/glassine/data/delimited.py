@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassine.data.conform_values import GAP_TEXTS, number_of
-from glassine.errors import InvalidParameterError, UnreadableFileError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
 
 __all__ = ["DATE", "CsvDialect", "Delimited", "delimited", "fault"]
 
@@ -59,10 +59,14 @@ class CsvDialect:
         Name of the encoding. By default the byte order mark decides; without one it is UTF-8, and each line that is
         none is read as Windows-1252, a superset of Latin-1.
     decimal_comma : bool
-        Whether numbers are written as 1,5.
+        Whether numbers are written as 1,5 or 1.234,5. A point, a blank or an apostrophe before each three digits
+        separates thousands: 1.234 is then 1234.
     missing : tuple of str
         Texts that stand for a missing value, beside the empty one, ``?``, ``NA``, ``NaN`` and ``nan``. What an
         attribute declares stays a value.
+    missing_in : tuple of pairs of str
+        A column, and a text that stands for a missing value in it alone. A name that ends in ``*`` is that of every
+        column that begins so.
     header : bool
         Whether the first line holds names though they look like values.
 
@@ -81,6 +85,7 @@ class CsvDialect:
     encoding: str | None = None
     decimal_comma: bool = False
     missing: tuple[str, ...] = ()
+    missing_in: tuple[tuple[str, str], ...] = ()
     header: bool = False
 
     def __post_init__(self) -> None:
@@ -102,10 +107,26 @@ class CsvDialect:
                     f"{parameter('encoding')} must name an encoding, such as windows-1250, got {self.encoding!r}."
                 )
 
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """All texts that stand for a missing value."""
-        return (*GAP_TEXTS, *self.missing)
+    def stated(self, column: str) -> tuple[str, ...]:
+        """Return the texts that are stated to stand for a missing value of a column."""
+        return (*self.missing, *(text for name, text in self.missing_in if _names(name, column)))
+
+    def gaps(self, column: str) -> tuple[str, ...]:
+        """Return all texts that stand for a missing value of a column."""
+        return (*GAP_TEXTS, *self.stated(column))
+
+    def check_columns(self, columns: Collection[str], path: Path) -> None:
+        """Raise if a text is stated for a column that a file lacks."""
+        for name, _ in self.missing_in:
+            if not any(_names(name, column) for column in columns):
+                raise InvalidDataError(
+                    f"{parameter('missing_in')} names {name!r}, which is not a column of {path}.",
+                    remedy="Check its spelling.",
+                )
+
+
+def _names(name: str, column: str) -> bool:
+    return name == column or (name.endswith("*") and column.startswith(name[:-1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

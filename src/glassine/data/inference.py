@@ -49,14 +49,23 @@ SHARE = 10
 FREQUENT = 10
 """Records from which a word of a column is quoted."""
 
+FEW_CODES = 200
+"""Different codes, such as postcodes of districts, from which a column of them may name people."""
+
 WORDS = 3
 """Blanks of a value, in the mean, from which it is a sentence."""
 
 SHARE_OF_WORDS = 20
 """A column of numbers has words, such as NA, for at most a twentieth of its different values, or one."""
 
-COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*", flags=re.ASCII)
+COMMA = re.compile(r"\s*[+-]?(\d*|\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+),\d+\s*", flags=re.ASCII)
 """A number with a decimal comma."""
+
+COMMAS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*", flags=re.ASCII)
+"""A number with a comma before each three digits."""
+
+CODES = frozenset(sign * int(digit * n) for digit in "789" for n in range(1, 6) for sign in (1, -1)) | {-1}
+"""Numbers that surveys write for answers that are missing."""
 
 LONG = re.compile(r"\s*[+-]?\d+\s*", flags=re.ASCII)
 
@@ -195,6 +204,12 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
         return f"{len(values):,} different values, in a column that is named like an identifier? Leave it out."
     if column.dtype.kind != "O":
         return _remark_on_numbers(present)
+    odd = sorted(value for value in values if not _is_number(value))
+    if odd and all(COMMAS.fullmatch(value) for value in odd):
+        return Text(
+            "numbers with commas before three digits, read as texts. If they separate thousands, take them out of the "
+            f"file; if they are decimal commas, read the file with {parameter('decimal_comma', True)}."
+        )
     words = sorted(value for value in values if not COMMA.fullmatch(value) and not _is_number(value))
     if any("," in value for value in values - set(words)) and len(words) <= max(1, len(values) // SHARE_OF_WORDS):
         but = f" but for {_frequent(words, present)}" if words else ""
@@ -204,8 +219,13 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
             f"Read the file with {parameter('decimal_comma', True)}{also}, or declare a number by hand."
         )
     if values and all(LONG.fullmatch(value) for value in values):
+        if any(value.strip().startswith("0") and int(value) < 2**63 for value in values):
+            many = f": {len(values):,} different values, an identifier? Leave it out" if len(values) > FEW_CODES else ""
+            return (
+                f"whole numbers that begin with 0, such as postcodes, kept as texts{many}. Declare an integer by hand "
+                "if they are quantities."
+            )
         return "whole numbers beyond 64 bits, read as texts: an identifier? Leave it out, or declare a number by hand."
-    odd = sorted(value for value in values if not _is_number(value))
     if values and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
         return f"numbers but for {_frequent(odd, present)}. Recode these as missing, or declare a number by hand."
     if values and all(DATE.fullmatch(value) for value in values):
@@ -224,6 +244,13 @@ def header_values(frame: Any) -> int:
 
 
 def _remark_on_numbers(present: list[Any]) -> str:
+    if codes := _codes(present):
+        listed = " and ".join(f"{code:g}" for code in codes)
+        stated = ",".join(f"COLUMN={code:g}" for code in codes)
+        return Text(
+            f"{listed}, far from the other values. If {'it stands' if len(codes) == 1 else 'they stand'} for a missing "
+            f"value, state {'it' if len(codes) == 1 else 'them'}: {parameter('missing_in')}={stated}."
+        )
     if not all(float(value).is_integer() for value in present):
         return ""
     values = set(present)
@@ -232,6 +259,17 @@ def _remark_on_numbers(present: list[Any]) -> str:
     if len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present):
         return f"{len(values):,} different whole numbers in {len(present):,} records, an identifier? Leave it out."
     return ""
+
+
+def _codes(present: list[Any]) -> list[Any]:
+    """Return numbers of many records that look like codes for missing values: apart from the others, and of a form."""
+    counts = Counter(present)
+    likely = sorted(value for value, count in counts.items() if value in CODES and count >= FREQUENT)
+    others = sorted(counts.keys() - set(likely))
+    if len(others) < 2:
+        return []
+    lo, hi = others[0], others[-1]
+    return [value for value in likely if value < 0 <= lo or value - hi > hi - lo]
 
 
 def _is_number(text: str) -> bool:

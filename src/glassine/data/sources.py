@@ -25,6 +25,17 @@ __all__ = ["read_frame", "read_table"]
 EXACT = 2**53
 """Whole numbers below it are doubles, and no other number is rounded to them."""
 
+DIGITS = r"^\s*[+-]?\d+\s*$"
+PADDED = r"^\s*0\d+\s*$"
+"""A whole number that begins with 0: a code, such as a postcode."""
+
+THOUSANDS = r"^\s*[+-]?\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+(,\d+)?\s*$"
+"""A number with a mark before each three digits, and perhaps a decimal comma."""
+
+SEPARATOR = r"[.'\u2019 \u00a0\u202f](\d{3})"
+POINTED = r"^\s*[+-]?\d*\.\d*([eE][+-]?\d+)?\s*$"
+"""A number with a decimal point."""
+
 PLAIN = CsvDialect()
 """Nothing is stated."""
 
@@ -42,7 +53,7 @@ def read_table(
     The type of a declared column of a CSV file is at most a convenience: where some text is no number, it stays text,
     from which :func:`glassine.data.conform.conform` reads the same. Categories of words stay as they are written,
     so that 01 stays 01. Columns that nothing declares get the type that all their values have in common; whole numbers
-    beyond 64 bits stay text.
+    beyond 64 bits stay text, and so do columns in which one begins with 0, such as postcodes.
 
     Parameters
     ----------
@@ -61,6 +72,8 @@ def read_table(
     ------
     UnreadableFileError
         If the file cannot be read; the message names the line of a CSV file, unless ``lenient``.
+    InvalidDataError
+        If the dialect states missing values of a column that the file lacks.
     """
     try:
         data = path.read_bytes()
@@ -110,14 +123,16 @@ def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDi
         # The value that cannot be read is one record's, and so are the places that are told of it.
         first = re.sub(r"`[^`]*(`|$)", "a value", first)
         raise UnreadableFileError(f"{path} is not a Parquet file that can be read: {first}.", path=path) from None
-    numbers = [number for number in map(number_of, dialect.missing) if number is not None]
+    dialect.check_columns(frame.columns, path)
     columns = []
-    for column in frame if dialect.missing else ():
+    for column in frame:
+        stated = dialect.stated(column.name)
         attribute = declared.get(column.name)
         kept = () if attribute is None or isinstance(attribute, Integer | Real) else values_of(attribute)
         if column.dtype == pl.String:
-            gaps = column.is_in([text for text in dialect.missing if text not in kept])
+            gaps = column.is_in([text for text in stated if text not in kept])
         elif column.dtype.is_numeric():
+            numbers = [number for number in map(number_of, stated) if number is not None]
             gaps = column.cast(pl.Float64, strict=False).is_in([float(n) for n in numbers if n not in kept])
         else:
             continue
@@ -131,6 +146,7 @@ def _read_csv(
     text: Delimited, declared: Mapping[str, Attribute], dialect: CsvDialect, path: Path, *, lenient: bool
 ) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
+    dialect.check_columns(text.names, path)
     try:
         texts = pl.read_csv(
             text.body,
@@ -149,9 +165,9 @@ def _read_csv(
     comma = dialect.decimal_comma
     return pl.DataFrame(
         [
-            _inferred(column, dialect.gaps, comma)
+            _inferred(column, dialect.gaps(column.name), comma)
             if column.name not in declared
-            else _typed(column, declared[column.name], dialect.gaps, comma)
+            else _typed(column, declared[column.name], dialect.gaps(column.name), comma)
             for column in texts
         ]
     )
@@ -189,7 +205,11 @@ def _inferred(texts: pl.Series, missing: Collection[str], comma: bool) -> pl.Ser
     texts = texts.set(gaps, None)
     if gaps.all():
         return texts
-    written = _with_points(texts) if comma else texts
+    # 1.5 among them shows that points are decimal here: then 1.234 is a fraction, too.
+    pointed = texts.str.contains(r"\.") & ~texts.str.contains(THOUSANDS) & texts.str.contains(POINTED)
+    written = _with_points(texts) if comma and not pointed.any() else texts
+    if written.str.contains(PADDED).any() and (written.str.contains(DIGITS) | gaps).all():
+        return texts
     whole = written.cast(pl.Int64, strict=False)
     if (whole.is_null() == gaps).all():
         return whole
@@ -197,12 +217,14 @@ def _inferred(texts: pl.Series, missing: Collection[str], comma: bool) -> pl.Ser
     if (truths | gaps).all():
         return (texts.str.to_lowercase() == "true").alias(texts.name)
     # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
-    if truths.any() or (written.str.contains(r"^\s*[+-]?\d+\s*$") | gaps).all():
+    if truths.any() or (written.str.contains(DIGITS) | gaps).all():
         return texts
     numbers = numbers_of_texts(written)
     return pl.Series(texts.name, numbers, nan_to_null=True) if (np.isnan(numbers) == gaps.to_numpy()).all() else texts
 
 
 def _with_points(texts: pl.Series) -> pl.Series:
-    """Return numbers with decimal points in place of their one comma; other texts stay."""
+    """Return numbers with decimal points in place of their one comma, thousands joined; other texts stay."""
+    grouped = texts.str.contains(THOUSANDS).fill_null(False)
+    texts = texts.str.replace_all(SEPARATOR, "${1}").zip_with(grouped, texts)
     return texts.str.replace(r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", "${1}.${2}")

@@ -256,7 +256,9 @@ def merge_leaves(
         node, size = nodes[index], held[index]
         if node.branches or (exact and not size):
             return False
-        return size < below or max(node.evidence.counts or (0,)) > purity * size
+        counts = node.evidence.counts or (0,)
+        # Sizes may be numbers of people, of whom one has several of the records that counts have.
+        return size < below or (purity < 1 and max(counts) > purity * sum(counts))
 
     for index in reversed(order):
         children = [branch.child for branch in nodes[index].branches]

@@ -157,7 +157,7 @@ def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
     possible : Worlds
         The records that each of its parts leaves possible.
     """
-    out = []
+    out, without = [], []
     if sum(possible.measures, start=0) < possible.space.total:
         out.append("some possible records satisfy no branch of a split")
     noun = "leaf" if isinstance(model, DecisionTree) else "rule"
@@ -167,12 +167,17 @@ def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
         last = noun == "rule" and i == len(model.cells)
         what = "the default rule" if last else f"{noun} {i} ({cell})"
         if cell.evidence.size and model.counts_are_exact:
-            out.append(
-                f"{what} holds records, but the domain leaves no possible record there: "
-                "the domain contradicts the model"
-            )
+            without.append(what)
         elif cell.outside:
             out.append(f"{what} can capture nothing: earlier rules cover it")
         else:
             out.append(f"{what} can hold nothing: its conditions exclude each other")
+    if without:
+        of_them = f"{without[0]} and {len(without) - 1:,} more hold" if len(without) > 1 else f"{without[0]} holds"
+        # What contradicts comes before what is merely odd.
+        out.insert(
+            0,
+            f"{of_them} records, but the domain leaves no possible record there: the domain contradicts the model. "
+            "Widen its bounds, or state which values are missing",
+        )
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -32,6 +33,8 @@ from glassine.report.section import Section
 __all__ = ["additive_figures", "additive_section"]
 
 MOST_FIGURES = 24
+IN_VIEW = 8
+"""Terms, the most important ones, that are not folded away."""
 MOST_ROWS = 100
 LONGEST = 60
 
@@ -43,9 +46,16 @@ def additive_section(finding: AdditiveFinding) -> Section:
     charts = tuple(islice(_charts(finding), MOST_FIGURES))
     if charts:
         scores = Fold("The scores of each bin as text", (Definitions(tuple(islice(_scores(finding), MOST_FIGURES))),))
-        blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts), scores]
+        blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts[:IN_VIEW])]
+        if rest := charts[IN_VIEW:]:
+            blocks.append(Fold(f"{wording.plural(len(rest), 'more term')}, of less importance", (Gallery(rest),)))
+        blocks.append(scores)
     if finding.terms:
-        blocks.append(_terms(finding))
+        table = _terms(finding)
+        blocks.append(replace(table, rows=table.rows[:IN_VIEW]))
+        if others := table.rows[IN_VIEW:]:
+            less = replace(table, caption="The same of the other terms", rows=others)
+            blocks.append(Fold(f"{wording.plural(len(others), 'more term')} in the table", (less,)))
         more = len(finding.terms) - MOST_ROWS
         omitted = f"{wording.plural(more, 'more term')}: see the JSON findings."
         blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []

@@ -29,6 +29,8 @@ LEVELS = 5
 MOST_CLASSES = 3
 MOST_RULES = 200
 FIRST_LOOK = 10
+IN_VIEW = 3
+"""Leaves to look at first that are not folded away."""
 MOST_LEAVES = 200
 SHORT_LIST = 50
 DEEPEST = 11
@@ -260,10 +262,12 @@ def model_section(findings: Findings) -> Section:
     if rows and len(rows) > FIRST_LOOK and not listed:
         order = ranked(parts_of(findings).parts)
         first = tuple(rows[number - 1] for number in order[:FIRST_LOOK])
-        blocks += [Heading(f"The {FIRST_LOOK} leaves to look at first"), Parts(first), Heading("The whole tree")]
+        rest = Fold(f"{FIRST_LOOK - IN_VIEW} more of these leaves", (Parts(first[IN_VIEW:]),))
+        blocks += [Heading(f"The {FIRST_LOOK} leaves to look at first"), Parts(first[:IN_VIEW]), rest]
     drawing, reading = draw_tree(parts_of(findings).nodes, rows)
     if drawing:
-        blocks.append(
+        large = zooms(parts_of(findings).nodes)
+        figure = (
             Figure(
                 drawings=(drawing,),
                 caption=f"Read from left to right: each column is one more condition. {reading} "
@@ -271,9 +275,10 @@ def model_section(findings: Findings) -> Section:
                 legend=_legend(findings, rows),
                 scrolls="Drawing of the tree",
                 from_right=True,
-                zooms=zooms(parts_of(findings).nodes),
-            )
+                zooms=large,
+            ),
         )
+        blocks += [Fold(f"The whole tree of {len(rows):,} leaves, drawn", figure)] if large else figure
     if sizes_are_counted(findings):
         note = "Sizes were counted in the data: the model does not publish them exactly."
         blocks.append(Paragraph(text=note, tone="note"))

@@ -434,6 +434,7 @@ def sign_off_section(findings: Findings) -> Iterator[Section]:
     yield Section(
         id="sign-off",
         title="Sign-off",
+        folded="" if filled else f"empty: {empty}",
         blocks=(
             Paragraph(text=ONLY_A_PERSON, tone="note"),
             Definitions(tuple((labels[name], (filled.get(name, EMPTY),)) for name in names)),

@@ -45,6 +45,7 @@ __all__ = [
 NO_SUBGROUP = "There is no subgroup that is large enough to show."
 MOST_BARS = 25
 EXPOSED_SUBGROUPS = 5
+EXPOSED_ATTRIBUTES = 5
 MOST_ATTRIBUTES = 3
 SHOWN = 0.05  # bits below it read as 0.0
 NEGLIGIBLE = 1e-6
@@ -59,18 +60,23 @@ def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -
     undefined = sentence(finding.undefined or "")
     if undefined:
         blocks.append(Paragraph(text=undefined, tone="note"))
-    blocks += [
+    explained: tuple[Block, ...] = (
         Readings(readings(finding, findings)),
         Paragraph(
             text="Dist_G is 1 when the model reveals nothing about the records' attributes, and 0 when it reveals "
             f"everything. {_readings_note(findings.domain)} It says nothing about outcomes.",
         ),
-    ]
+    )
     if findings.domain is not None:
-        blocks.append(Paragraph(text=_domain(findings.domain)))
+        explained += (Paragraph(text=_domain(findings.domain)),)
+    blocks.append(Fold("Dist_G, and what it counts", explained))
     blocks += _curve(finding, findings)
     if bars:
-        blocks.append(_bars("Attribute", "Bits learned about each attribute of a record, most revealed first", bars))
+        caption = "Bits learned about each attribute of a record, most revealed first"
+        blocks.append(_bars("Attribute", caption, bars[:EXPOSED_ATTRIBUTES]))
+        if rest := bars[EXPOSED_ATTRIBUTES:]:
+            others = _bars("Attribute", "Bits learned about each other attribute of a record", rest)
+            blocks.append(Fold(f"{wording.plural(len(rest), 'more attribute')}, less revealed", (others,)))
         blocks += [_omitted(more, "attribute")] if more else []
     else:
         text = f"Attributes. {undefined or 'Nothing is learned about any of them.'}"

@@ -58,6 +58,13 @@
     bar.hidden = false;
   }
   document.querySelectorAll(".zoom").forEach(zoom);
+  /* A section that is folded away opens when a link leads to it. */
+  function unfold() {
+    var target = location.hash && document.getElementById(location.hash.slice(1)), fold = target && target.querySelector(":scope > details");
+    if (fold) fold.open = true;
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
   addEventListener("beforeprint", function () {
     was = all(document).map(function (d) { return [d, d.open]; });
     was.forEach(function (pair) { pair[0].open = true; });
