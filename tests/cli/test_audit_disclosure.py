@@ -65,7 +65,7 @@ def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
     done = run(*COMMAND, "--criterion", "gini", "-o", "page.html", cwd=folder)
     assert done.status == 0, done.err
     assert "Assumed, because the model does not state how its splits were selected" in " ".join(done.out.split())
-    assert "bits per record about level" in " ".join(done.out.split())
+    assert "nats per record about level" in " ".join(done.out.split())
     assert "The leaves and the internal nodes" in done.out
     assert "the global optimum" in done.out
     assert "Report: page.html" in done.out

@@ -139,17 +139,6 @@ def bits(value: float | None, *, beyond: float | None = None) -> str:
     return f"{value:,.{digits}f}"
 
 
-def in_bits(nats: float) -> str:
-    """Return an amount of information in bits; findings hold disclosure in nats, as the theory does.
-
-    Examples
-    --------
-    >>> in_bits(0.25)
-    '0.361 bits'
-    """
-    return f"{nats / math.log(2) + 0.0:.3g} bits"
-
-
 def marked(title: str, audience: Audience) -> str:
     """Return a heading of a text, marked where what stands below it is for the checker only."""
     return f"{title} (checker only)" if audience == "checker" else title

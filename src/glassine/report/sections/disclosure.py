@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from glassine import __version__
@@ -14,7 +13,7 @@ from glassine.report.charts import Mark, draw_trade_off
 from glassine.report.measured import MeasuredSection
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
-from glassine.report.wording import in_bits, people
+from glassine.report.wording import people
 
 __all__ = ["disclosure_page", "sensitive_section"]
 
@@ -109,7 +108,7 @@ def _learned_section(finding: DisclosureFinding) -> Section:
         title="What an attacker learns",
         blocks=(readers,),
         text=tuple(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
-        text_title="What each attacker concludes; entropy left and distance to the truth in bits",
+        text_title="What each attacker concludes; entropy left and distance to the truth in nats",
     )
 
 
@@ -143,7 +142,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
     columns += [Column("Held out", numeric=True)] if held_out else []
     rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(details.remedies, start=1))
     marks = [
-        Mark(number=number, x=accuracy, y=row.d_overall / math.log(2))
+        Mark(number=number, x=accuracy, y=row.d_overall)
         for number, row in enumerate(details.remedies, start=1)
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
@@ -154,7 +153,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
             text="Each remedy was tried on the training records. Publish a choice, not this table: the figures were "
             "read off the data."
         ),
-        Table(caption="D_overall: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
+        Table(caption="D_overall in nats: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
     ]
     if marks:
         blocks.append(
@@ -191,8 +190,8 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
             name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
             cells=(
                 people(group.size),
-                in_bits(group.entropy),
-                *(() if group.d_overall is None else (in_bits(group.d_overall),)),
+                f"{group.entropy:.3g} nats",
+                *(() if group.d_overall is None else (f"{group.d_overall:.3g} nats",)),
             ),
         )
         for group in details.subgroups
@@ -205,7 +204,7 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
                 text=f"The most exposed first, the least exposed last. Subgroups of few {wording.units()} are left out."
             ),
             Table(
-                caption=f"Means over the {wording.units()} of a subgroup. Small means disclosed",
+                caption=f"Means over the {wording.units()} of a subgroup, in nats. Small means disclosed",
                 columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
                 rows=rows,
             ),
@@ -245,9 +244,13 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
             Row(
                 name=sentence(reader.reader),
                 cells=(
-                    in_bits(reader.entropy),
+                    f"{reader.entropy:.3g} nats",
                     people(reader.certain),
-                    *((in_bits(reader.d_overall or 0.0), wording.percent(reader.guess_rate or 0.0)) if known else ()),
+                    *(
+                        (f"{reader.d_overall or 0.0:.3g} nats", wording.percent(reader.guess_rate or 0.0))
+                        if known
+                        else ()
+                    ),
                 ),
             )
             for reader in readers
@@ -269,9 +272,9 @@ def _sentence(finding: DisclosureFinding) -> str:
     name = wording.clean(finding.sensitive)
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"An attacker with the tree who knows all quasi-identifiers learns {in_bits(finding.learned_mean)} per "
-        f"{wording.unit()} about {name} beyond the class distribution, and {in_bits(finding.learned_most)} of the most "
-        f"exposed one. {in_bits(best.entropy)} of {in_bits(least.entropy)} remain uncertain."
+        f"An attacker with the tree who knows all quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"{wording.unit()} about {name} beyond the class distribution, and {finding.learned_most:.3g} nats of the most "
+        f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the class is practically certain."
@@ -293,10 +296,10 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     text = [
         Fact(
             f"Learned about the average {wording.unit()}",
-            in_bits(finding.learned_mean),
-            f"{in_bits(best.entropy)} of {in_bits(least.entropy)} remain uncertain",
+            f"{finding.learned_mean:.3g} nats",
+            f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
-        Fact("Learned about the most exposed", in_bits(finding.learned_most), "beyond the class distribution"),
+        Fact("Learned about the most exposed", f"{finding.learned_most:.3g} nats", "beyond the class distribution"),
         Fact("Practically certain", people(best.certain), f"of {people(finding.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
@@ -313,10 +316,9 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
 def _sensitive_sentence(finding: DisclosureFinding) -> str:
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"An attacker who knows all quasi-identifiers learns {in_bits(finding.learned_mean)} per "
+        f"An attacker who knows all quasi-identifiers learns {finding.learned_mean:.3g} nats per "
         f"{wording.unit()} about {wording.clean(finding.sensitive)} beyond the class distribution, "
-        f"{in_bits(finding.learned_most)} of the most exposed one; {in_bits(best.entropy)} of {in_bits(least.entropy)} "
-        "remain uncertain."
+        f"{finding.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the value is practically certain."
@@ -348,7 +350,7 @@ def _internal(
     among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
     return Fact(
         name,
-        in_bits(more),
+        f"{more:.2g} nats",
         "A learner takes the best split of each node; records under which another would have been better are "
         f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
     )
@@ -358,12 +360,10 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
     """Return whether the estimate is the best one, and from what it was made."""
     if optimum == "local":
         value = "a local optimum"
-        meaning = (
-            f"Without class counts a better estimate may leave up to {in_bits(gap)} per {wording.unit()} more open."
-        )
+        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a {wording.unit()} more open."
     else:
         value = "the global optimum"
-        slack = f", up to a certified gap of {in_bits(gap)} per {wording.unit()}" if gap > 0 else ""
+        slack = f", up to a certified gap of {gap:.1g} nats a {wording.unit()}" if gap > 0 else ""
         meaning = f"No estimate that agrees with the tree leaves more open{slack}."
     meaning += f" It takes fractions of {wording.units()}: whole {wording.units()} can reveal more than fractions."
     meaning += f" Known: {wording.clean(known)}." if known else ""
@@ -391,9 +391,9 @@ def _truth(details: DisclosureDetails) -> list[Fact]:
     return [
         Fact(
             "D_individual, distance to the truth",
-            f"{in_bits(truth.mean)} on average (D_overall)",
-            f"Small means disclosed. Quartiles {in_bits(truth.lower)}, {in_bits(truth.median)} and "
-            f"{in_bits(truth.upper)}; below {in_bits(0.1)} for {people(truth.disclosed)}.",
+            f"{truth.mean:.3g} nats on average (D_overall)",
+            f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
+            f"below 0.1 nats for {people(truth.disclosed)}.",
         )
     ]
 
@@ -430,7 +430,7 @@ def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
         name=name,
         cells=(
             f"{row.n_leaves:.4g} {'leaf' if row.n_leaves == 1 else 'leaves'}",
-            in_bits(row.d_overall),
+            f"{row.d_overall:.3g}",
             wording.percent(row.accuracy),
             *([held] if held_out else []),
             Status("measured"),
@@ -443,7 +443,7 @@ def _figures(row: Row) -> str:
     """Return the figures of a remedy in a sentence; empty where there are none."""
     leaves, distance, accuracy, *held = row.cells[:-1]
     aside = f" ({held[0]} of those held out)" if held and held[0] else ""
-    return f"{distance}, {accuracy} right{aside}, {leaves}." if distance else ""
+    return f"{distance} nats, {accuracy} right{aside}, {leaves}." if distance else ""
 
 
 def _certainty(probability: float) -> str:

@@ -128,7 +128,7 @@ def cheapest_remedy(details: DisclosureDetails, base_rate: float | None) -> str:
     _, _, row, after = min(tried, key=lambda one: one[:2])
     base = "" if base_rate is None else f" Without the model {wording.percent(base_rate)} of guesses are right."
     return (
-        f"Costs least for what it removes: {row.name}. D_overall grows from {wording.in_bits(before)} to "
-        f"{wording.in_bits(row.d_overall or 0.0)}, and accuracy on {'held-out' if held_out else 'the training'} records goes "
-        f"from {wording.percent(right)} to {wording.percent(after)}.{base}"
+        f"Costs least for what it removes: {row.name}. D_overall grows from {before:.3g} to {row.d_overall:.3g} nats, "
+        f"and accuracy on {'held-out' if held_out else 'the training'} records goes from {wording.percent(right)} to "
+        f"{wording.percent(after)}.{base}"
     )
