@@ -106,6 +106,8 @@ class Cells:
         Why the counts may not be those of the training records; empty if nothing says so.
     stated_by : str
         Who states the fewest records of a part, in words; empty where no bound is a statement.
+    n_people : int or None
+        People in all parts, each once however many parts hold their records; None where records are counted.
     """
 
     counts: OutcomeCounts
@@ -113,6 +115,7 @@ class Cells:
     n_splits: int
     unsettled: str = ""
     stated_by: str = ""
+    n_people: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,19 +123,25 @@ ZERO_CLASSES: Criterion[int, Cells] = Criterion(
 
 
 def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
-    """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
+    """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one.
+
+    People are counted once: several records of one person are no independent observations.
+    """
     if cells.counts.n_outcomes == 1:
         return inapplicable("The model predicts a number, for which no residual degrees of freedom are defined here.")
     sizes_low, sizes_high = cells.counts.sizes
     n_parameters = 2 * cells.n_splits + len(sizes_low) * (cells.counts.n_outcomes - 1)
     least, most = int(np.floor(sizes_low.sum())) - n_parameters, int(np.ceil(sizes_high.sum())) - n_parameters
+    if cells.n_people is not None:
+        least = most = cells.n_people - n_parameters
+    counted = evidence.counted.capitalize()
     if most < limit:
-        return failed(f"Records less parameters leave fewer than {limit:,} degrees of freedom.", most)
+        return failed(f"{counted} less parameters leave fewer than {limit:,} degrees of freedom.", most)
     if cells.unsettled:
         return unknown(cells.unsettled)
     if least < limit:
         return unknown("How many degrees of freedom remain is not known: the number of records is not known exactly.")
-    return passed(f"Records less parameters leave at least {limit:,} degrees of freedom.", least)
+    return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
 
 
 DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
@@ -143,8 +149,8 @@ DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
     limit=whole_limit(VALUES, fewest=True),
     words=Words(
         label="Residual degrees of freedom",
-        measures="Fewest residual degrees of freedom: records less twice the splits, less the leaves or rules times "
-        "the classes but one; off unless it is set.",
+        measures="Fewest residual degrees of freedom: records, or people where persons are stated, less twice the "
+        "splits, less the leaves or rules times the classes but one; off unless it is set.",
         unmeasured="The number of records is not known: {reason}",
     ),
     reads=lambda evidence: evidence.cells,

@@ -50,6 +50,7 @@ from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_cells,
+    doubt_of,
     shares_of_cells,
     sizes_of_cells,
     thresholds_of_values,
@@ -113,6 +114,7 @@ class TreeSubject(TreeFigures):
         guarantee = doubted(self.guarantee, membership, people=self.people is not None)
         sizes, summary = self.sizes_of(guarantee), self.domain_summary()
         mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
+        doubt = doubt_of(guarantee, self.inputs, mismatch)
         possible = None if summary is None else summary.bits_domain_aware
         unmeasured = getattr(raw.get("reconstruction"), "reason", "")
         certain = raw.get("disclosure")
@@ -122,8 +124,8 @@ class TreeSubject(TreeFigures):
         return Evidence(
             kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
             guarantee=guarantee,
-            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.statements) if "parts" in raw else None,
-            cells=self.cells_of(guarantee, mismatch) if "parts" in raw else None,
+            sizes=sizes_of_cells(self.model, sizes, doubt, self.inputs.statements) if "parts" in raw else None,
+            cells=self.cells_of(guarantee, doubt) if "parts" in raw else None,
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
             else None,

@@ -281,7 +281,7 @@ class SignOffOptions(Group):
     ] = None
     who: Annotated[str | None, typer.Option("--who", metavar="TEXT", help="Who decided.")] = None
     role: Annotated[str | None, typer.Option("--role", metavar="TEXT", help="Their role.")] = None
-    decision: Annotated[str | None, typer.Option("--decided", metavar="TEXT", help="What was decided.")] = None
+    decision: Annotated[str | None, typer.Option("--decision", metavar="TEXT", help="What was decided.")] = None
     day: Annotated[str | None, typer.Option("--day", metavar="DAY", help="Day of the decision, as 2026-11-23.")] = None
     review_by: Annotated[
         str | None, typer.Option("--review-by", metavar="DAY", help="Day until which the decision holds.")

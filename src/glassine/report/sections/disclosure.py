@@ -360,7 +360,7 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
     """Return whether the estimate is the best one, and from what it was made."""
     if optimum == "local":
         value = "a local optimum"
-        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} bits per {wording.unit()} more open."
+        meaning = f"Without class counts a better estimate may leave {gap:.2g} bits more per {wording.unit()} open."
     else:
         value = "the global optimum"
         slack = f", up to a certified gap of {gap:.1g} bits per {wording.unit()}" if gap > 0 else ""
