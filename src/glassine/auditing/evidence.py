@@ -291,6 +291,8 @@ class Evidence:
         Whether a domain was given, and whether a part of it was inferred from data.
     people : bool
         Whether persons were stated, so that people were counted in place of records.
+    predicts_number : bool
+        Whether the subject is a tree or a rule list of numbers.
     """
 
     kind: Kind
@@ -311,6 +313,14 @@ class Evidence:
     has_domain: bool = True
     domain_inferred: bool = False
     people: bool = False
+    predicts_number: bool = False
+
+    @property
+    def classes(self) -> Fact[Cells]:
+        """The counts of classes, where the model has classes."""
+        if self.predicts_number and self.cells is not None:
+            return Inapplicable("The model predicts a number, so that it has no classes.")
+        return self.cells
 
     @property
     def counted(self) -> str:

@@ -17,6 +17,7 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.search import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.assumed_disclosure import assume
+from glassine.auditing.cell_facts import rounded
 from glassine.auditing.counted import COUNTED
 from glassine.auditing.describe import (
     describe_domain,
@@ -142,6 +143,7 @@ class TreeSubject(TreeFigures):
             mismatch=mismatch,
             has_domain=self.domain is not None,
             domain_inferred=self.domain is not None and self.domain.inferred,
+            predicts_number=self.model.classes is None,
             people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
         )
 
@@ -239,15 +241,11 @@ def tree_subject(
     elif domain is None and inputs.columns is not None and inputs.needs_domain:
         domain = inferred_domain(model, inputs.columns, remarks)
         model = as_model(artefact, domain)
+    model = rounded(model, inputs.settings.statements.rounded_to)
     if alone := not_judged(model.source or ""):
         remarks.append(alone)
     subject = TreeSubject(
-        inputs=inputs,
-        policy=policy,
-        model=model,
-        artefact=artefact,
-        declared=domain,
-        remarks=tuple(remarks),
+        inputs=inputs, policy=policy, model=model, artefact=artefact, declared=domain, remarks=tuple(remarks)
     )
     target = inputs.target
     if target is not None and target in attributes_of(model.literals):
