@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -142,7 +141,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not found:
         return ""
     # The first is nearest; a name that begins as what was typed was meant before one that shares letters further on.
-    begun = [one for one in found if len(os.path.commonprefix([one.lstrip("-"), name.lower().lstrip("-")])) >= BEGUN]
+    begun = [one for one in found if one.lstrip("-")[:BEGUN] == name.lower().lstrip("-")[:BEGUN]]
     meant = by_case[(begun or found)[0]]
     return f" Did you mean {meant if meant.startswith('--') else repr(meant)}?"
 
