@@ -50,7 +50,7 @@ class Suppression:
         return round(value, 2) + 0.0 if self.below else value
 
     def bits(self, nats: float) -> float:
-        """Return an amount of information in bits, given in nats."""
+        """Return an amount of information in bits, given by natural logarithms."""
         return self.figure(nats / math.log(2))
 
     def proportion(self, value: float, n: int) -> float:
