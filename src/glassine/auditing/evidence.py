@@ -107,7 +107,7 @@ class Cells:
     stated_by : str
         Who states the fewest records of a part, in words; empty where no bound is a statement.
     n_people : int or None
-        People in all parts, each once however many parts hold their records; None where records are counted.
+        People, each once however many parts hold their records; None where records are counted.
     """
 
     counts: OutcomeCounts
