@@ -138,13 +138,13 @@ class EvidenceDocument:
             ],
         }
 
-    def _said(self, line: Line) -> list[str]:
+    def _said(self, line: Line) -> tuple[str, ...]:
         """Return the answers of a line in words; what an earlier line said in full is only named, with its item."""
         before: dict[Answer, str] = {}
         for earlier in self.lines[: self.lines.index(line)]:
             before = dict.fromkeys(earlier.answers, earlier.item.id) | before
         said = (_referred(answer, before[answer]) if answer in before else _sentence(answer) for answer in line.answers)
-        return list(dict.fromkeys(said))
+        return tuple(dict.fromkeys(said))
 
     def markdown(self) -> str:
         """Return a page of Markdown."""
