@@ -19,6 +19,7 @@ from glassine.auditing.inputs import AuditSettings, Statements
 from glassine.auditing.policy import NAMED
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidParameterError, InvalidPolicyError
+from glassine.formats import tree_from_export_text
 from glassine.models import Branch, Evidence, Node
 from tests.policies import BITS_AND_SHARES
 
@@ -316,6 +317,39 @@ def test_degrees_of_freedom_are_records_less_parameters() -> None:
     assert the(audit(rules((6, 6), (6, 5)), policy=limits), "degrees_of_freedom").status == "fail"
     three = the(audit(rules((6, 6, 9), (6, 6, 9)), policy=limits), "degrees_of_freedom")
     assert three.measured == 42 - (2 + 2 * 2)
+
+
+def test_counts_that_the_publisher_calls_rounded_are_not_exact() -> None:
+    """Class counts of 10 that were rounded to 10 may be 5; without the statement they pass as they stand."""
+    model = rules((10, 300), (300, 200))
+    assert the(audit(model, policy=SACRO), "smallest_class_count").status == "pass"
+    check = the(audit(model, policy=SACRO, settings=stated(rounded_to=10)), "smallest_class_count")
+    assert (check.status, "rounded" in check.meaning) == ("unknown", True)
+    assert the(audit(model, policy=SACRO, settings=stated(rounded_to=10)), "smallest_leaf").measured == 300
+    with pytest.raises(InvalidParameterError, match="not multiples"):
+        audit(rules((12, 300), (300, 200)), settings=stated(rounded_to=10))
+
+
+def test_counts_of_zero_leave_no_check_failed_by_them() -> None:
+    assert set(statuses(audit(rules((0, 0), (0, 0)), policy=SACRO)).values()) == {"unknown"}
+
+
+def test_a_tree_of_numbers_is_asked_for_no_classes() -> None:
+    tree = tree_from_export_text(
+        "|--- age <= 40.50\n|   |--- value: [12.3]\n|--- age >  40.50\n|   |--- value: [77.0]\n"
+    )
+    findings = audit(tree, policy=SACRO)
+    for rule in ("smallest_class_count", "zero_classes", "degrees_of_freedom"):
+        assert the(findings, rule).status == "not applicable"
+    assert findings.requests[0].startswith("How many training records every leaf holds.")
+    asked = audit(parse_rules("if [a] then [x]\nelse [y]")).requests[0]
+    assert asked.startswith("How many training records of each class every rule holds.")
+
+
+def test_many_classes_are_named_beside_the_advantage() -> None:
+    check = the(audit(rules((10,) * 8, (10,) * 8)), "largest_advantage")
+    assert check.status == "fail"
+    assert "records of 8 classes per leaf" in check.meaning
 
 
 def test_a_class_of_few_records_is_not_quoted() -> None:

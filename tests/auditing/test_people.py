@@ -12,17 +12,20 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import AuditSettings, Category, Domain, Integer, as_model
+from glassine import AuditSettings, Category, Domain, Integer, Policy, as_model
+from glassine.auditing.inputs import Statements
 from glassine.auditing.schema import schema
 from glassine.auditing.several import SeveralModels
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.models import Guarantee
 from glassine.report import render_html, render_text
 from tests.policies import audit_by_bits as audit
 from tests.policies import bits_policy
 
 DOMAIN = Domain({"age": Integer(0, 99), "visits": Integer(0, 9)})
 SHOWN = AuditSettings(show_small_counts=True)
+SACRO = Policy.named("sacro")
 
 
 def visits(seed: int = 0, people: int = 60, most: int = 3) -> pl.DataFrame:
@@ -92,6 +95,48 @@ def test_sizes_shares_and_counts_of_leaves_are_of_people() -> None:
     single = {i for i in range(len(sizes)) if len({ill for _, cell, ill in rows if cell == i}) == 1}
     assert labels.n_certain == len({who for who, cell, _ in rows if cell in single})
     assert pure >= {who for who, cell, _ in rows if cell in single}
+
+
+def test_degrees_of_freedom_count_each_person_once() -> None:
+    """A person with records in both leaves, or of both classes, is one observation."""
+    frame = pl.DataFrame({"patient": [*range(20)] * 2, "age": [30] * 20 + [60] * 20, "visits": [1] * 40})
+    frame = frame.with_columns(ill=pl.Series(["yes", "no"] * 10 + ["no", "no", "no", "yes"] * 5))
+    tree = grown(frame, max_depth=1)
+    policy = replace(SACRO, degrees_of_freedom=17)
+    by_record, by_person = (
+        next(
+            check
+            for check in audit(tree, domain=DOMAIN, data=frame, target="ill", persons=persons, policy=policy).checks
+            if check.rule == "degrees_of_freedom"
+        )
+        for persons in (None, "patient")
+    )
+    assert (by_record.status, by_record.measured) == ("pass", 40 - (2 + 2))
+    assert (by_person.status, by_person.measured) == ("fail", 20 - (2 + 2))
+    assert by_person.meaning.startswith("People less parameters")
+
+
+def test_records_do_not_settle_limits_on_people_for_whom_a_guarantee_is() -> None:
+    frame = pl.DataFrame({"patient": [*range(100)] * 2, "age": [*range(20, 70)] * 4, "visits": [1, 2] * 100})
+    frame = frame.with_columns(ill=pl.Series(["yes", "no", "no", "yes", "yes"] * 40))
+    model = as_model(grown(frame, max_depth=1, min_samples_leaf=60), DOMAIN)
+    claim = Guarantee(epsilon=1.0, count_scale=2.0, neighboring="add-or-remove-one-person", records_per_person=3)
+    noisy = replace(model, guarantee=claim)
+    given: dict[str, Any] = {"domain": DOMAIN, "data": frame, "target": "ill", "policy": SACRO}
+
+    def statuses(**more: Any) -> set[str]:
+        checks = audit(noisy, **given, **more).checks
+        return {check.status for check in checks if check.rule not in ("max_epsilon", "content_beside_model")}
+
+    assert statuses() == {"unknown"}
+    meaning = audit(noisy, **given).checks[1].meaning
+    assert "for people, who may have several records each" in meaning
+    assert "unknown" not in statuses(persons="patient")
+    stated = AuditSettings(statements=Statements(one_record_per_person=True))
+    assert "unknown" not in statuses(settings=stated)
+    # Fewer records than the limit are fewer people, too.
+    few = {**given, "policy": replace(SACRO, smallest_leaf=1000)}
+    assert audit(noisy, **few).checks[1].status == "fail"
 
 
 def test_one_record_a_person_gives_the_same_findings_as_records() -> None:

@@ -15,6 +15,7 @@ from glassine import AuditSettings, Binary, DecisionTree, Domain, Integer, Polic
 from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.findings import Findings, InputFile
 from glassine.auditing.schema import schema
+from glassine.data import Sample
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
 from glassine.models import AdditiveModel, Branch, Evidence, Guarantee, Node, NumericBins, Term
@@ -172,6 +173,20 @@ def test_that_records_cannot_be_measured_is_for_the_checker_only(data: pd.DataFr
     # Where the policy does not accept the claim, it is an error as for any other model.
     with pytest.raises(InvalidDataError):
         audit(tree(), domain=DOMAIN, data=data)
+
+
+def test_that_people_are_on_both_sides_is_for_the_checker_only() -> None:
+    def audited(others: range, policy: Policy = ACCEPTING) -> Findings:
+        sides = [pd.DataFrame({"age": [50] * 9, "ill": ["no"] * 9, "who": list(who)}) for who in (range(9), others)]
+        data, holdout = sides[0], Sample(sides[1], persons="who")
+        return audit(tree(), data, "ill", domain=DOMAIN, persons="who", holdout=holdout, policy=policy)
+
+    apart, shared = audited(range(9, 18)), audited(range(4, 13))
+    assert shown(apart) == shown(shared)
+    assert shared.holder is not None
+    assert any("5 of 9 people of the holdout" in note for note in shared.holder.notes)
+    with pytest.raises(InvalidDataError, match="records in the data too"):
+        audited(range(4, 13), Policy())
 
 
 @pytest.mark.parametrize("persons", [None, "person"])

@@ -42,10 +42,15 @@ def test_shares_of_a_class_are_rounded_down_to_a_twentieth(value: float, seen: f
 
 
 @pytest.mark.parametrize(("value", "seen"), [(1.23456, 1.23), (0.006, 0.01), (-0.001, 0.0)])
-def test_amounts_of_information_have_two_digits(value: float, seen: float) -> None:
-    assert HIDING.nats(value) == seen
-    assert math.copysign(1, HIDING.nats(value)) == 1
-    assert SHOWING.nats(value) == value
+def test_figures_have_two_digits(value: float, seen: float) -> None:
+    assert HIDING.figure(value) == seen
+    assert math.copysign(1, HIDING.figure(value)) == 1
+    assert SHOWING.figure(value) == value
+
+
+def test_amounts_of_information_are_in_bits() -> None:
+    assert SHOWING.bits(math.log(8)) == pytest.approx(3)
+    assert HIDING.bits(0.5) == 0.72
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
     done = run(*COMMAND, "--criterion", "gini", "-o", "page.html", cwd=folder)
     assert done.status == 0, done.err
     assert "Assumed, because the model does not state how its splits were selected" in " ".join(done.out.split())
-    assert "nats per record about level" in " ".join(done.out.split())
+    assert "bits per record about level" in " ".join(done.out.split())
     assert "The leaves and the internal nodes" in done.out
     assert "the global optimum" in done.out
     assert "Report: page.html" in done.out
@@ -78,13 +78,13 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     from glassine.formats import load_model
 
     plain = told(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder))
-    assert plain["schema"] == "glassine.findings/9"
+    assert plain["schema"] == "glassine.findings/10"
     assert plain["audience"] == "checker"
     frame = records()
     found = infer_sensitive(load_model(folder / "tree.json"), frame, "level", Adversary())
     assert plain["n_internal"] == found.counts.internal > 0
-    assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy, abs=1e-9)
-    assert plain["truth"]["mean"] == pytest.approx(found.d_overall(frame["level"].to_numpy()), abs=1e-9)
+    assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy / np.log(2), abs=1e-9)
+    assert plain["truth"]["mean"] == pytest.approx(found.d_overall(frame["level"].to_numpy()) / np.log(2), abs=1e-9)
     least, best = plain["readers"][0]["entropy"], plain["readers"][-1]["entropy"]
     assert plain["learned_mean"] == pytest.approx(least - best, abs=1e-6)
     assert plain["learned_most"] >= plain["learned_mean"]
@@ -414,7 +414,7 @@ def test_a_pipeline_in_a_file_states_its_candidates(tmp_path: Path, run: Run, su
     assert plain["knowledge"] == "leaf counts and internal nodes (entropy)"
     assert plain["n_internal"] == found.counts.internal > 0
     assert plain["unused"] == ""
-    assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy, abs=1e-9)
+    assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy / np.log(2), abs=1e-9)
     Domain({"age": Integer(18, 60), "town": Category(("a", "b", "c"))}).to_json(tmp_path / "domain.json")
     options = ("--data", "people.csv", "--domain", "domain.json", "--sensitive", "level", "--trust-pickle", "--json")
     audited = run("audit", path.name, *options, cwd=tmp_path)

@@ -54,10 +54,41 @@ def test_each_file_has_a_line_and_the_worst_status_counts(folder: Path, run: Run
     assert audited("good.txt", "good.txt")[0] == 0
 
 
+def test_files_of_glassine_that_hold_no_model_are_skipped_and_listed(folder: Path, run: Run) -> None:
+    (folder / "domain.json").write_text('{"schema": "glassine.domain/1", "attributes": []}')
+    fixed = ["--policy", "policy.toml", "--ci", "junit"]
+    done = run("audit", "good.txt", "domain.json", *fixed, cwd=folder)
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[-1].split(maxsplit=2)[:2] == ["domain.json", "SKIPPED"]
+    assert "domain" not in (folder / "glassine.xml").read_text()
+    plain = json.loads(run("audit", "good.txt", "domain.json", "--json", "--policy", "policy.toml", cwd=folder).out)
+    assert [one["file"] for one in plain["models"]] == ["good.txt"]
+    assert plain["skipped"] == [{"file": "domain.json", "schema": "glassine.domain/1"}]
+    only = run("audit", "domain.json", "domain.json", *fixed, cwd=folder)
+    assert (only.status, "none of the files holds a model" in only.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"x": 1}',
+        '{"schema": "glassine.domain/1\\n::error::x"}',
+        '{"a": {"schema": "glassine.domain/1"}}',
+        '{"schema": "glassine.model/1"}',
+        '{"schema": "glassine.domain/1"',
+    ],
+)
+def test_nothing_else_is_skipped(folder: Path, run: Run, text: str) -> None:
+    (folder / "odd.json").write_text(text)
+    done = run("audit", "good.txt", "odd.json", "--policy", "policy.toml", cwd=folder)
+    assert done.status == 2
+    assert "SKIPPED" not in done.out
+
+
 def test_json_holds_the_findings_of_each(folder: Path, run: Run) -> None:
     fixed = ["--policy", "policy.toml", "--audience", "public", "--json"]
     plain = json.loads(run("audit", "good.txt", "junk.json", *fixed, cwd=folder).out)
-    assert (plain["schema"], plain["status"]) == ("glassine.verdicts/1", 2)
+    assert (plain["schema"], plain["status"]) == ("glassine.verdicts/2", 2)
     good, junk = plain["models"]
     alone = json.loads(run("audit", "good.txt", *fixed, cwd=folder).out)
     assert (good["file"], good["status"], good["error"], good["findings"]) == ("good.txt", 0, None, alone)

@@ -222,3 +222,25 @@ def test_interprets_private_machines_have_a_twin_of_interpret(sides: tuple[pl.Da
         standings.append(found.standing)
     # Bounds that are taken from the data void the claim, whatever attacks find.
     assert standings == ["not contradicted", "does not hold"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["DecisionTreeClassifier", "RandomForestClassifier", "GaussianNB", "LogisticRegression"]
+)
+def test_private_models_of_diffprivlib_have_a_twin_of_scikit_learn(
+    name: str, sides: tuple[pl.DataFrame, pl.DataFrame]
+) -> None:
+    """Version 0.6.6 cannot be imported with scikit-learn 1.7: this runs in an environment of its own, with 1.6.1."""
+    models = pytest.importorskip("diffprivlib.models", exc_type=ImportError)
+    members, others = sides
+    public: dict[str, Any] = {"data_norm": 150.0} if name == "LogisticRegression" else {"bounds": ([0, 0], [99, 99])}
+    if name in ("DecisionTreeClassifier", "RandomForestClassifier"):
+        public |= {"classes": members["y"].unique().sort().to_list(), "max_depth": 3}
+    private = getattr(models, name)(epsilon=1.0, **public)
+    private.fit(members[["a", "b"]].to_numpy(), members["y"].to_numpy())
+    found = compare_twin(private, members, others, "y", domain=DOMAIN)
+    assert found.twin.title == f"scikit-learn's {name} of the same parameters, trained on the same records"
+    assert (found.claimed_by, found.claim and found.claim.epsilon) == ("its parameters", 1.0)
+    assert found.standing == "not contradicted"
+    assert found.ceiling == pytest.approx(np.tanh(0.5))

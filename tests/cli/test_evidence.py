@@ -159,6 +159,28 @@ def test_degrees_of_freedom_of_a_tree_are_those_of_sacro_ml() -> None:
     assert freedom.text == f"residual degrees of freedom: {len(y)} - {parameters} = {len(y) - parameters}"
 
 
+def test_what_one_item_says_in_full_others_refer_to(private: tuple[dict[str, Any], Certificate]) -> None:
+    document = evidence("edpb", findings=private[0], certificate=private[1])
+    page = document.markdown()
+    assert page.count("Kairouz, Oh and Viswanath (2015), Theorem 2.1.") == 2
+    blocks = {block.split(maxsplit=1)[0]: block for block in page.split("## ")[1:]}
+    assert "Method: Kairouz" in blocks["D1"]
+    for number in ("D3.2", "D4"):
+        assert "membership advantage: at most" in blocks[number]
+        assert "More under D1." in blocks[number]
+    # A machine reads each item by itself.
+    plain = next(item for item in document.to_dict()["items"] if item["id"] == "D4")
+    assert all(set(answer) == {"figure", "method"} for answer in plain["answers"])
+
+
+def test_commands_and_options_are_code_and_names_are_not(private: tuple[dict[str, Any], Certificate]) -> None:
+    named = {**private[0], "inputs": [{"role": "model", "name": "a`<i>`.json", "sha256": None}]}
+    page = evidence("tre", findings=named, certificate=private[1]).markdown()
+    assert "`certificate verify`" in page
+    assert "\\`" not in page.replace("a\\`&lt;i&gt;\\`.json", "")
+    assert "<i>" not in page
+
+
 def test_suppressed_counts_stay_suppressed(plain: dict[str, Any]) -> None:
     (hidden,) = [answer for answer in line_of("tre", "T3", findings=plain).answers if isinstance(answer, Missing)]
     assert "below 10 and suppressed" in hidden.reason
@@ -281,9 +303,9 @@ def test_files_that_cannot_be_used_are_refused(arguments: tuple[str, ...], words
 def test_the_certificate_of_another_model_or_file_is_refused(private: tuple[dict[str, Any], Certificate]) -> None:
     findings, certificate = private
     named = {**findings, "inputs": [{"role": "model", "name": "m.json", "sha256": "a" * 64}]}
-    assert evidence("nist", findings=named, certificate=replace(certificate, file="a" * 64)).lines
+    assert evidence("tre", findings=named, certificate=replace(certificate, file="a" * 64)).lines
     with pytest.raises(InvalidParameterError, match="different models or files"):
-        evidence("nist", findings=named, certificate=replace(certificate, file="b" * 64))
+        evidence("tre", findings=named, certificate=replace(certificate, file="b" * 64))
     stronger = {**named, "guarantee": {**findings["guarantee"], "epsilon": 0.1}}
     with pytest.raises(InvalidParameterError, match="different models or files"):
         evidence("nist", findings=stronger, certificate=certificate)

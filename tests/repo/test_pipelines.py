@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -64,6 +65,24 @@ def test_the_hook_has_what_pre_commit_requires() -> None:
     (one,) = read_yaml(".pre-commit-hooks.yaml")
     assert {"id", "name", "entry", "language"} <= set(one)
     assert one.get("pass_filenames", True), "the files that changed are handed over"
+
+
+@pytest.mark.parametrize(
+    ("path", "audited"),
+    [
+        ("models/tree.json", True),
+        ("tree.pmml", True),
+        ("my-report.json", True),
+        ("domain.json", False),
+        ("models/tree.certificate.json", False),
+        ("web/package.json", False),
+        (".vscode/settings.json", False),
+        ("README.md", False),
+    ],
+)
+def test_the_hook_is_handed_models_and_not_what_is_usual_beside_them(path: str, audited: bool) -> None:
+    (one,) = read_yaml(".pre-commit-hooks.yaml")
+    assert (bool(re.search(one["files"], path)) and not re.search(one["exclude"], path)) == audited
 
 
 @pytest.mark.slow

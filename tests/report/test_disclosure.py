@@ -78,7 +78,7 @@ def test_what_is_learned_adds_up(estimate: Disclosure) -> None:
     assert distance.mean == whole.d_overall
     largest = estimate.quasi_probabilities.max(axis=1)
     some = np.maximum(estimate.quasi_probabilities, 1e-300)
-    each = (some * np.log(some / estimate.marginal)).sum(axis=1)
+    each = (some * np.log2(some / estimate.marginal)).sum(axis=1)
     assert found.learned_most == pytest.approx(each.max())
     assert details_of(found).exposed[0].probability == pytest.approx(largest.max())
 
@@ -107,7 +107,7 @@ def test_text_is_narrow_and_says_what_is_missing(estimate: Disclosure, remedies:
 def test_a_local_optimum_is_called_one(estimate: Disclosure) -> None:
     local = replace(finding(estimate), optimum="local", gap=0.25)
     assert "local optimum" in render_text(local)
-    assert "0.25 nats" in render_text(local)
+    assert "0.25 bits" in render_text(local)
     assert "global optimum" in render_text(finding(estimate))
 
 

@@ -30,6 +30,7 @@ from glassine.auditing.inputs import AuditInputs, Comparison, people_hint
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_bins,
+    doubt_of,
     named_of_bins,
     shares_of_bins,
     sizes_of_bins,
@@ -151,7 +152,9 @@ class AdditiveSubject(Subject):
         evidence = Evidence(
             kind="additive model",
             guarantee=self.guarantee,
-            sizes=sizes_of_bins(self.leakage, bars, mismatch) if "terms" in raw else None,
+            sizes=sizes_of_bins(self.leakage, bars, doubt_of(self.guarantee, self.inputs, mismatch))
+            if "terms" in raw
+            else None,
             thresholds=thresholds_of_bins(self.leakage, self.inferred, n_targets, self.guarantee)
             if "values" in raw
             else None,
@@ -162,7 +165,7 @@ class AdditiveSubject(Subject):
             mismatch=mismatch,
             has_domain=domain is not None,
             domain_inferred=bool(self.inferred),
-            people=self.inputs.counts_people,
+            people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
         )
         if evidence.covered or "terms" not in raw:
             return evidence

@@ -13,6 +13,8 @@ from glassine.auditing.samples import is_release, is_several, read_samples
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
 from glassine.data.labels import Sample
+from glassine.data.persons import refuse_shared
+from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
@@ -91,7 +93,7 @@ def audit(
     InvalidDataError
         If the data or the holdout are empty, lack a column or do not hold the sensitive attribute or the
         quasi-identifiers; if classes are not as many as the records, a record has no identifier, or people have records
-        both in the data and in the holdout.
+        both in the data and in the holdout. Beside an accepted guarantee the last is a note for the checker.
     InvalidParameterError
         If ``settings`` are none, or name what is not measured of such a subject; if the target or the persons of one
         set of records are stated and not those of the other, or without records; or if persons are stated of several
@@ -133,17 +135,24 @@ def audit(
         alone = subject_of(model, inputs.alone(), limits)
     alone.check(inputs)
     if not relied_on(alone.guarantee):
-        return examine(alone.beside(inputs), only)
+        return examine(_beside(alone, inputs), only)
     public = examine(replace(alone, public=True), only)
     if not alone.has_records(inputs):
         return public
     try:
-        measured = examine(alone.beside(inputs), only)
+        measured = examine(_beside(alone, inputs), only)
     except GlassineError as error:
         # That records cannot be measured is for the checker, too: the public part is the same.
         note = RecordNote(f"The records could not be measured: {error}")
         measured = replace(public, notes=(*public.notes, note))
     return replace(public, holder=measured)
+
+
+def _beside(alone: Subject, inputs: AuditInputs) -> Subject:
+    """Return the subject beside the records; raise if people have records both in the data and in the holdout."""
+    data, holdout = (given.persons if isinstance(given, Table) else None for given in (inputs.data, inputs.holdout))
+    refuse_shared(data, holdout)
+    return alone.beside(inputs)
 
 
 def _is_forest(model: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from glassine.attacks.values import thresholds_of
 from glassine.auditing.inputs import Statements
 from glassine.data.labels import class_places
 from glassine.data.table import Table
+from glassine.errors import InvalidParameterError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
 
@@ -27,6 +29,7 @@ __all__ = [
     "flag_by_midpoints",
     "numbers_of",
     "outcome_counts",
+    "rounded",
     "splits_of_model",
 ]
 
@@ -111,6 +114,25 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
     rounded = np.array(counts, dtype=np.float64).reshape(len(cells), -1)
     half = statements.rounded_to / 2
     return OutcomeCounts(lower=np.maximum(rounded - half, 0), upper=rounded + half, n_outcomes=n_outcomes)
+
+
+def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:
+    """Return a model whose counts the publisher states to be rounded to a step: none is exact; the same without a step.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a published count is not a multiple of the step.
+    """
+    if step is None:
+        return model
+    counts = [count for cell in model.cells for count in cell.evidence.counts or (cell.evidence.size or 0,)]
+    if model.counts_are_exact and any(count % step for count in counts):
+        raise InvalidParameterError(
+            f"{parameter('rounded_to', step)} contradicts the model: it publishes counts that are not multiples of it.",
+            remedy="Ask the publisher to which step counts were rounded.",
+        )
+    return replace(model, approximate=True)
 
 
 def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> Bounds | None:

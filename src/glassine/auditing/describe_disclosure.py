@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,7 +30,7 @@ __all__ = ["describe_disclosure"]
 
 MOST_EXPOSED = 10
 DISCLOSED = 0.1
-"""D_individual, in nats, below which a person's class counts as disclosed."""
+"""D_individual, in bits, below which a person's class counts as disclosed."""
 SHOWN_ACTIVE = 5
 SHOWN_SUBGROUPS = 10
 CERTAIN = 0.99
@@ -47,15 +49,15 @@ def describe_disclosure(inferred: Inferred, suppression: Suppression) -> Disclos
         n_classes=len(disclosure.classes),
         knowledge=disclosure.adversary.describe(),
         optimum="global" if disclosure.status == "optimal" else "local",
-        gap=disclosure.gap,
-        learned_mean=suppression.nats(float(table.weights @ gained[disclosure.people.person]) / n),
-        learned_most=suppression.nats(float(gained.max())),
+        gap=disclosure.gap / math.log(2),
+        learned_mean=suppression.bits(float(table.weights @ gained[disclosure.people.person]) / n),
+        learned_most=suppression.bits(float(gained.max())),
         readers=tuple(
             ReaderFinding(
                 reader=reader.reader,
-                entropy=suppression.nats(reader.entropy),
+                entropy=suppression.bits(reader.entropy),
                 certain=suppression.rough(reader.certain),
-                d_overall=None if reader.d_overall is None else suppression.nats(reader.d_overall),
+                d_overall=None if reader.d_overall is None else suppression.bits(reader.d_overall),
                 guess_rate=None if reader.guess_rate is None else suppression.proportion(reader.guess_rate, n),
             )
             for reader in disclosure.compare(inferred.truth, table)
@@ -83,7 +85,7 @@ def _details(inferred: Inferred, suppression: Suppression) -> DisclosureDetails:
         ),
         k=suppression.count(int(worst["k"])),
         distinct_l=worst["distinct_l"],
-        entropy_l=suppression.nats(worst["entropy_l"]),
+        entropy_l=suppression.figure(worst["entropy_l"]),
         alpha=_certainty(worst["alpha"], suppression),
         t=suppression.proportion(worst["t"], n),
         # A candidate names a threshold between two records.
@@ -150,8 +152,8 @@ def _subgroups(inferred: Inferred, suppression: Suppression) -> tuple[SubgroupFi
             attribute=group.attribute,
             value=group.value,
             size=suppression.rough(group.size),
-            entropy=suppression.nats(group.entropy),
-            d_overall=None if group.d_overall is None else suppression.nats(group.d_overall),
+            entropy=suppression.bits(group.entropy),
+            d_overall=None if group.d_overall is None else suppression.bits(group.d_overall),
         )
         for group in picked
     )
@@ -177,13 +179,13 @@ def _gained(disclosure: Disclosure) -> npt.NDArray[np.float64]:
 
 def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression, table: Table) -> TruthFinding:
     distances = disclosure.d_individual(truth)
-    lower, median, upper = (suppression.nats(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
+    lower, median, upper = (suppression.bits(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
     return TruthFinding(
-        mean=suppression.nats(float(distances.mean())),
+        mean=suppression.bits(float(distances.mean())),
         lower=lower,
         median=median,
         upper=upper,
-        disclosed=suppression.rough(len(np.unique(table.whose[distances < DISCLOSED]))),
+        disclosed=suppression.rough(len(np.unique(table.whose[distances < DISCLOSED * math.log(2)]))),
     )
 
 
@@ -194,8 +196,8 @@ def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> Re
         status=row.status,
         reason=row.reason,
         n_leaves=row.n_leaves,
-        entropy=None if row.entropy is None else suppression.nats(row.entropy),
-        d_overall=None if row.d_overall is None else suppression.nats(row.d_overall),
+        entropy=None if row.entropy is None else suppression.bits(row.entropy),
+        d_overall=None if row.d_overall is None else suppression.bits(row.d_overall),
         accuracy=None if row.accuracy is None else suppression.proportion(row.accuracy, n),
         holdout_accuracy=None
         if row.holdout_accuracy is None

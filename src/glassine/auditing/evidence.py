@@ -106,6 +106,8 @@ class Cells:
         Why the counts may not be those of the training records; empty if nothing says so.
     stated_by : str
         Who states the fewest records of a part, in words; empty where no bound is a statement.
+    n_people : int or None
+        People, each once however many parts hold their records; None where records are counted.
     """
 
     counts: OutcomeCounts
@@ -113,6 +115,7 @@ class Cells:
     n_splits: int
     unsettled: str = ""
     stated_by: str = ""
+    n_people: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +291,8 @@ class Evidence:
         Whether a domain was given, and whether a part of it was inferred from data.
     people : bool
         Whether persons were stated, so that people were counted in place of records.
+    predicts_number : bool
+        Whether the subject is a tree or a rule list of numbers.
     """
 
     kind: Kind
@@ -308,6 +313,14 @@ class Evidence:
     has_domain: bool = True
     domain_inferred: bool = False
     people: bool = False
+    predicts_number: bool = False
+
+    @property
+    def classes(self) -> Fact[Cells]:
+        """The counts of classes, where the model has classes."""
+        if self.predicts_number and self.cells is not None:
+            return Inapplicable("The model predicts a number, so that it has no classes.")
+        return self.cells
 
     @property
     def counted(self) -> str:

@@ -142,7 +142,10 @@ def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tupl
         criterion = policy.criterion(check.rule) if check.status == "unknown" else None
         for text in () if criterion is None else criterion.requests:
             if lacking or "{lacking}" not in text:
-                asked.append(text.format(part=evidence.part, lacking=joined(lacking) if lacking else ""))
+                of_each = "" if evidence.predicts_number else " of each class"
+                asked.append(
+                    text.format(part=evidence.part, lacking=joined(lacking) if lacking else "", of_each=of_each)
+                )
     if checks and not evidence.people:
         asked.append(PERSONS)
     return tuple(dict.fromkeys(asked))

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 COUNTS = (
-    "How many training records of each class every {part} holds. If these counts are rounded, to which step. If they "
+    "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
     "cannot be given, the fewest training records of any {part}."
 )
 
@@ -68,7 +68,8 @@ def _judge_implied(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
     occupied = int((counts.upper.sum(axis=1) > 0).sum())
     mean = max(1, round(fewest / max(occupied, 1)))
     unit = {"records": "record", "people": "person"}[evidence.counted] if mean == 1 else evidence.counted
-    per = f"{mean:,} {unit} per {evidence.part}"
+    classes = f" of {counts.n_outcomes} classes" if counts.n_outcomes > 2 else ""
+    per = f"{mean:,} {unit}{classes} per {evidence.part}"
     alone = "" if counts.n_outcomes > 1 else f" It is that of an attack on the {evidence.part} alone."
     if low > limit:
         return failed(f"With only about {per}, the membership advantage is about {_figure(low)}.{alone}", _up(low))
@@ -116,8 +117,6 @@ LARGEST_ADVANTAGE: Criterion[float, Cells] = Criterion(
 
 def _judge_made_certain(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
     """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
-    if cells.counts.n_outcomes == 1:
-        return inapplicable("The model predicts a number, so that no leaf has one outcome for certain.")
     if cells.certain is None:
         return inapplicable("No share of an outcome is published, so that no pure leaf can be seen in the model.")
     fewest, most = float(cells.counts.lower.sum()), float(cells.counts.upper.sum())
@@ -155,7 +154,7 @@ CERTAIN_BY_MEMBERSHIP: Criterion[float, Cells] = Criterion(
         "because they are members, in (0, 1]: of C records in a pure leaf at most three, by the rule of three.",
         unmeasured="Which leaves are pure is not known: {reason}",
     ),
-    reads=lambda evidence: evidence.cells,
+    reads=lambda evidence: evidence.classes,
     judge=_judge_made_certain,
     by_guarantee=covered(", in pure leaves as well"),
     remedies=for_kinds(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from glassine.attacks.reconstruction.joint_result import JointReconstruction
     from glassine.attacks.values import ValueLeakage
     from glassine.auditing.additive_regions import RegionBits
-    from glassine.auditing.inputs import Statements
+    from glassine.auditing.inputs import AuditInputs, Statements
     from glassine.auditing.policy import Policy
     from glassine.auditing.suppression import Suppression
 
@@ -29,6 +29,7 @@ __all__ = [
     "MISMATCH",
     "bits_of_bins",
     "bits_of_cells",
+    "doubt_of",
     "evidence_of_models",
     "named_of_bins",
     "named_of_values",
@@ -45,9 +46,21 @@ MISMATCH = (
     "trained on."
 )
 EMPTY_MODEL = "all published counts are zero, so the model says nothing about any record."
+OF_PERSONS = (
+    "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
+    "column of persons, or have the publisher state that everyone has one record."
+)
 CONTRADICTION = "the domain allows no record where the model counts some, so one of the two is wrong."
 ROUNDING = 1e-9
 """What is taken for the rounding of proved bits: a thousandth of the last digit that is shown, and less."""
+
+
+def doubt_of(guarantee: GuaranteeFinding | None, inputs: AuditInputs, mismatch: str) -> str:
+    """Return why counts may not be those that limits are about: others than in training, or records for people."""
+    by_record = not inputs.counts_people and not inputs.settings.statements.one_record_per_person
+    if mismatch or guarantee is None or guarantee.standing == "accepted":
+        return mismatch
+    return OF_PERSONS if guarantee.subject == "person" and by_record else ""
 
 
 # Trees and rule lists.

@@ -14,7 +14,6 @@ from glassine.auditing.criterion import (
     covered,
     failed,
     for_kinds,
-    inapplicable,
     passed,
     remedy,
     unknown,
@@ -32,19 +31,14 @@ MERGE = for_kinds(
 INPUTS = for_kinds(("tree", "rule list"), COUNTED)
 
 
-def _unjudged(cells: Cells) -> Ruling | None:
-    """Return why classes cannot be judged; None if they can."""
-    if cells.counts.n_outcomes == 1:
-        return inapplicable("The model predicts a number, so that it has no classes.")
-    if not cells.counts.by_outcome:
-        return unknown("The model does not publish how many records of each class its leaves hold.")
-    return None
+EMPTY = "All published counts are zero, so the model says nothing about any record."
+NO_CLASS_COUNTS = "The model does not publish how many records of each class its leaves hold."
 
 
 def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     """Judge the fewest records of a class that has any, in any part."""
-    if (ruling := _unjudged(cells)) is not None:
-        return ruling
+    if not cells.counts.by_outcome:
+        return unknown(NO_CLASS_COUNTS)
     lower, upper = cells.counts.lower, cells.counts.upper
     few = (lower > 0) & (upper < limit)
     if few.any():
@@ -61,7 +55,7 @@ def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if ((upper > 0) & (lower < limit)).any():
         return unknown(f"The published counts are rounded, so that a class may hold fewer than {limit:,}.")
     if not upper.any():
-        return unknown("All published counts are zero, so the model says nothing about any record.")
+        return unknown(EMPTY)
     fewest = int(lower[lower > 0].min())
     return passed(f"Every class of a {evidence.part} holds none or at least {limit:,} {evidence.counted}.", fewest)
 
@@ -75,7 +69,7 @@ SMALLEST_CLASS_COUNT: Criterion[int, Cells] = Criterion(
         "set.",
         unmeasured="How many records of each class stand behind it is not known: {reason}",
     ),
-    reads=lambda evidence: evidence.cells,
+    reads=lambda evidence: evidence.classes,
     judge=_judge_classes,
     by_guarantee=covered(", however few share a class"),
     remedies=MERGE,
@@ -86,8 +80,8 @@ SMALLEST_CLASS_COUNT: Criterion[int, Cells] = Criterion(
 
 def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     """Judge how many parts hold no record of some class."""
-    if (ruling := _unjudged(cells)) is not None:
-        return ruling
+    if not cells.counts.by_outcome:
+        return unknown(NO_CLASS_COUNTS)
     occupied = cells.counts.upper.any(axis=1)
     surely = int((occupied & (cells.counts.upper == 0).any(axis=1)).sum())
     possibly = int((occupied & (cells.counts.lower == 0).any(axis=1)).sum())
@@ -100,7 +94,7 @@ def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if possibly > limit:
         return unknown(f"The published counts are rounded: up to {possibly:,} {of} may lack a class.")
     if not occupied.any():
-        return unknown("All published counts are zero, so the model says nothing about any record.")
+        return unknown(EMPTY)
     lacks = "lacks a class" if surely <= 1 else "lack a class"
     return passed(f"{surely:,} {of} {lacks}." if surely else f"Every {evidence.part} holds every class.", surely)
 
@@ -113,7 +107,7 @@ ZERO_CLASSES: Criterion[int, Cells] = Criterion(
         measures="Largest number of leaves or rules that hold no training record of some class; off unless it is set.",
         unmeasured="Which classes stand behind it is not known: {reason}",
     ),
-    reads=lambda evidence: evidence.cells,
+    reads=lambda evidence: evidence.classes,
     judge=_judge_zeros,
     by_guarantee=covered(", absent classes included"),
     remedies=MERGE,
@@ -123,19 +117,25 @@ ZERO_CLASSES: Criterion[int, Cells] = Criterion(
 
 
 def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
-    """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
-    if cells.counts.n_outcomes == 1:
-        return inapplicable("The model predicts a number, for which no residual degrees of freedom are defined here.")
+    """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one.
+
+    People are counted once: several records of one person are no independent observations.
+    """
     sizes_low, sizes_high = cells.counts.sizes
+    if not sizes_high.any():
+        return unknown(EMPTY)
     n_parameters = 2 * cells.n_splits + len(sizes_low) * (cells.counts.n_outcomes - 1)
     least, most = int(np.floor(sizes_low.sum())) - n_parameters, int(np.ceil(sizes_high.sum())) - n_parameters
+    if cells.n_people is not None:
+        least = most = cells.n_people - n_parameters
+    counted = evidence.counted.capitalize()
     if most < limit:
-        return failed(f"Records less parameters leave fewer than {limit:,} degrees of freedom.", most)
+        return failed(f"{counted} less parameters leave fewer than {limit:,} degrees of freedom.", most)
     if cells.unsettled:
         return unknown(cells.unsettled)
     if least < limit:
         return unknown("How many degrees of freedom remain is not known: the number of records is not known exactly.")
-    return passed(f"Records less parameters leave at least {limit:,} degrees of freedom.", least)
+    return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
 
 
 DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
@@ -143,11 +143,11 @@ DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
     limit=whole_limit(VALUES, fewest=True),
     words=Words(
         label="Residual degrees of freedom",
-        measures="Fewest residual degrees of freedom: records less twice the splits, less the leaves or rules times "
-        "the classes but one; off unless it is set.",
+        measures="Fewest residual degrees of freedom: records, or people where persons are stated, less twice the "
+        "splits, less the leaves or rules times the classes but one; off unless it is set.",
         unmeasured="The number of records is not known: {reason}",
     ),
-    reads=lambda evidence: evidence.cells,
+    reads=lambda evidence: evidence.classes,
     judge=_judge_freedom,
     by_guarantee=covered(", however many parameters the model has"),
     remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),

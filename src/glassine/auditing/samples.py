@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.data.labels import Sample, as_sample
 from glassine.data.lazy import held, is_lazy
-from glassine.data.persons import listed, refuse_shared
+from glassine.data.persons import listed
 from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
@@ -128,7 +128,7 @@ def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
     InvalidParameterError
         If there is nothing whose persons are stated, or only those of one of two sets of records.
     InvalidDataError
-        If a record has no identifier, or people have records on both sides.
+        If a record has no identifier.
     """
     if data.persons is None and others.persons is None:
         return data, others
@@ -155,8 +155,6 @@ def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
         raise InvalidParameterError(
             f"{parameter('persons')} says whose records are given, and none are.", remedy=f"Pass {parameter('data')}."
         )
-    if members is not None and strangers is not None:
-        refuse_shared(members.persons, strangers.persons)
     return replace(data, data=members), replace(others, data=strangers)
 
 

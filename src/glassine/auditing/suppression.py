@@ -45,9 +45,13 @@ class Suppression:
         # An exact share k/n names n and k of a small leaf; of a twentieth many pairs fit. Down, so none reads as 1.
         return value if not self.below or value == 1 else math.floor(value * 20) / 20
 
-    def nats(self, value: float) -> float:
-        """Return an amount of information, to two digits where small counts are hidden."""
+    def figure(self, value: float) -> float:
+        """Return a figure, to two digits where small counts are hidden."""
         return round(value, 2) + 0.0 if self.below else value
+
+    def bits(self, nats: float) -> float:
+        """Return an amount of information in bits, given by natural logarithms."""
+        return self.figure(nats / math.log(2))
 
     def proportion(self, value: float, n: int) -> float:
         """Return a share of n records, too coarse to solve for a small count."""

@@ -283,10 +283,11 @@ class TreeFigures(Subject):
     def cells_of(self, guarantee: GuaranteeFinding | None, unsettled: str) -> Fact[Cells]:
         """Return who of each outcome is in each part: people where persons are stated, else records."""
         covered = guarantee is not None and guarantee.standing == "accepted"
+        people = None if covered else self.occupants
         counts = outcome_counts(
             self.model,
             self.inputs.statements,
-            occupants=None if covered else self.occupants,
+            occupants=people,
             counted=None if covered else self.class_counts,
             sizes=self.records_of(guarantee),
             noisy=self.noise_of(guarantee) is not None,
@@ -297,7 +298,16 @@ class TreeFigures(Subject):
         certain, n_splits = certain_of_cells(self.model, counts), splits_of_model(self.model)
         stated = self.inputs.statements
         by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
-        return Measured(Cells(counts=counts, certain=certain, n_splits=n_splits, unsettled=unsettled, stated_by=by))
+        return Measured(
+            Cells(
+                counts=counts,
+                certain=certain,
+                n_splits=n_splits,
+                unsettled=unsettled,
+                stated_by=by,
+                n_people=None if people is None else people.number,
+            )
+        )
 
     @cached_property
     def class_counts(self) -> npt.NDArray[np.int64] | None:

@@ -15,6 +15,7 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.systems import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.assumed_disclosure import assume
+from glassine.auditing.cell_facts import rounded
 from glassine.auditing.describe import (
     describe_domain,
     describe_model,
@@ -47,6 +48,7 @@ from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_cells,
+    doubt_of,
     shares_of_cells,
     sizes_of_cells,
     thresholds_of_values,
@@ -112,6 +114,7 @@ class TreeSubject(TreeFigures):
         guarantee = doubted(self.guarantee, membership, people=self.people is not None)
         sizes, summary = self.sizes_of(guarantee), self.domain_summary()
         mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
+        doubt = doubt_of(guarantee, self.inputs, mismatch)
         possible = None if summary is None else summary.bits_domain_aware
         unmeasured = getattr(raw.get("reconstruction"), "reason", "")
         certain = raw.get("disclosure")
@@ -121,8 +124,8 @@ class TreeSubject(TreeFigures):
         return Evidence(
             kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
             guarantee=guarantee,
-            sizes=sizes_of_cells(self.model, sizes, mismatch, self.inputs.statements) if "parts" in raw else None,
-            cells=self.cells_of(guarantee, mismatch) if "parts" in raw else None,
+            sizes=sizes_of_cells(self.model, sizes, doubt, self.inputs.statements) if "parts" in raw else None,
+            cells=self.cells_of(guarantee, doubt) if "parts" in raw else None,
             shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
             if "labels" in raw
             else None,
@@ -139,6 +142,7 @@ class TreeSubject(TreeFigures):
             mismatch=mismatch,
             has_domain=self.domain is not None,
             domain_inferred=self.domain is not None and self.domain.inferred,
+            predicts_number=self.model.classes is None,
             people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
         )
 
@@ -236,15 +240,11 @@ def tree_subject(
     elif domain is None and inputs.columns is not None and inputs.needs_domain:
         domain = inferred_domain(model, inputs.columns, remarks)
         model = as_model(artefact, domain)
+    model = rounded(model, inputs.settings.statements.rounded_to)
     if alone := not_judged(model.source or ""):
         remarks.append(alone)
     subject = TreeSubject(
-        inputs=inputs,
-        policy=policy,
-        model=model,
-        artefact=artefact,
-        declared=domain,
-        remarks=tuple(remarks),
+        inputs=inputs, policy=policy, model=model, artefact=artefact, declared=domain, remarks=tuple(remarks)
     )
     target = inputs.target
     if target is not None and target in attributes_of(model.literals):

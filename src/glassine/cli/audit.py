@@ -38,6 +38,7 @@ from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
     check_target,
+    companion,
     identifiers,
     is_release,
     is_summary_file,
@@ -346,7 +347,8 @@ def audit_command(options: AuditOptions) -> None:
 
     If the policy accepts the guarantee of a private model, verdict and exit status do not depend on --data and
     --holdout; with --audience public neither does the report. For several models a table is printed, and the exit
-    status is the worst: bad input, outside policy, inconclusive, within policy. With --together they are judged as one.
+    status is the worst: bad input, outside policy, inconclusive, within policy; other files of Glassine, such as
+    domains, are skipped. With --together the models are judged as one.
 
     Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
     be measured; 3 inconclusive.
@@ -365,7 +367,9 @@ def audit_command(options: AuditOptions) -> None:
         if one:
             raise InvalidParameterError(f"{one} writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
-        options.exchange.write({verdict.path: verdict.findings or verdict.error for verdict in verdicts})
+        if all(verdict.skipped for verdict in verdicts):
+            raise InvalidParameterError("none of the files holds a model.", remedy="Name at least one model.")
+        options.exchange.write({one.path: one.findings or one.error for one in verdicts if not one.skipped})
         if printed == "public":
             verdicts = [replace(one, findings=one.findings and one.findings.public()) for one in verdicts]
         print_value(plain_verdicts(verdicts) if report.as_json else verdict_table(verdicts, printed), report.as_json)
@@ -395,6 +399,8 @@ def _status(findings: Findings, options: AuditOptions) -> int:
 def _verdict_on(path: Path, options: AuditOptions) -> FileVerdict:
     """Audit one of several files; a file that cannot be audited also has a verdict."""
     try:
+        if schema := companion(read_once(path)):
+            return FileVerdict(path=path, skipped=schema)
         findings = _findings_on(path, options)
     except GlassineError as error:
         return FileVerdict(path=path, error=str(error))

@@ -118,6 +118,10 @@ def _in_options(value: Any) -> Any:
     return value
 
 
+BEGUN = 4
+"""Letters that two names must share from their start for one to be meant by the other."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a question that names what was probably meant, a space before it; nothing if no name is near.
 
@@ -127,14 +131,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
     " Did you mean 'age'?"
     >>> nearest("--domian", ["--domain", "--data"])
     ' Did you mean --domain?'
+    >>> nearest("--decision", ["--recipient", "--decided"])
+    ' Did you mean --decided?'
     >>> nearest("weight", ["age", "income"])
     ''
     """
     by_case = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name.lower(), by_case, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(name.lower(), by_case, n=3, cutoff=0.6)
     if not found:
         return ""
-    meant = by_case[found[0]]
+    # The first is nearest; a name that begins as what was typed was meant before one that shares letters further on.
+    begun = [one for one in found if one.lstrip("-")[:BEGUN] == name.lower().lstrip("-")[:BEGUN]]
+    meant = by_case[(begun or found)[0]]
     return f" Did you mean {meant if meant.startswith('--') else repr(meant)}?"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -56,6 +58,9 @@ __all__ = [
 ]
 
 
+OWN_SCHEMA = re.compile(r"glassine\.[a-z-]{1,40}/[0-9]{1,3}")
+PUBLISHED = ("glassine.model/", "glassine.surrogates/", "glassine.signed-release/", "glassine.summary/")
+"""Schemas of what can be audited."""
 SIGNED = b'"glassine.signed-release/'
 HEAD = 400
 """Bytes at the start of a release in which its schema stands."""
@@ -267,6 +272,20 @@ def is_release(file: FileContent) -> bool:
 def is_summary_file(file: FileContent) -> bool:
     """Return whether a file is a private summary."""
     return file.data[:HEAD].lstrip()[:1] == b"{" and b'"glassine.summary/' in file.data[:HEAD]
+
+
+def companion(file: FileContent) -> str:
+    """Return the schema of a file of Glassine that holds no model, such as a domain; empty for any other file."""
+    if b'"glassine.' not in file.data[:HEAD]:
+        return ""
+    try:
+        plain = json.loads(file.data)
+    except (ValueError, RecursionError):
+        return ""
+    schema = plain.get("schema") if isinstance(plain, dict) else None
+    # It is printed to logs, so that nothing else may pass for a schema.
+    own = isinstance(schema, str) and OWN_SCHEMA.fullmatch(schema) and not schema.startswith(PUBLISHED)
+    return str(schema) if own else ""
 
 
 def load_release(file: FileContent) -> SurrogateRelease:

@@ -31,23 +31,26 @@ class FileVerdict:
         Why not.
     status : int
         Exit status of its audit.
+    skipped : str
+        Schema of a file that holds no model and was not audited; else empty.
     """
 
     path: Path
     findings: Findings | None = None
     error: str = ""
     status: int = 2
+    skipped: str = ""
 
 
 def worst_status(verdicts: Sequence[FileVerdict]) -> int:
     """Return the worst exit status: bad input, outside policy, inconclusive, within policy."""
-    return min((verdict.status for verdict in verdicts), key=WORST_FIRST.index)
+    return min((verdict.status for verdict in verdicts if not verdict.skipped), key=WORST_FIRST.index)
 
 
 def plain_verdicts(verdicts: Sequence[FileVerdict]) -> dict[str, Any]:
     """Return the verdicts as plain JSON values, each with its findings."""
     return {
-        "schema": "glassine.verdicts/1",
+        "schema": "glassine.verdicts/2",
         "status": worst_status(verdicts),
         "models": [
             {
@@ -57,7 +60,9 @@ def plain_verdicts(verdicts: Sequence[FileVerdict]) -> dict[str, Any]:
                 "findings": None if verdict.findings is None else verdict.findings.to_dict(),
             }
             for verdict in verdicts
+            if not verdict.skipped
         ],
+        "skipped": [{"file": str(verdict.path), "schema": verdict.skipped} for verdict in verdicts if verdict.skipped],
     }
 
 
@@ -65,7 +70,7 @@ def verdict_table(verdicts: Sequence[FileVerdict], audience: Audience) -> str:
     """Return a table of the files, worst first, with the checks that failed or could not run."""
     from glassine.report.wording import NOTICES
 
-    ordered = sorted(verdicts, key=lambda verdict: WORST_FIRST.index(verdict.status))
+    ordered = sorted(verdicts, key=lambda verdict: (bool(verdict.skipped), WORST_FIRST.index(verdict.status)))
     rows = [(str(verdict.path), _verdict(verdict), _against(verdict)) for verdict in ordered]
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
     lines = (f"{name.ljust(widths[0])}  {said.ljust(widths[1])}  {why}".rstrip() for name, said, why in rows)
@@ -73,12 +78,14 @@ def verdict_table(verdicts: Sequence[FileVerdict], audience: Audience) -> str:
 
 
 def _verdict(verdict: FileVerdict) -> str:
+    if verdict.skipped:
+        return "SKIPPED"
     return "BAD INPUT" if verdict.findings is None else verdict.findings.verdict.upper()
 
 
 def _against(verdict: FileVerdict) -> str:
     if verdict.findings is None:
-        return verdict.error
+        return f"no model, but of schema {verdict.skipped}" if verdict.skipped else verdict.error
     said = [
         f"{check.status}: {check.rule}"
         for status in ("fail", "unknown")

@@ -190,7 +190,9 @@ def from_dict(data: Any) -> PublishedModel:
         itself.
     """
     if not isinstance(data, dict) or "schema" not in data:
-        raise InvalidModelError(f'a model must be a JSON object with "schema": "{SCHEMA}".')
+        raise InvalidModelError(
+            f'no format of models was recognized. A model of Glassine is a JSON object with "schema": "{SCHEMA}".'
+        )
     other = data["schema"] if isinstance(data["schema"], str) else ""
     if re.fullmatch(r"glassine\.(?!model/)[a-z-]+/.*", other, re.DOTALL):
         hint = " Give it as the domain." if other.startswith("glassine.domain/") else ""

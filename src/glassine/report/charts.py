@@ -256,7 +256,7 @@ def draw_trade_off(marks: Sequence[Mark], *, held_out: bool = False) -> Markup:
         axes.marks(ticks(low, high), "{:.6g}%", 100),
         *(_spot(mark, axes) for mark in marks),
         *_numbers(marks, axes, near=NEAR),
-        axes.names(f"accuracy on {'held-out records' if held_out else 'the training records'}", "D_overall, nats"),
+        axes.names(f"accuracy on {'held-out records' if held_out else 'the training records'}", "D_overall, bits"),
     )
 
 

@@ -92,7 +92,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             "bit",
             "term" if additive is not None else "leaf",
             "member",
-            *(("quasi", "nat", "distance") if findings.value("disclosure") is not None else ()),
+            *(("quasi", "distance") if findings.value("disclosure") is not None else ()),
             *("outcome", "domain", "dist_g", "cut point", "suppressed"),
         ),
         tied=True,

@@ -49,7 +49,7 @@ edit | Edit | A change of published scores by hand. It is logged, can be undone,
 entropy | Entropy | The average number of bits needed to say which value occurred.
 entropy l | Entropy l, t | How many equally frequent values a group has, in effect; and how far its shares are from \
 those of all records, from 0 to 1.
-entropy left | Entropy left | The uncertainty about a class that remains, in nats.
+entropy left | Entropy left | The uncertainty about a class that remains, in bits.
 epsilon | Epsilon | The privacy budget of a fit: the smaller it is, the less the model depends on any one record.
 evidence | Evidence | What a model publishes about the records of a leaf or rule, such as class counts.
 exponential mechanism | Exponential mechanism | A mechanism that samples an output with probability proportional to \
@@ -86,7 +86,6 @@ data.
 microaggregation | Microaggregation | Grouping similar records and publishing one representative per group.
 midpoint | Midpoint attack | A trained threshold lies exactly halfway between two training values. An attacker with a \
 list of candidates can find those two.
-nat | Nat | The natural unit of entropy: 1.44 bits.
 near-optimal | Near-optimal tree | A tree whose expected errors exceed the lowest by at most a slack.
 neighboring | Neighboring datasets | Datasets that differ by one record added or removed, or by all records of one \
 person if the privacy unit is a person.

@@ -28,11 +28,11 @@ class ReaderFinding:
     reader : str
         What the reader uses.
     entropy : float
-        Entropy left, in nats a person.
+        Entropy left, in bits per person.
     certain : ShownCount
         People of whom one class has a probability of at least 0.99.
     d_overall, guess_rate : float or None
-        Distance to the truth in nats, and share of right guesses, where the truth is known.
+        Distance to the truth in bits, and share of right guesses, where the truth is known.
     """
 
     reader: str
@@ -86,14 +86,14 @@ class ExposedPerson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthFinding:
-    """D_individual, the distance of the estimate to the truth, in nats: small means disclosed.
+    """D_individual, the distance of the estimate to the truth, in bits: small means disclosed.
 
     Attributes
     ----------
     mean, lower, median, upper : float
         D_overall, and the quartiles over the people.
     disclosed : ShownCount
-        People with less than a tenth of a nat.
+        People with less than a tenth of a bit.
     """
 
     mean: float
@@ -144,9 +144,9 @@ class SubgroupFinding:
     size : ShownCount
         Number of people.
     entropy : float
-        Mean entropy left, in nats.
+        Mean entropy left, in bits.
     d_overall : float or None
-        Mean distance to the truth in nats, where it is known: small means disclosed.
+        Mean distance to the truth in bits, where it is known: small means disclosed.
     """
 
     attribute: str
@@ -235,9 +235,9 @@ class DisclosureFinding:
     optimum : str
         ``global``, or ``local`` where another estimate may leave more open.
     gap : float
-        Nats a person by which an estimate could leave more open.
+        Bits per person by which an estimate could leave more open.
     learned_mean, learned_most : float
-        What the reader learns beyond the class distribution, in nats: over all people, and of one person at most.
+        What the reader learns beyond the class distribution, in bits: over all people, and of one person at most.
     readers : tuple of ReaderFinding
         Of the class distribution, of the leaves, and of leaves and internal nodes, as far as these were used.
     exposed : tuple of int

@@ -42,7 +42,7 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/9"
+SCHEMA = "glassine.findings/10"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
 """Exit statuses of the command line; 2 is bad input."""
@@ -257,7 +257,7 @@ class Findings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/9``; the audience stands first."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/10``; the audience stands first."""
         names = [entry.name for entry in dataclasses.fields(self) if entry.name not in ("audience", "holder")]
         return {
             "audience": self.audience,

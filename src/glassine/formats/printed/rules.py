@@ -188,7 +188,7 @@ def _facts(text: str, statement: _Statement) -> None:
         if counts:
             parts = [part.strip() for part in re.split(r"[;,]", counts[1])]
             if not all(part.isdecimal() and len(part) < 19 for part in parts):
-                raise _Unread(f"counts must be whole numbers of at least 0, got '[{counts[1][:60]}]'")
+                raise _Unread(f"counts must be whole numbers of at most 18 digits, got '[{counts[1][:60]}]'")
             statement.counts = tuple(int(part) for part in parts)
         elif total:
             if len(total[1]) > 18:

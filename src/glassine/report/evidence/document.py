@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,6 +64,10 @@ class Item:
     unmeasured: str = ""
     unseen: str = ""
     person: tuple[str, ...] = ()
+
+
+CODE = re.compile(r"\\`(-*[A-Za-z]+(?:[- ][A-Za-z]+)*)\\`")
+"""A command or an option as texts quote it, escaped: letters, hyphens and spaces alone, which are no markup."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,12 +138,20 @@ class EvidenceDocument:
             ],
         }
 
+    def _said(self, line: Line) -> tuple[str, ...]:
+        """Return the answers of a line in words; what an earlier line said in full is only named, with its item."""
+        before: dict[Answer, str] = {}
+        for earlier in self.lines[: self.lines.index(line)]:
+            before = dict.fromkeys(earlier.answers, earlier.item.id) | before
+        said = (_referred(answer, before[answer]) if answer in before else _sentence(answer) for answer in line.answers)
+        return tuple(dict.fromkeys(said))
+
     def markdown(self) -> str:
         """Return a page of Markdown."""
-        out = [f"# {self.title}", "", f"{self.about} For: {self.audience}. Glassine {self.version}.", ""]
+        out = [f"# {self.title}", "", f"{_escaped(self.about)} For: {self.audience}. Glassine {self.version}.", ""]
         for line in self.lines:
             out += [f"## {_title(line.item)}", "", line.item.asked, "", f"*Source: {_source(line.item)}.*", ""]
-            out += [f"- {_escaped(_sentence(answer))}" for answer in line.answers]
+            out += [f"- {_escaped(said)}" for said in self._said(line)]
             out += [f"- {PERSON}: {name}: {_escaped(wording.clean(text)) or EMPTY}" for name, text in line.person]
             out.append("")
         return "\n".join(out)
@@ -153,7 +166,7 @@ class EvidenceDocument:
         out = [self.title, "=" * len(self.title), "", wrapped(f"{self.about} For: {self.audience}.", ""), ""]
         for line in self.lines:
             out += [_title(line.item), wrapped(line.item.asked, "  "), wrapped(f"Source: {_source(line.item)}.", "  ")]
-            out += [wrapped(_sentence(answer), "  - ") for answer in line.answers]
+            out += [wrapped(said, "  - ") for said in self._said(line)]
             out += [wrapped(f"{PERSON}: {name}: {wording.clean(text) or EMPTY}", "  - ") for name, text in line.person]
             out.append("")
         return "\n".join(out)
@@ -303,6 +316,13 @@ def _sentence(answer: Answer) -> str:
     return f"Not measured, because {plain['not_measured_because'].rstrip('.')}."
 
 
+def _referred(answer: Answer, item: str) -> str:
+    """Return an answer in brief, with the item under which it stands in full."""
+    if isinstance(answer, Missing):
+        return f"Not measured: the reason is under {item}."
+    return f"{wording.clean(answer.text).partition('. ')[0].rstrip('.')}. More under {item}."
+
+
 def _title(item: Item) -> str:
     return f"{item.id} {item.heading}".strip()
 
@@ -312,6 +332,7 @@ def _source(item: Item) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text that Markdown shows unchanged: no tag, no emphasis from names."""
+    """Return a text that Markdown shows unchanged: no tag, no emphasis from names; commands and options stay code."""
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(f"\\{c}" if c in "\\*_[]`|" else c for c in plain)
+    escaped = "".join(f"\\{c}" if c in "\\*_[]`|" else c for c in plain)
+    return CODE.sub(r"`\1`", escaped)

@@ -91,7 +91,7 @@ def disclosure_page(
             *((_disclosed_subgroups_section(details),) if details and details.subgroups else ()),
             *((_disclosed_rows_section(details),) if details else ()),
         ),
-        terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
+        terms=("quasi", "bit", "entropy left", "distance", "internal", "local", "suppressed"),
         inputs=clean_inputs(inputs),
         notice=wording.CHECKER_ONLY,
         version=__version__,
@@ -108,7 +108,7 @@ def _learned_section(finding: DisclosureFinding) -> Section:
         title="What an attacker learns",
         blocks=(readers,),
         text=tuple(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
-        text_title="What each attacker concludes; entropy left and distance to the truth in nats",
+        text_title="What each attacker concludes; entropy left and distance to the truth in bits",
     )
 
 
@@ -153,7 +153,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
             text="Each remedy was tried on the training records. Publish a choice, not this table: the figures were "
             "read off the data."
         ),
-        Table(caption="D_overall in nats: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
+        Table(caption="D_overall in bits: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
     ]
     if marks:
         blocks.append(
@@ -190,8 +190,8 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
             name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
             cells=(
                 people(group.size),
-                f"{group.entropy:.3g} nats",
-                *(() if group.d_overall is None else (f"{group.d_overall:.3g} nats",)),
+                f"{group.entropy:.3g} bits",
+                *(() if group.d_overall is None else (f"{group.d_overall:.3g} bits",)),
             ),
         )
         for group in details.subgroups
@@ -204,7 +204,7 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
                 text=f"The most exposed first, the least exposed last. Subgroups of few {wording.units()} are left out."
             ),
             Table(
-                caption=f"Means over the {wording.units()} of a subgroup, in nats. Small means disclosed",
+                caption=f"Means over the {wording.units()} of a subgroup, in bits. Small means disclosed",
                 columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
                 rows=rows,
             ),
@@ -244,10 +244,10 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
             Row(
                 name=sentence(reader.reader),
                 cells=(
-                    f"{reader.entropy:.3g} nats",
+                    f"{reader.entropy:.3g} bits",
                     people(reader.certain),
                     *(
-                        (f"{reader.d_overall or 0.0:.3g} nats", wording.percent(reader.guess_rate or 0.0))
+                        (f"{reader.d_overall or 0.0:.3g} bits", wording.percent(reader.guess_rate or 0.0))
                         if known
                         else ()
                     ),
@@ -272,9 +272,9 @@ def _sentence(finding: DisclosureFinding) -> str:
     name = wording.clean(finding.sensitive)
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"An attacker with the tree who knows all quasi-identifiers learns {finding.learned_mean:.3g} nats per "
-        f"{wording.unit()} about {name} beyond the class distribution, and {finding.learned_most:.3g} nats of the most "
-        f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} nats are left."
+        f"An attacker with the tree who knows all quasi-identifiers learns {finding.learned_mean:.3g} bits per "
+        f"{wording.unit()} about {name} beyond the class distribution, and {finding.learned_most:.3g} bits of the most "
+        f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} bits are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the class is practically certain."
@@ -296,10 +296,10 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     text = [
         Fact(
             f"Learned about the average {wording.unit()}",
-            f"{finding.learned_mean:.3g} nats",
-            f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
+            f"{finding.learned_mean:.3g} bits",
+            f"{best.entropy:.3g} of {least.entropy:.3g} bits are left",
         ),
-        Fact("Learned about the most exposed", f"{finding.learned_most:.3g} nats", "beyond the class distribution"),
+        Fact("Learned about the most exposed", f"{finding.learned_most:.3g} bits", "beyond the class distribution"),
         Fact("Practically certain", people(best.certain), f"of {people(finding.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
@@ -316,7 +316,7 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
 def _sensitive_sentence(finding: DisclosureFinding) -> str:
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"An attacker who knows all quasi-identifiers learns {finding.learned_mean:.3g} nats per "
+        f"An attacker who knows all quasi-identifiers learns {finding.learned_mean:.3g} bits per "
         f"{wording.unit()} about {wording.clean(finding.sensitive)} beyond the class distribution, "
         f"{finding.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
@@ -350,7 +350,7 @@ def _internal(
     among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
     return Fact(
         name,
-        f"{more:.2g} nats",
+        f"{more:.2g} bits",
         "A learner takes the best split of each node; records under which another would have been better are "
         f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
     )
@@ -360,10 +360,10 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
     """Return whether the estimate is the best one, and from what it was made."""
     if optimum == "local":
         value = "a local optimum"
-        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a {wording.unit()} more open."
+        meaning = f"Without class counts a better estimate may leave {gap:.2g} bits more per {wording.unit()} open."
     else:
         value = "the global optimum"
-        slack = f", up to a certified gap of {gap:.1g} nats a {wording.unit()}" if gap > 0 else ""
+        slack = f", up to a certified gap of {gap:.1g} bits per {wording.unit()}" if gap > 0 else ""
         meaning = f"No estimate that agrees with the tree leaves more open{slack}."
     meaning += f" It takes fractions of {wording.units()}: whole {wording.units()} can reveal more than fractions."
     meaning += f" Known: {wording.clean(known)}." if known else ""
@@ -391,9 +391,9 @@ def _truth(details: DisclosureDetails) -> list[Fact]:
     return [
         Fact(
             "D_individual, distance to the truth",
-            f"{truth.mean:.3g} nats on average (D_overall)",
+            f"{truth.mean:.3g} bits on average (D_overall)",
             f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
-            f"below 0.1 nats for {people(truth.disclosed)}.",
+            f"below 0.1 bits for {people(truth.disclosed)}.",
         )
     ]
 
@@ -443,7 +443,7 @@ def _figures(row: Row) -> str:
     """Return the figures of a remedy in a sentence; empty where there are none."""
     leaves, distance, accuracy, *held = row.cells[:-1]
     aside = f" ({held[0]} of those held out)" if held and held[0] else ""
-    return f"{distance} nats, {accuracy} right{aside}, {leaves}." if distance else ""
+    return f"{distance} bits, {accuracy} right{aside}, {leaves}." if distance else ""
 
 
 def _certainty(probability: float) -> str:

@@ -108,7 +108,7 @@ def _least(count: ShownCount) -> int:
 
 
 def cheapest_remedy(details: DisclosureDetails, base_rate: float | None) -> str:
-    """Return the remedy that costs least accuracy for each nat by which it moves the reader from the truth."""
+    """Return the remedy that costs least accuracy for each bit by which it moves the reader from the truth."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
 
     def accuracy(row: RemedyFinding) -> float | None:
@@ -128,7 +128,7 @@ def cheapest_remedy(details: DisclosureDetails, base_rate: float | None) -> str:
     _, _, row, after = min(tried, key=lambda one: one[:2])
     base = "" if base_rate is None else f" Without the model {wording.percent(base_rate)} of guesses are right."
     return (
-        f"Costs least for what it removes: {row.name}. D_overall grows from {before:.3g} to {row.d_overall:.3g} nats, "
+        f"Costs least for what it removes: {row.name}. D_overall grows from {before:.3g} to {row.d_overall:.3g} bits, "
         f"and accuracy on {'held-out' if held_out else 'the training'} records goes from {wording.percent(right)} to "
         f"{wording.percent(after)}.{base}"
     )
