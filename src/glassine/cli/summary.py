@@ -106,7 +106,7 @@ def _term_lines(model: AdditiveModel) -> list[str]:
         labels, scores = term.labels, term.scores.reshape(-1, term.n_outputs)
         low, high = scores.min(axis=1), scores.max(axis=1)
         ends = (f"{low.min():+.3g} at {labels[low.argmin()]}", f"{high.max():+.3g} at {labels[high.argmax()]}")
-        rows.append((one_line(term.name), f"{len(labels)}", *map(one_line, ends)))
+        rows.append((one_line(term.name), f"{len(labels)}", one_line(ends[0]), one_line(ends[1])))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     rest = len(model.terms) - len(lines) + 1
