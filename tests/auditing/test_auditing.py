@@ -187,7 +187,7 @@ def test_data_sharpen_the_findings() -> None:
 def test_other_data_are_noticed() -> None:
     frame = pd.DataFrame({"age": [10] * 49 + [50] * 61, "sex": ["f"] * 110})
     findings = audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, data=frame)
-    assert any("not the training records" in note for note in findings.notes)
+    assert any("not the training data" in note for note in findings.notes)
     assert statuses(findings)["smallest_leaf"] == "unknown"
     assert statuses(findings)["midpoints"] == "unknown"
     assert findings.verdict == "inconclusive"

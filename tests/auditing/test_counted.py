@@ -51,9 +51,9 @@ def test_other_data_are_told_from_the_training_records() -> None:
     model = model_of("optimal tree")
     small = Domain({name: REST[name] for name in REST})
     counted = audit(model, domain=small, data=sample(900).lazy())
-    assert any("not the training records" in note for note in counted.notes)
+    assert any("not the training data" in note for note in counted.notes)
     assert not any(
-        "not the training records" in note for note in audit(model, domain=small, data=sample().lazy()).notes
+        "not the training data" in note for note in audit(model, domain=small, data=sample().lazy()).notes
     )
 
 
