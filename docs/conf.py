@@ -43,11 +43,12 @@ nitpick_ignore_regex = [
     # The blocks of a report's page, and the columns of an estimator: values that only their own room makes.
     (r"py:class", r"glassine\.(report\.(section|blocks)|formats\.sklearn\.encodings)\..*"),
     # The inside of the set of near-optimal trees, which no page describes.
-    (r"py:class", r"glassine\.learners\.summaries\.(regions|tree_sets|release|splitting)\..*"),
+    (r"py:class", r"glassine\.learners\.summaries\.(regions|tree_sets|released?|splitting)\..*"),
     (r"py:class", r"glassine\.(microaggregation\.(metric|taxonomy|reading)|surrogates\.distances)\..*"),
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
 nitpick_ignore = [
+    ("py:class", "glassine.surrogates.answers.Answers"),
     ("py:class", "glassine.attacks.outcome.R"),
     ("py:class", "glassine.attacks.outcome.T"),
     ("py:class", "glassine.auditing.criterion.N"),
