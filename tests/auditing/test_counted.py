@@ -52,9 +52,7 @@ def test_other_data_are_told_from_the_training_records() -> None:
     small = Domain({name: REST[name] for name in REST})
     counted = audit(model, domain=small, data=sample(900).lazy())
     assert any("not the training data" in note for note in counted.notes)
-    assert not any(
-        "not the training data" in note for note in audit(model, domain=small, data=sample().lazy()).notes
-    )
+    assert not any("not the training data" in note for note in audit(model, domain=small, data=sample().lazy()).notes)
 
 
 def test_a_holdout_is_not_matched_with_counted_data() -> None:

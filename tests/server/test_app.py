@@ -11,6 +11,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+from glassine import Binary, Domain, Integer
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.server import Limits, ReleaseFile, create_app, read_release
 from glassine.server.page import render_page
@@ -256,6 +257,19 @@ def test_the_page_says_whom_representatives_stand_for() -> None:
     assert "You get the decision, the point of a published release" in page
     assert "among the 2 closest" in page
     assert "the people most like it" not in page
+
+
+def test_the_example_of_the_page_types_the_mean_of_a_binary_attribute() -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 91, 200), "smoker": (rng.random(200) < 0.2).astype(int)})
+    domain = Domain({"age": Integer(18, 90), "smoker": Binary()})
+    explainer = SurrogateExplainer(lambda X: np.where(X["age"] > 50, "y", "n"), k=50, domain=domain, classes=("n", "y"))
+    release = explainer.fit(frame).release()
+    (mean,) = {release.representative(0)["smoker"]} - {0, 1}
+    assert 0 < mean < 1
+    assert client(black_box=None, release=release).get("/").status_code == 200
 
 
 def test_a_decision_that_the_release_does_not_know() -> None:

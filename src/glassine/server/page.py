@@ -131,7 +131,9 @@ def _example(release: SurrogateRelease) -> list[str]:
 def _typed(attribute: Attribute, value: Any) -> str:
     """Return what the field of an attribute holds for a value."""
     if isinstance(attribute, Category | Binary):
-        return "missing" if value is None else str(_listed(attribute).index(value))
+        # A representative is a mean, also of a binary attribute.
+        listed = round(value) if isinstance(attribute, Binary) and value is not None else value
+        return "missing" if value is None else str(_listed(attribute).index(listed))
     if value is None:
         return ""
     # A representative is a mean: those of whole numbers need not be whole, and others have many digits.

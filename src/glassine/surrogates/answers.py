@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -113,16 +114,17 @@ class NumericAnswer:
         Smallest and largest answer, in the unit of the answers. An answer outside is refused.
     step : float
         Means are rounded to ``lo`` plus a whole number of steps. With m records behind a mean, an attacker who knows
-        the other answers learns the last one up to about ``m * step / 2`` in either direction.
+        the other answers learns the last one up to about ``m * step / 2`` in either direction; with persons, a record
+        that many of them have up to half a step over its share of the people.
     tolerance : float, optional
-        Two answers at most so far apart, both rounded to steps, are taken for the same where explanations agree with
-        the black box; by default a twentieth of the range.
+        A mean agrees with an answer that is certainly at most so far away, whatever its rounding to a step hides; by
+        default a twentieth of the range, or half a step if that is more.
 
     Raises
     ------
     InvalidParameterError
-        If ``lo >= hi``, the step is not in ``(0, (hi - lo) / 2]`` or divides the range into more than a billion parts,
-        or the tolerance is not in ``[0, hi - lo)``.
+        If ``lo >= hi``, the step does not divide the range into 2 to a billion equal parts, or the tolerance is not in
+        ``[step / 2, hi - lo)``.
 
     Examples
     --------
@@ -149,28 +151,30 @@ class NumericAnswer:
                 f"an answer needs lo < hi, got {parameter('lo=')}{self.lo} and {parameter('hi=')}{self.hi}.",
                 remedy="Swap or widen the bounds.",
             )
-        if not 0 < 2 * exact(self.step) <= width or not width / exact(self.step) <= MOST_STEPS:
+        step = exact(self.step)
+        if not 0 < 2 * step <= width or width / step > MOST_STEPS or width % step:
             raise InvalidParameterError(
-                f"{parameter('step')} must divide the range of {float(width):g} into 2 to {MOST_STEPS:,} parts, got "
-                f"{self.step}.",
+                f"{parameter('step')} must divide the range of {float(width):g} into 2 to {MOST_STEPS:,} equal parts, "
+                f"got {self.step}.",
                 remedy="Give the precision in which a mean may be published.",
             )
-        tolerance: Any = float(width) / TOLERANCE if self.tolerance is None else self.tolerance
-        if not _is_number(tolerance) or not 0 <= tolerance < width:
+        tolerance: Any = float(max(width / TOLERANCE, step / 2)) if self.tolerance is None else self.tolerance
+        if not _is_number(tolerance) or not step / 2 <= exact(tolerance) < width:
             raise InvalidParameterError(
-                f"{parameter('tolerance')} must lie in [0, {float(width):g}), got {self.tolerance!r}."
+                f"{parameter('tolerance')} must lie in [{float(step / 2):g}, {float(width):g}), half a step and the "
+                f"range, got {self.tolerance!r}."
             )
         object.__setattr__(self, "tolerance", float(tolerance))
 
     @property
     def n_steps(self) -> int:
-        """Number of whole steps in the range."""
-        return math.floor((exact(self.hi) - exact(self.lo)) / exact(self.step))
+        """Number of steps in the range."""
+        return int((exact(self.hi) - exact(self.lo)) / exact(self.step))
 
     @property
     def slack(self) -> int:
-        """Number of whole steps in the tolerance."""
-        return math.floor(exact(self.tolerance or 0.0) / exact(self.step))
+        """Number of steps between a mean and a rounded answer that the tolerance certainly covers."""
+        return math.floor(exact(self.tolerance or 0.0) / exact(self.step) - Fraction(1, 2))
 
     @property
     def tree_classes(self) -> tuple[Scalar, ...] | None:
@@ -197,7 +201,7 @@ class NumericAnswer:
         return place if 0 <= place <= self.n_steps and self.value(place) == evidence.value else None
 
     def agree(self, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return whether answers are at most the tolerance apart."""
+        """Return whether a mean and an answer are certainly at most the tolerance apart, given the places of both."""
         return np.asarray((np.abs(one - other) <= self.slack) & (one >= 0) & (other >= 0))
 
     def mean(self, places: Places, whose: Persons) -> Scalar:

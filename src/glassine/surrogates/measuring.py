@@ -96,7 +96,10 @@ def _errors(
     guided: npt.NDArray[np.int64],
     null: list[npt.NDArray[np.int64]],
 ) -> AnswerErrors:
-    """Return how far means are from the black box's own answers, which are not rounded."""
+    """Return how far means are from the black box's own answers, to three digits.
+
+    An exact figure would give the answer on one record to who knows all others.
+    """
     truth = numbers_of(answered)
 
     def rmse(places: npt.NDArray[Any]) -> float:
@@ -104,13 +107,17 @@ def _errors(
 
     closest, sought, baseline = rmse(first), rmse(guided), float(truth.std())
     return AnswerErrors(
-        rmse=closest,
-        rmse_guided=sought,
-        rmse_null=float(np.sqrt(np.mean([rmse(one) ** 2 for one in null]))),
-        rmse_baseline=baseline,
-        r2=1 - (closest / baseline) ** 2 if baseline > 0 else None,
-        r2_guided=1 - (sought / baseline) ** 2 if baseline > 0 else None,
+        rmse=_rough(closest),
+        rmse_guided=_rough(sought),
+        rmse_null=_rough(float(np.sqrt(np.mean([rmse(one) ** 2 for one in null])))),
+        rmse_baseline=_rough(baseline),
+        r2=round(1 - (closest / baseline) ** 2, 3) if baseline > 0 else None,
+        r2_guided=round(1 - (sought / baseline) ** 2, 3) if baseline > 0 else None,
     )
+
+
+def _rough(value: float) -> float:
+    return float(f"{value:.3g}")
 
 
 def _different(n_groups: int, shape: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.intp]:

@@ -22,7 +22,7 @@ from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
-from glassine.surrogates.answers import Answers, Names, NumericAnswer, numbers_of
+from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, Answers, Names, NumericAnswer, numbers_of
 from glassine.surrogates.checking import check_point, check_tree
 from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
@@ -71,12 +71,22 @@ def _check_classes(release: SurrogateRelease) -> None:
         answer: object = release.answer
         if not isinstance(answer, NumericAnswer) or release.classes:
             raise InvalidModelError("a release has either classes, or a NumericAnswer and no classes.")
+        made, k = release.provenance, release.k
+        fewest = min(k, made.min_samples_leaf) if is_whole(k) and is_whole(made.min_samples_leaf) and k else 0
+        if fewest < FEWEST_BEHIND_MEANS or (made.form, made.labels, made.partition) != MADE_OF_MEANS:
+            raise InvalidModelError(
+                "a release of means must be of microaggregated groups, in the restricted form, on the black box's "
+                f"answers, with k and min_samples_leaf of at least {FEWEST_BEHIND_MEANS}."
+            )
         return
     if not release.classes or not all(is_scalar(value) for value in release.classes):
         raise InvalidModelError("a release's classes must be plain values, at least one.")
     if len(set(release.classes)) < len(release.classes):
         raise InvalidModelError("the classes of a release must differ.", remedy="Drop the repeat.")
 
+
+MADE_OF_MEANS = ("restricted", "black-box", "microaggregation")
+"""Form, labels and partition of a release of means: no other holds its rules."""
 
 MAX_CLOSEST = 1000
 """Largest number of closest representatives that are tried for one query."""

@@ -9,7 +9,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.surrogates.answers import shown
 from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.values import Explanation
+from glassine.surrogates.values import Explanation, Provenance
 
 __all__ = ["fit_of", "reveals", "reveals_of"]
 
@@ -125,8 +125,13 @@ def _of_means(release: SurrogateRelease) -> str:
     return (
         f"A leaf holds a mean over at least {many}, rounded to a step of {step:,}, and no count. Someone who knows all "
         f"answers behind a mean but one can compute that one to about {fewest * step / 2:,.6g} in either direction, or "
-        "less exactly where more are behind it. Where all answers behind a mean are equal, the mean is each of them."
+        f"less exactly where more are behind it{_shared(made)}. Where all answers behind a mean are equal, the mean is "
+        "each of them."
     )
+
+
+def _shared(made: Provenance) -> str:
+    return "" if made.counted == "records" else "; more exactly where many people have the same record"
 
 
 def _of_certificate(certificate: Certificate | None) -> str:

@@ -119,7 +119,9 @@ class ContrastConstraints:
         return self.at_least is not None or self.at_most is not None
 
     def sought(self, answer: Any) -> bool:
-        """Return whether a number is what the answer is to be."""
+        """Return whether an answer is a number, and what it is to be."""
+        if isinstance(answer, bool | str) or not is_scalar(answer):
+            return False
         low, high = self.at_least, self.at_most
         return bool((low is None or answer >= low) and (high is None or answer <= high))
 
