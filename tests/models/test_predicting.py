@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 import glassine
 from glassine import AdditiveModel, Binary, DecisionTree, Domain, Integer, RuleList, as_model, audit
+from glassine.auditing.findings.values import ModelSummary
 from glassine.data.conform import Outside, conform
 from glassine.data.table import as_table
 from glassine.domain import Between, OneOf
@@ -202,6 +203,7 @@ def test_audit_and_as_model_take_our_fitted_estimators_and_the_model_predicts_as
     assert len(beside) <= 1
     notes = tuple(note for note in audited.notes if note not in beside)
     # Estimators that keep a least leaf state it: a model alone states nothing.
+    assert isinstance(audited.subject, ModelSummary)
     stated = audited.subject.parameters
     assert (stated is None) == (not name.startswith("Optimal"))
     assert stated is None or stated["min_samples_leaf"] == 1

@@ -267,8 +267,7 @@ def test_the_example_of_the_page_types_the_mean_of_a_binary_attribute() -> None:
     domain = Domain({"age": Integer(18, 90), "smoker": Binary()})
     explainer = SurrogateExplainer(lambda X: np.where(X["age"] > 50, "y", "n"), k=50, domain=domain, classes=("n", "y"))
     release = explainer.fit(frame).release()
-    (mean,) = {release.representative(0)["smoker"]} - {0, 1}
-    assert 0 < mean < 1
+    assert release.representative(0)["smoker"] not in (0, 1)
     assert client(black_box=None, release=release).get("/").status_code == 200
 
 

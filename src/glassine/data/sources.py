@@ -205,14 +205,10 @@ def _inferred(texts: pl.Series, missing: Collection[str], comma: bool) -> pl.Ser
     texts = texts.set(gaps, None)
     if gaps.all():
         return texts
-    # 1.5 among them shows that points are decimal here: then 1.234 is a fraction, too.
-    pointed = texts.str.contains(r"\.") & ~texts.str.contains(THOUSANDS) & texts.str.contains(POINTED)
-    written = _with_points(texts) if comma and not pointed.any() else texts
-    if written.str.contains(PADDED).any() and (written.str.contains(DIGITS) | gaps).all():
-        return texts
+    written = _with_points(texts) if comma and not _pointed(texts) else texts
     whole = written.cast(pl.Int64, strict=False)
     if (whole.is_null() == gaps).all():
-        return whole
+        return texts if written.str.contains(PADDED).any() else whole
     truths = texts.str.to_lowercase().is_in(["true", "false"]).fill_null(False)
     if (truths | gaps).all():
         return (texts.str.to_lowercase() == "true").alias(texts.name)
@@ -221,6 +217,11 @@ def _inferred(texts: pl.Series, missing: Collection[str], comma: bool) -> pl.Ser
         return texts
     numbers = numbers_of_texts(written)
     return pl.Series(texts.name, numbers, nan_to_null=True) if (np.isnan(numbers) == gaps.to_numpy()).all() else texts
+
+
+def _pointed(texts: pl.Series) -> bool:
+    """Return whether one text, such as 1.5, shows that points are decimal here: then 1.234 is a fraction, too."""
+    return (texts.str.contains(r"\.") & ~texts.str.contains(THOUSANDS) & texts.str.contains(POINTED)).any()
 
 
 def _with_points(texts: pl.Series) -> pl.Series:
