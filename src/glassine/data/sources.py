@@ -220,7 +220,7 @@ def _inferred(texts: pl.Series, missing: Collection[str], comma: bool) -> pl.Ser
 
 
 def _pointed(texts: pl.Series) -> bool:
-    """Return whether one text, such as 1.5, shows that points are decimal here: then 1.234 is a fraction, too."""
+    """Return whether one text, such as 1.5, shows that points are decimal here: so that 1.234 is a fraction."""
     return (texts.str.contains(r"\.") & ~texts.str.contains(THOUSANDS) & texts.str.contains(POINTED)).any()
 
 

@@ -117,7 +117,7 @@ class NumericAnswer:
         the other answers learns the last one up to about ``m * step / 2`` in either direction; with persons, a record
         that many of them have up to half a step over its share of the people.
     tolerance : float, optional
-        A mean agrees with an answer that is certainly at most so far away, whatever its rounding to a step hides; by
+        A mean agrees with an answer that is certainly at most so far away, rounding to a step counted in; by
         default a twentieth of the range, or half a step if that is more.
 
     Raises
