@@ -18,30 +18,6 @@ from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, 
 
 from glassine.errors import GlassineError
 
-__all__ = [
-    "ANYTHING",
-    "FLAG",
-    "FLOAT",
-    "NUMBER",
-    "OBJECT",
-    "SCALAR",
-    "TEXT",
-    "WHOLE",
-    "Codec",
-    "Field",
-    "Refused",
-    "checked",
-    "choice",
-    "decoded",
-    "lazily",
-    "listed",
-    "mapped",
-    "named",
-    "optional",
-    "record",
-    "tagged",
-]
-
 T = TypeVar("T")
 
 LARGEST = 1e300

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["AnyArray", "Kernel", "compiled", "on_compilation"]
-
 AnyArray: TypeAlias = "npt.NDArray[Any]"
 """An array of a kernel, which is compiled anew for each type of its numbers; a comment says shape and kind."""
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["exports_of"]
-
 
 def exports_of(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package, whose names its stub alone lists.

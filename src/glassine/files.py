@@ -13,20 +13,6 @@ from typing import Any
 
 from glassine.errors import UnreadableFileError
 
-__all__ = [
-    "MAX_BYTES",
-    "FileContent",
-    "decoded",
-    "parse_json",
-    "read_bytes",
-    "read_json",
-    "read_once",
-    "read_text",
-    "write_bytes",
-    "write_json",
-    "write_text",
-]
-
 MAX_BYTES = 200_000_000
 """Most bytes of a model, a domain or a policy."""
 WIDEST = 4

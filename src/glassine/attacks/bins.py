@@ -26,8 +26,6 @@ from glassine.errors import InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.scoring import bin_indices, read_records
 
-__all__ = ["AttributeBins", "BinLeakage", "TermBins", "is_public", "leak_bins", "rebuild_values"]
-
 CLOSE = 1e-9
 """Distance at which a rebuilt value counts as the value, relative to the largest end of the range."""
 DUST = 1e-6

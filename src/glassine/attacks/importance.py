@@ -13,8 +13,6 @@ from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, parameter
 
-__all__ = ["ImportancePreservation", "Importances", "importance_preservation", "permutation_importance"]
-
 Floats = npt.NDArray[np.float64]
 
 

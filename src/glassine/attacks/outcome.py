@@ -22,27 +22,6 @@ from glassine.domain import Domain
 from glassine.errors import Text
 from glassine.models import DecisionTree, RuleList
 
-__all__ = [
-    "UNCOVERED",
-    "About",
-    "Audience",
-    "Below",
-    "Failed",
-    "Hidden",
-    "Hiding",
-    "Measured",
-    "Measurement",
-    "NotApplicable",
-    "Outcome",
-    "Publishable",
-    "Published",
-    "Question",
-    "RecordNote",
-    "ShownCount",
-    "for_checker",
-    "for_public",
-]
-
 T = TypeVar("T")
 S = TypeVar("S")
 R = TypeVar("R")

@@ -28,8 +28,6 @@ from glassine.data.labels import subgroups as split_by_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["LabelOverfitting", "SubgroupVulnerability", "Vulnerability", "vulnerability"]
-
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Over = Literal["auto", "parts", "predictions"]

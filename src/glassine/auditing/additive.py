@@ -51,8 +51,6 @@ from glassine.models.shapes import COVERAGE
 if TYPE_CHECKING:
     from glassine.learners.summaries.estimator import PrivateSummary
 
-__all__ = ["AdditiveSubject", "SummarySubject", "additive_subject", "summary_subject"]
-
 DRAWN_TERMS = 16
 OF_ALL_MODELS = (
     "This is a private summary: its guarantee covers the tables and every model that is fitted to them, together. Bins "

@@ -28,8 +28,6 @@ from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
 from glassine.models.shapes import ShapeFunction
 
-__all__ = ["RegionBits", "bits_of_bins", "show_shape"]
-
 # Shape functions as findings show them: rounded, with small and many bins joined.
 
 

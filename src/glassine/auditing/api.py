@@ -23,8 +23,6 @@ from glassine.formats.loading import carried_by
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
-__all__ = ["audit", "subject_of"]
-
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
 

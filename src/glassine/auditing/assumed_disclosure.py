@@ -23,8 +23,6 @@ from glassine.models import DecisionTree
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary
 
-__all__ = ["assume"]
-
 WEAKER = "the attacker was assumed to use less than the tree publishes."
 
 

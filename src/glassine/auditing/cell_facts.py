@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from glassine.attacks.labels import Occupants
     from glassine.attacks.membership.midpoint import MidpointResult
 
-__all__ = [
-    "certain_of_cells",
-    "count_classes",
-    "counts_by_statement",
-    "flag_by_midpoints",
-    "numbers_of",
-    "outcome_counts",
-    "rounded",
-    "splits_of_model",
-]
-
 MANY = 1e15
 """Records of a part of which only the fewest are known: more than there are people."""
 

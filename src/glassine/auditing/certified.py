@@ -10,8 +10,6 @@ from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.payment import Payment
 
-__all__ = ["Match", "Matching", "compare_certificate", "compare_payment"]
-
 Matching: TypeAlias = Literal["pass", "fail", "unknown"]
 
 PAID: dict[str, Matching] = {"paid": "pass", "fault": "fail", "unknown": "unknown"}

@@ -53,8 +53,6 @@ from glassine.errors import Text, first_of, marked
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
 
-__all__ = ["AnyCriterion", "Limits", "limited_by"]
-
 AnyCriterion: TypeAlias = Criterion[Any, Any]
 """A criterion of any limit and fact."""
 

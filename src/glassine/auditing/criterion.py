@@ -14,41 +14,6 @@ from glassine.errors import InvalidPolicyError, Text, marked, parameter, quoted
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
 
-__all__ = [
-    "BITS",
-    "BYTES",
-    "COUNTED",
-    "CUT_POINTS",
-    "DOMAIN",
-    "GROUPED",
-    "NUMBER",
-    "OCCURRENCES",
-    "RECORDS",
-    "ROUNDED_SHARE",
-    "SHARE",
-    "VALUES",
-    "Check",
-    "Criterion",
-    "Flag",
-    "Limit",
-    "PartFacts",
-    "Remedies",
-    "Remedy",
-    "Ruling",
-    "Status",
-    "Unit",
-    "Words",
-    "covered",
-    "failed",
-    "for_kinds",
-    "inapplicable",
-    "joined",
-    "passed",
-    "remedy",
-    "unknown",
-    "whole_limit",
-]
-
 N = TypeVar("N", int, float)
 F = TypeVar("F")
 

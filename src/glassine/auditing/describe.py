@@ -24,17 +24,6 @@ from glassine.domain.literals import attributes_of, conjunction_text, number
 from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RuleList
 from glassine.privacy.unit import PrivacyUnit
 
-__all__ = [
-    "LONGEST",
-    "bounds_of",
-    "describe_domain",
-    "describe_guarantee",
-    "describe_model",
-    "describe_parts",
-    "relied_on",
-    "tree_shape",
-]
-
 DIGITS = 7
 LONGEST = 400
 """Most characters of a condition or a note."""

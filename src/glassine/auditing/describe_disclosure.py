@@ -26,8 +26,6 @@ from glassine.auditing.suppression import Suppression
 from glassine.data.labels import subgroups
 from glassine.data.table import Table
 
-__all__ = ["describe_disclosure"]
-
 MOST_EXPOSED = 10
 DISCLOSED = 0.1
 """D_individual, in bits, below which a person's class counts as disclosed."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from glassine.attacks.membership.result import MembershipResult
     from glassine.attacks.membership.suite import MembershipAttacks
 
-__all__ = ["describe_membership"]
-
 ATTACKS = {
     "gap": "gap attack",
     "best_loss": "best-loss threshold",

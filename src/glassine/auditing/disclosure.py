@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, Disclosure
     from glassine.attacks.disclosure.remedies import RemedyTable
 
-__all__ = ["UNSTATED", "Inferred", "Question", "column_of", "expose"]
-
 MOST_VALUES = 5 * 10**7
 """Most values of quasi-identifiers, people times attributes, that an audit looks at."""
 

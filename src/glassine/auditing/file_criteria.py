@@ -20,8 +20,6 @@ from glassine.auditing.evidence import Evidence, Kind
 from glassine.errors import first_of
 from glassine.formats.contents import FileContents
 
-__all__ = ["FITTED_VALUES", "OTHER_CONTENT"]
-
 FILES: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
 """What files are read of."""
 

@@ -20,8 +20,6 @@ from glassine.errors import InvalidDataError, parameter
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
 
-__all__ = ["ForestSubject", "forest_subject"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ForestSubject(Subject):

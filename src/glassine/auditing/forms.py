@@ -23,8 +23,6 @@ from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.settings import generator
 from glassine.surrogates.values import Measures
 
-__all__ = ["compare_forms"]
-
 SMALL = 10
 """Fewest people of a leaf that is not small, where the policy says nothing."""
 

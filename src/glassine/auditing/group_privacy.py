@@ -20,17 +20,6 @@ from glassine.domain import Category
 from glassine.domain.attributes import Scalar
 from glassine.surrogates.release import SurrogateRelease
 
-__all__ = [
-    "coded",
-    "diversity_of",
-    "groups_of",
-    "leak_all",
-    "leaves_of",
-    "native_of",
-    "representatives_told",
-    "sizes_of",
-]
-
 # A mean of a few whole numbers has few digits by chance; of more than these, it was not rounded.
 EXACT_DIGITS = 6
 # Row numbers are for the holder to look up; nobody looks up more by hand.

@@ -30,9 +30,6 @@ from glassine.errors import first_of
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
 
-__all__ = ["MIDPOINTS", "MOST_CERTAIN", "NAMED_BY_THRESHOLDS", "THRESHOLDS_OFF_GRID"]
-
-
 # Values taken from training values.
 
 

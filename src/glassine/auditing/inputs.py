@@ -31,22 +31,6 @@ if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
     from glassine.formats.sklearn.interpret import EbmExtras
 
-__all__ = [
-    "AuditInputs",
-    "AuditSettings",
-    "Comparison",
-    "DisclosureSettings",
-    "MembershipSettings",
-    "Statements",
-    "check_sensitive",
-    "compare",
-    "inferred_domain",
-    "on_shared",
-    "outside_domain",
-    "people_hint",
-]
-
-
 MOST_HINTS = 3
 """Columns that look like identifiers of which a note is made."""
 

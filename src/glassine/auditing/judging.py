@@ -16,8 +16,6 @@ from glassine.auditing.membership_criteria import attack_bounds
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 
-__all__ = ["advise", "contradiction", "decide", "flag_labels", "flags_of", "judge", "request"]
-
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
 

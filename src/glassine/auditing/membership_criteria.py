@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
 
-__all__ = [
-    "CERTAIN_BY_MEMBERSHIP",
-    "COUNTS",
-    "LARGEST_ADVANTAGE",
-    "LARGEST_ATTACK_ADVANTAGE",
-    "LARGEST_MEASURED_ADVANTAGE",
-    "PRIVATE_RELEASE",
-    "attack_bounds",
-]
-
 COUNTS = (
     "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
     "cannot be given, the fewest training records of any {part}."

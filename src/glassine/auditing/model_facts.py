@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from glassine.auditing.policy import Policy
     from glassine.auditing.suppression import Suppression
 
-__all__ = [
-    "EMPTY_MODEL",
-    "MISMATCH",
-    "bits_of_bins",
-    "bits_of_cells",
-    "doubt_of",
-    "evidence_of_models",
-    "named_of_bins",
-    "named_of_values",
-    "shares_of_bins",
-    "shares_of_cells",
-    "sizes_of_bins",
-    "sizes_of_cells",
-    "thresholds_of_bins",
-    "thresholds_of_values",
-]
-
 MISMATCH = (
     "The data does not match the model: its {parts} hold other numbers of records. Use the records the model was "
     "trained on."

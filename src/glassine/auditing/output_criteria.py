@@ -22,8 +22,6 @@ from glassine.auditing.criterion import (
 from glassine.auditing.evidence import Cells, Evidence
 from glassine.auditing.membership_criteria import COUNTS
 
-__all__ = ["DEGREES_OF_FREEDOM", "SMALLEST_CLASS_COUNT", "ZERO_CLASSES"]
-
 MERGE = for_kinds(
     ("tree", "rule list"),
     remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),

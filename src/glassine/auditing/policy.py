@@ -14,8 +14,6 @@ from glassine.auditing.criteria import AnyCriterion, Limits
 from glassine.errors import InvalidPolicyError, parameter, quoted
 from glassine.files import read_text
 
-__all__ = ["NAMED", "Policy"]
-
 MOST_SUPPRESSED = 10**15
 MOST_NAMES = 5
 

@@ -23,20 +23,6 @@ from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasu
 from glassine.models import DecisionTree, RuleList
 from glassine.models.transform import with_sizes
 
-__all__ = [
-    "Rows",
-    "align",
-    "compared",
-    "counted_model",
-    "curve_of",
-    "exposed_rows",
-    "grouping",
-    "hide_subgroups",
-    "rebuilt",
-    "rows_measured",
-    "subgroups",
-]
-
 MOST_EXPOSED = 10
 MOST_SUBGROUP_VALUES = 10
 ROUNDED = (

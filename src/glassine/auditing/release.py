@@ -51,8 +51,6 @@ from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import generator
 
-__all__ = ["ReleaseSubject", "claimed", "evidence_of_release", "guarantee_of", "release_subject", "thresholds_finding"]
-
 NO_RECORDS = Inapplicable("The release was made without any person's record.")
 DECIDED = Inapplicable(
     "The trees were trained on the black box's decisions, which anyone can ask for together with a record."

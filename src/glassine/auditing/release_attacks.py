@@ -30,16 +30,6 @@ from glassine.models.evidence import class_array
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
 
-__all__ = [
-    "REACH",
-    "PublishedAnswers",
-    "gaps_of",
-    "guesses_of",
-    "membership_of",
-    "midpoints_of",
-    "together_of",
-]
-
 REACH = 3
 """Closest representatives in whose groups a reader seeks a candidate: four in five people or more are found there."""
 

@@ -27,17 +27,6 @@ from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
 
-__all__ = [
-    "DECISIONS",
-    "NOBODY",
-    "TRUE",
-    "Leaves",
-    "ReleaseInputs",
-    "Side",
-    "inputs_of_data",
-    "inputs_of_fit",
-]
-
 NOBODY_ELSE = Sample()
 TRUE, DECISIONS = "true labels", "black box's decisions"
 NOBODY = "the release was made of queries sampled from a public domain: no record is behind it."

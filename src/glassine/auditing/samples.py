@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from glassine.surrogates.measuring import MeasuredExplainer
     from glassine.surrogates.release import SurrogateRelease
 
-__all__ = ["is_release", "is_several", "read_samples"]
-
 COLUMN = "target"
 """What a column of classes is called that were given without a name."""
 

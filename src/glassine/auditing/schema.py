@@ -15,8 +15,6 @@ from glassine.auditing.several import SeveralSubject
 from glassine.auditing.subject import Subject
 from glassine.auditing.trees import TreeSubject
 
-__all__ = ["MEASURED", "schema"]
-
 KINDS: tuple[type[Subject], ...] = (TreeSubject, AdditiveSubject, ReleaseSubject, SeveralSubject)
 MEASURED: dict[str, Any] = {
     **{

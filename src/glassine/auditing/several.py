@@ -33,8 +33,6 @@ from glassine.formats import ModelFile
 from glassine.formats.contents import FileContents, OtherContent, all_contents
 from glassine.formats.loading import carried_by
 
-__all__ = ["SeveralModels", "SeveralSubject", "opened", "several_subject"]
-
 LISTED = 5
 """Largest number of records of a group that is sought, where the policy sets no limit."""
 ALONE = "The checks judge what the models reveal together. Also audit each model separately."

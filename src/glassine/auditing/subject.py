@@ -24,8 +24,6 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidParameterError, first_of, parameter
 
-__all__ = ["Raw", "Subject", "examine"]
-
 MOST_NOTES = 20
 
 Raw: TypeAlias = Mapping[str, Outcome[Any]]

@@ -52,8 +52,6 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["COUNTED", "NO_DOMAIN", "CountedData", "TreeFigures", "count_data"]
-
 COUNTED = (
     "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."
 )

@@ -80,8 +80,6 @@ from glassine.models import DecisionTree, RuleList
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
 
-__all__ = ["TREE_MEASUREMENTS", "TreeSubject", "attacked", "doubted", "tree_subject"]
-
 
 class TreeSubject(TreeFigures):
     """A tree or a rule list as what is audited: what is said of its figures."""

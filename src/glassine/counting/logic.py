@@ -12,8 +12,6 @@ import numpy.typing as npt
 from glassine.counting.space import Box, Space
 from glassine.domain import Domain, Literal
 
-__all__ = ["LiteralLogic", "RuleLogic"]
-
 # Atoms of a block are bits of 64-bit words, as the kernels read them.
 WORD = 64
 

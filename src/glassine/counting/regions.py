@@ -21,8 +21,6 @@ from glassine.counting.space import Box, Measure, Space, bits
 from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 
-__all__ = ["Region", "RegionCounter"]
-
 Clause: TypeAlias = tuple[tuple[int, int], ...]
 """A box to leave out, as sorted pairs of factor and mask; each mask a proper part of what is allowed."""
 

@@ -19,8 +19,6 @@ from glassine.domain.domain import product
 from glassine.domain.shares import Shares
 from glassine.errors import InvalidModelError, first_of
 
-__all__ = ["Box", "Factor", "Measure", "Space"]
-
 Measure: TypeAlias = int | Fraction
 """A number of records, or a volume where an attribute is a continuum."""
 

@@ -9,8 +9,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BitSets"]
-
 WORD = 64
 
 

@@ -15,18 +15,6 @@ from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Int
 from glassine.domain.literals import Between, Literal, OneOf
 from glassine.errors import InvalidDataError, first_of, parameter
 
-__all__ = [
-    "GAP",
-    "UNDECLARED",
-    "Columns",
-    "Outside",
-    "checked_columns",
-    "code_type",
-    "columns_of",
-    "decoder",
-    "values_of",
-]
-
 UNDECLARED = -2
 """Code of a category that is not declared, where it is kept."""
 

@@ -24,8 +24,6 @@ from glassine.data.slices import Progress, cuts, run
 if TYPE_CHECKING:
     from numba.core.typing.templates import Signature
 
-__all__ = ["ConjunctionCounts", "binomials", "combinations", "count_conjunctions", "index_type", "rank", "table_bytes"]
-
 CHUNK = 256
 """Words of one literal that are counted at a time: the rows of 75 literals then stay in the second-level cache."""
 

@@ -14,8 +14,6 @@ from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, i
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError, parameter
 
-__all__ = ["CountTable"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class CountTable:

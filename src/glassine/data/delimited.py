@@ -19,8 +19,6 @@ from pathlib import Path
 from glassine.data.conform_values import GAP_TEXTS, number_of
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
 
-__all__ = ["DATE", "CsvDialect", "Delimited", "delimited", "fault"]
-
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators that are looked for, and their names."""
 

@@ -17,8 +17,6 @@ from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
 
-__all__ = ["bin_histograms", "conjunction_counts", "fine_counts", "truths"]
-
 # Histograms of thousands of bins, counted by the engine that holds the records.
 #
 # An engine that compares each number with each of 4,096 cut points is slow, and one that looks it up in a table needs

@@ -16,25 +16,6 @@ from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
-__all__ = [
-    "Sample",
-    "as_sample",
-    "check_lengths",
-    "class_codes",
-    "class_key",
-    "class_places",
-    "classes_of",
-    "column_of",
-    "declared_classes",
-    "holds_booleans",
-    "index_of",
-    "one_type",
-    "refuse_gaps",
-    "refuse_undeclared",
-    "subgroups",
-]
-
-
 MISSING = -1
 UNDECLARED = -2
 

@@ -21,22 +21,6 @@ from glassine.domain import Between, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter
 
-__all__ = [
-    "MAX_WEIGHT",
-    "WEIGHT",
-    "Cuts",
-    "Groups",
-    "LazyTable",
-    "cell_cuts",
-    "check_weights",
-    "coarse",
-    "cuts_of",
-    "held",
-    "is_distributed",
-    "is_lazy",
-    "valid",
-]
-
 Cuts = Mapping[str, Sequence[float]]
 """Cut points by attribute; a cut t parts ``x <= t`` from ``x > t``."""
 

@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidDataError, parameter
 
-__all__ = ["Persons", "identifier", "listed", "refuse_shared", "stated_persons"]
-
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,999}")
 """A whole number as Python writes it, of as many digits as it surely reads."""
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias
 
-__all__ = ["Progress", "cuts", "run"]
-
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the work done and the total work."""
 

@@ -20,8 +20,6 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.errors import UnreadableFileError
 
-__all__ = ["read_frame", "read_table"]
-
 EXACT = 2**53
 """Whole numbers below it are doubles, and no other number is rounded to them."""
 

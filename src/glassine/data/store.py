@@ -15,8 +15,6 @@ from glassine.codec import Codec, decoded
 from glassine.errors import GlassineError, UnreadableFileError
 from glassine.files import parse_json, read_bytes, read_json, write_json
 
-__all__ = ["RESULTS", "ResultKind", "Store"]
-
 RESULTS = "results.jsonl"
 
 R = TypeVar("R")

@@ -17,17 +17,6 @@ from glassine.errors import InvalidDataError, parameter
 if TYPE_CHECKING:
     from glassine.domain import Attribute
 
-__all__ = [
-    "NO_RECORDS",
-    "Source",
-    "Table",
-    "as_table",
-    "frame_of",
-    "open_native",
-    "read_only",
-    "with_persons",
-]
-
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]

@@ -13,8 +13,6 @@ from typing import TypeAlias
 
 from glassine.errors import InvalidDomainError, parameter
 
-__all__ = ["GAP_TEXTS", "Attribute", "Binary", "Category", "Integer", "Prefix", "Real", "Scalar"]
-
 Scalar: TypeAlias = str | int | float | bool
 
 GAP_TEXTS = ("", "?", "NA", "NaN", "nan")

@@ -27,19 +27,6 @@ from glassine.domain.shares import Shares
 from glassine.errors import InvalidDomainError, first_of, parameter
 from glassine.files import read_json, write_text
 
-__all__ = [
-    "DOMAIN",
-    "SCHEMA",
-    "Domain",
-    "from_dict",
-    "product",
-    "read",
-    "refuse_prefixes",
-    "schema",
-    "to_dict",
-    "write",
-]
-
 Number = TypeVar("Number", int, int | Fraction)
 
 

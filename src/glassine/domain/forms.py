@@ -17,8 +17,6 @@ from glassine.domain.literals import Between, Literal
 from glassine.errors import InvalidDomainError, UnreadableFileError
 from glassine.files import read_text
 
-__all__ = ["FILL_IN", "form_of_literals", "read_codebook", "read_toml", "to_toml", "toml_of"]
-
 FILL_IN = "?"
 """Stands in a form for what a person is to fill in."""
 

@@ -11,8 +11,6 @@ from functools import lru_cache
 from glassine.domain.attributes import Attribute, Integer, Real, exact
 from glassine.domain.domain import Domain
 
-__all__ = ["GRID_SIZE", "are_adjacent", "log_grid", "on_grid", "public_grid", "with_cuts"]
-
 GRID_SIZE = 50
 """Largest number of cut points of a grid that is derived from bounds."""
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from glassine.domain.attributes import is_name, is_whole
 from glassine.errors import InvalidDomainError, parameter
 
-__all__ = ["AtMostOne", "Combinations", "ExactlyOne", "Group", "Implies", "Intervals"]
-
 MAX_PATTERNS = 1 << 16
 
 Pattern: TypeAlias = tuple[int, ...]

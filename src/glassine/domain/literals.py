@@ -15,8 +15,6 @@ import numpy.typing as npt
 from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidDataError, InvalidModelError, parameter
 
-__all__ = ["Between", "Literal", "OneOf", "is_missing"]
-
 
 def number(value: float, digits: int | None = None) -> str:
     """Return a number in its shortest form, whole numbers without a point; rounded if ``digits`` is given.

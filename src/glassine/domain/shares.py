@@ -10,8 +10,6 @@ from itertools import pairwise
 from glassine.domain.attributes import Attribute, Category, Integer, Real, exact
 from glassine.errors import InvalidDomainError, parameter
 
-__all__ = ["Shares"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:

@@ -21,23 +21,6 @@ from glassine.formats.conditions import all_but, at_least, at_most, binary, requ
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = [
-    "BY_ESTIMATOR",
-    "COMPLETE_RECORDS",
-    "ONE_OF_SEVERAL",
-    "TreeBuilder",
-    "can_be_missing",
-    "feature_names",
-    "from_shares",
-    "not_judged",
-    "place_of",
-    "refuse_gaps",
-    "sides",
-    "source_of",
-    "whole_counts",
-    "without_sizes",
-]
-
 Key = TypeVar("Key", bound=Hashable)
 
 COMPLETE_RECORDS = (

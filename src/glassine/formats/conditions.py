@@ -19,25 +19,6 @@ from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = [
-    "all_but",
-    "as_written",
-    "at_least",
-    "at_most",
-    "binary",
-    "check_domain",
-    "check_model",
-    "compared_values",
-    "conformed",
-    "just_below",
-    "merged",
-    "near",
-    "outcomes",
-    "readable",
-    "require",
-    "scalar",
-]
-
 
 def near(name: str, names: Iterable[str]) -> str:
     """Return a hint that names the closest of some names, or the first few; starts with a space."""

@@ -18,34 +18,6 @@ from glassine.models.bins import CategoryBins
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = [
-    "LONGEST_NAME",
-    "Bookkeeping",
-    "FileContents",
-    "FittedValues",
-    "Needed",
-    "OtherContent",
-    "Statistic",
-    "Tracked",
-    "all_contents",
-    "beside_all",
-    "beside_json",
-    "beside_lines",
-    "long_texts",
-    "merged",
-    "merged_values",
-    "named_values",
-    "only",
-    "padding",
-    "shown_name",
-    "size_of",
-    "texts_of",
-    "tracked",
-    "unread",
-    "usual",
-    "without",
-]
-
 LONGEST_NAME = 200
 """Most characters of a name or another text of a model; what is longer is counted as other content."""
 MOST_PLACES = 20

@@ -35,8 +35,6 @@ from glassine.models.rule_list import Rule, RuleList
 from glassine.models.terms import Edit, Parameter, Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["FORMATS", "KIND", "SCHEMA", "TREE", "fingerprint", "from_dict", "layout", "to_dict"]
-
 SCHEMA = "glassine.model/1"
 KIND = "additive"
 

@@ -18,8 +18,6 @@ from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
-__all__ = ["OURS", "forest_from_onnx", "is_onnx", "onnx_module", "tree_from_onnx"]
-
 # One tree of an ensemble in ONNX, cut out of the lists that hold them all.
 
 

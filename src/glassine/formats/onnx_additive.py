@@ -20,8 +20,6 @@ from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term
 
-__all__ = ["additive_from_onnx", "additive_to_onnx", "holds_additive"]
-
 GRAPH = "additive_model"
 """Name of the graph, by which the file is known."""
 OPSET, ML_OPSET, IR_VERSION = 17, 4, 8

@@ -13,8 +13,6 @@ from glassine.formats.contents import LONGEST_NAME, FittedValues, OtherContent, 
 from glassine.formats.onnx import ENSEMBLES, OURS, onnx_module, tree_from_onnx
 from glassine.models.tree import DecisionTree
 
-__all__ = ["beside_onnx"]
-
 PRODUCERS = (OURS, "skl2onnx", "onnxmltools", "OnnxMLTools", "hummingbird", "")
 VERSION = re.compile(r"[0-9]{0,4}(\.[0-9]{1,4}){0,3}")
 NAMED = re.compile(r"[A-Za-z0-9_]{0,40}(\([A-Za-z0-9_]{0,40}\))?")

@@ -26,8 +26,6 @@ from glassine.models.evidence import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMAT", "to_onnx"]
-
 OPSET, IR_VERSION = 17, 8
 """Versions that every runtime since 2022 knows."""
 ML_OPSET, ML_OPSET_OF_GAPS = 3, 4

@@ -17,8 +17,6 @@ from glassine.formats.pmml_predicates import Element, Fields, anything, fields_o
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
-__all__ = ["forest_from_pmml", "is_xml", "tree_from_pmml", "tree_of_document"]
-
 STRATEGIES = ("none", "nullPrediction", "defaultChild")
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
 BESIDE = (

@@ -21,8 +21,6 @@ from glassine.formats.pmml import tree_of_document
 from glassine.formats.pmml_predicates import Element, parsed_xml
 from glassine.models.tree import DecisionTree
 
-__all__ = ["beside_pmml"]
-
 USUAL_SPACE = re.compile(r"[ \t]{0,200}|(\r?\n){1,3}[ \t]{0,200}")
 WORD, WHOLE, NUMBER = re.compile(r"[a-zA-Z]{1,30}"), re.compile(r"[0-9]{1,9}"), re.compile(r"[0-9.eE+-]{1,24}")
 VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}")

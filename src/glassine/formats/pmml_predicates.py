@@ -16,22 +16,6 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import can_be_missing, sides
 from glassine.formats.conditions import binary, near, require, with_missing
 
-__all__ = [
-    "HEAD",
-    "TARGET",
-    "Element",
-    "Fields",
-    "anything",
-    "escaped",
-    "field_type",
-    "fields_of",
-    "literal_of",
-    "parsed_xml",
-    "quoted",
-    "text_of",
-    "typed",
-]
-
 HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">

@@ -25,8 +25,6 @@ from glassine.models.evidence import Evidence
 from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree
 
-__all__ = ["FORMAT", "additive_from_pmml", "additive_to_pmml", "holds_additive", "to_pmml"]
-
 
 def additive_to_pmml(model: AdditiveModel) -> str:
     """Return an additive model as PMML 4.4, see :func:`glassine.formats.to_pmml`."""

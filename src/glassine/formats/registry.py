@@ -21,22 +21,6 @@ from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
 
-__all__ = [
-    "BEFORE_JSON",
-    "BY_LEAF",
-    "BY_LINE",
-    "BY_START",
-    "LAST",
-    "Content",
-    "Format",
-    "PublishedModel",
-    "Reader",
-    "first_line",
-    "formats",
-    "recognized",
-    "writer",
-]
-
 PublishedModel: TypeAlias = DecisionTree | RuleList | AdditiveModel
 Content: TypeAlias = Literal["bytes", "text", "values", "object"]
 """What a reader takes: bytes as they are, a text, the values of a JSON text, or an object in memory."""

@@ -25,8 +25,6 @@ from glassine.errors import GlassineError, InvalidModelError, UnreadableFileErro
 from glassine.files import MAX_BYTES, parse_json
 from glassine.formats.contents import OtherContent, padding, shown_name, size_of
 
-__all__ = ["beside_archive", "beside_pickle", "expanded", "read_skops", "unpacked"]
-
 TREE = "sklearn.tree._tree.Tree"
 MAX_UNPACKED = MAX_BYTES
 """Most bytes of the members of an archive, once they are unpacked."""

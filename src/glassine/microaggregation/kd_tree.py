@@ -11,8 +11,6 @@ from glassine.compiling import AnyArray, compiled
 from glassine.microaggregation.scan import push, replace_top
 from glassine.microaggregation.sums import add, means
 
-__all__ = ["Tree", "advance", "build", "distances_in", "take_out"]
-
 LEAF = 128
 """Most records of a leaf: distances to them are computed column by column, several at a time."""
 

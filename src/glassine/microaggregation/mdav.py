@@ -18,8 +18,6 @@ from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.scan import Remaining, farthest, fill, form_group, measure, push, remove, replace_top
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
-__all__ = ["Points", "advance", "central_codes", "closest", "join_rest", "search_method"]
-
 # V-MDAV: groups that take further records in, up to 2k - 1, as long as these are closer to them than to others.
 
 

@@ -14,8 +14,6 @@ from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation.reading import Unscaled, read_unscaled
 
-__all__ = ["ANY", "Metric", "SemanticDistance", "Taxonomy", "metric_of", "read_records"]
-
 # Semantic distance: how far two values of an attribute lie apart in a taxonomy.
 
 

@@ -17,8 +17,6 @@ from glassine.microaggregation.metric import GAP, SQUARED_GAP, Metric, SemanticD
 from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
-__all__ = ["Microaggregation", "microaggregate"]
-
 # A partition of records into groups, what stands for each group, and what is lost by it.
 
 

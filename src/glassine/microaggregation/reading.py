@@ -19,8 +19,6 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidDataError, parameter
 
-__all__ = ["Unscaled", "read_unscaled"]
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 MOST_VALUES = 1000

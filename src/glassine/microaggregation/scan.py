@@ -14,20 +14,6 @@ from glassine.compiling import AnyArray, compiled
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
 from glassine.microaggregation.sums import add, means
 
-__all__ = [
-    "Remaining",
-    "advance",
-    "center",
-    "farthest",
-    "fill",
-    "form_group",
-    "measure",
-    "push",
-    "remaining",
-    "remove",
-    "replace_top",
-]
-
 # The nearest records so far: a heap whose top is the farthest of them, ties by the record's number.
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
 
-__all__ = ["add", "group_means", "means", "on_grid", "word_bits"]
-
 SMALLEST_EXPONENT = -980
 """Below it, the factors to whole words would not be finite."""
 

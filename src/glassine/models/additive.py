@@ -20,8 +20,6 @@ from glassine.models.shapes import COVERAGE, ShapeFunction, bands, common_scale,
 from glassine.models.svg import plain, short
 from glassine.models.terms import Edit, Term, finite_array
 
-__all__ = ["LINKS", "AdditiveModel", "model_html", "released_terms", "score_meaning", "summarize_model"]
-
 LINKS = ("identity", "logit", "softmax")
 """How a score becomes a prediction: unchanged, as the log-odds of the second class, one score for each class."""
 

@@ -16,8 +16,6 @@ from glassine.domain.attributes import LARGEST, Prefix, Scalar, is_name, is_scal
 from glassine.domain.literals import number
 from glassine.errors import InvalidModelError, parameter
 
-__all__ = ["MISSING", "OTHER", "Bins", "CategoryBins", "NumericBins"]
-
 MISSING = "missing"
 """Label of missing values."""
 

@@ -10,8 +10,6 @@ from glassine.models import editing as applying
 from glassine.models.additive import AdditiveModel
 from glassine.models.terms import Edit
 
-__all__ = ["Editor"]
-
 
 class Editor:
     """A model under edit. Each method returns the editor, so that calls can be chained; ``model`` is the result.

@@ -16,8 +16,6 @@ from glassine.domain.literals import all_of, without_closed
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.guarantee import Guarantee
 
-__all__ = ["SMOOTHING", "Cell", "CellModel", "Evidence", "Model", "cell_probabilities", "class_array", "with_mode"]
-
 PROBABILITY_TOLERANCE = 1e-5
 """How far published probabilities may be from adding up to one: they may be rounded."""
 

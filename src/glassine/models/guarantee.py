@@ -9,8 +9,6 @@ import numpy as np
 
 from glassine.errors import InvalidModelError, parameter, quoted
 
-__all__ = ["LONGEST_SETTING", "NEIGHBORING", "Guarantee"]
-
 NEIGHBORING = ("add-or-remove-one", "replace-one", "add-or-remove-one-person")
 """Neighboring relations that the bounds know."""
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bounds", "OutcomeCounts", "implied_advantage", "made_certain"]
-
 RULE_OF_THREE = 3
 """Of an outcome that n records do not show, at most 3 / n of the population may have it, at 95 % confidence."""
 

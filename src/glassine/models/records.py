@@ -15,8 +15,6 @@ from glassine.domain import Literal
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError
 
-__all__ = ["Holds", "Records", "read_records"]
-
 Holds: TypeAlias = Callable[[Literal, npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
 """Where some rows satisfy a literal."""
 

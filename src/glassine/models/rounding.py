@@ -17,8 +17,6 @@ from glassine.models.scorecard import Risk, Scorecard, grained, interval, logist
 from glassine.models.shapes import bin_weights
 from glassine.models.terms import Term
 
-__all__ = ["check_limits", "rounded"]
-
 MOST_ITEMS, MOST_POINTS = 100, 100
 
 RARE = 1e-12

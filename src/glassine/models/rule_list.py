@@ -15,8 +15,6 @@ from glassine.models.evidence import Cell, CellModel, Evidence, are_exact, check
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import read_records
 
-__all__ = ["MAX_RULES", "Rule", "RuleList"]
-
 MAX_RULES = 5_000
 """Most rules of a list: what a rule captures depends on all before it, so that work and memory grow as their square."""
 

@@ -16,25 +16,6 @@ from glassine.errors import InvalidModelError
 from glassine.models.bins import MISSING, Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term
 
-__all__ = [
-    "COVERAGE",
-    "CardModel",
-    "Item",
-    "Risk",
-    "Scorecard",
-    "bin_points",
-    "card_items",
-    "card_of",
-    "check_card",
-    "grained",
-    "interval",
-    "logistic",
-    "points_of",
-    "repointed",
-    "risk_table",
-    "totals_of",
-]
-
 COVERAGE = 0.9
 """Coverage of each interval of a risk."""
 

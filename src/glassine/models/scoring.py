@@ -21,8 +21,6 @@ from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
 
-__all__ = ["Additive", "Contributions", "ScoringModel", "bin_indices", "contributions_html", "read_records"]
-
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 

@@ -21,8 +21,6 @@ from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
 from glassine.models.svg import element, short, ticks
 from glassine.models.terms import Term
 
-__all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "common_scale", "draw_shape", "term_importance"]
-
 COVERAGE = 0.9
 """Default share of the noise of a term's own sums that its noise intervals hold."""
 

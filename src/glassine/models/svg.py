@@ -13,8 +13,6 @@ from html import escape
 
 from markupsafe import Markup
 
-__all__ = ["Axes", "Chart", "element", "plain", "short", "ticks"]
-
 # Characters that neither HTML nor XML may hold, or that end a line where nobody expects it.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029]")
 TINIEST = 1e-300

@@ -14,21 +14,6 @@ from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 
-__all__ = [
-    "ACTIONS",
-    "FLOOR",
-    "LARGEST_SCORE",
-    "Edit",
-    "Parameter",
-    "Term",
-    "finite_array",
-    "frozen",
-    "isotonic",
-    "smoothed",
-    "weighted_mean",
-]
-
-
 # What an edit does to a row of scores: plain arithmetic, in an order that every implementation can follow.
 #
 # The editor page repeats these functions step by step, so that it comes to the same doubles.

@@ -16,8 +16,6 @@ from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["Moves", "merge_leaves", "moved_rules", "moved_tree", "renumbered", "with_sizes"]
-
 Moves: TypeAlias = Mapping[Literal, Literal | None]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Kept: TypeAlias = tuple[Literal, int, "State"]

@@ -18,8 +18,6 @@ from glassine.models.evidence import Cell, CellModel, Evidence, are_exact, check
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
 
-__all__ = ["Branch", "DecisionTree", "Forest", "Node", "Unmatched", "Visit"]
-
 Unmatched: TypeAlias = OneOfTexts["last branch", "left out"] | Callable[[int, int], GlassineError]
 """What becomes of a record that satisfies no branch of a split: it takes the last one, it is left out, or an error is
 raised, which is made of the node and the row."""

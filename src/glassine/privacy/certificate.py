@@ -32,19 +32,6 @@ from glassine.privacy.selection import mean_runs
 from glassine.privacy.signing import Signed
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = [
-    "LARGEST",
-    "LOSS_BOUND",
-    "ONE_PERSON",
-    "ONE_RECORD",
-    "SCHEMA",
-    "SIGNED",
-    "TOLERANCE",
-    "Certificate",
-    "Origin",
-    "Variant",
-]
-
 LARGEST = 1e300
 """Largest size of a number in an event: beyond it, whole numbers have no floating-point form."""
 

@@ -10,20 +10,6 @@ import scipy
 
 from glassine.errors import InvalidMechanismError, parameter
 
-__all__ = [
-    "delta_from_mu",
-    "delta_from_rho",
-    "discrete_laplace_tail",
-    "epsilon_from_mu",
-    "epsilon_from_rho",
-    "gaussian_sigma",
-    "least_between",
-    "least_threshold",
-    "mu_from_epsilon",
-    "mu_from_pure",
-    "rho_from_epsilon",
-]
-
 # Tails of sums of discrete Laplace noise: how likely a noisy count exceeds the true one by so much.
 
 

@@ -9,8 +9,6 @@ from glassine.codec import Codec, Field, decoded, lazily, listed, record, tagged
 from glassine.errors import InvalidMechanismError, UnknownEventError
 from glassine.privacy.events import KINDS, Event, Parallel, refuse
 
-__all__ = ["EVENT", "event_from_dict", "event_to_dict"]
-
 # Certificates that do not tell the steps of a grid, or the records by which neighbors differ, speak of one; the latter
 # is left out, so that certificates for one record read as they always did.
 _ONE = {"units": Field(required=False), "records": Field(required=False, omit=1)}

@@ -10,30 +10,6 @@ from glassine.privacy.exact import rational
 from glassine.privacy.fine_gaussian import FINE_SIGMA
 from glassine.privacy.mechanisms import CAUCHY_SLACK
 
-__all__ = [
-    "KINDS",
-    "UNPROVED",
-    "CauchyNoise",
-    "CountBound",
-    "DiscreteGaussianNoise",
-    "DiscreteLaplaceNoise",
-    "Event",
-    "GaussianMax",
-    "GaussianNoise",
-    "LaplaceNoise",
-    "NoisyMax",
-    "Parallel",
-    "Release",
-    "RepeatedSelection",
-    "Selection",
-    "SmoothCauchyMax",
-    "SmoothCauchyNoise",
-    "Stated",
-    "check_name",
-    "check_whole",
-    "refuse",
-]
-
 # What every event of a release has in common, and the checks of its figures.
 
 

@@ -12,17 +12,6 @@ import numpy as np
 
 from glassine.errors import InvalidMechanismError, parameter
 
-__all__ = [
-    "Number",
-    "common_denominator",
-    "decimal",
-    "decimal_above",
-    "decimal_below",
-    "float_above",
-    "positive",
-    "rational",
-]
-
 Number: TypeAlias = int | float | Fraction | np.integer | np.floating
 
 

@@ -16,18 +16,6 @@ from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 
-__all__ = [
-    "FINE_SIGMA",
-    "LARGEST_EPSILON",
-    "LARGEST_SIGMA",
-    "SMALLEST_SIGMA",
-    "FineNoise",
-    "add_discrete_gaussian",
-    "slack_of",
-    "tail_per_value",
-    "wrapped",
-]
-
 # Exact discrete Gaussian noise for many values at once, compiled, from a stream of fair bits.
 
 

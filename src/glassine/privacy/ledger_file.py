@@ -16,8 +16,6 @@ from pathlib import Path
 from glassine.errors import DamagedLedgerError, LedgerError
 from glassine.privacy.ledger_log import Log, create
 
-__all__ = ["NO_LEDGER", "LedgerFile"]
-
 NO_LEDGER = "Call budget to create it."
 """What to do, as errors say it in Python."""
 

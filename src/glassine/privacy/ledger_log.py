@@ -19,8 +19,6 @@ from glassine.privacy.exact import decimal_above
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import PrivacyUnit
 
-__all__ = ["BUDGET", "CHARGE", "FINEST", "LARGEST", "Account", "Log", "Row", "create"]
-
 APPLICATION_ID = 0x474C_5333
 """``GLS3``; its last byte is the format of the tables."""
 NAME_BITS = 8

@@ -14,8 +14,6 @@ import scipy
 
 from glassine.errors import InvalidMechanismError
 
-__all__ = ["LARGEST_PURE", "LARGEST_SIGMA", "GaussianFilter", "Kind", "Losses", "Pair", "composed"]
-
 # Privacy filters: releases whose number and budgets depend on earlier releases, within a total fixed beforehand.
 
 

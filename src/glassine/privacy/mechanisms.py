@@ -19,16 +19,6 @@ from glassine.privacy.exact import Number, float_above, positive, rational
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.samplers import draw_discrete_cauchy, draw_discrete_gaussian, draw_discrete_laplace
 
-__all__ = [
-    "CAUCHY_SLACK",
-    "cauchy",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "gaussian",
-    "geometric",
-    "laplace",
-]
-
 FINENESS = 31
 """The grid of Cauchy noise is at most 2**-31 of its scale."""
 

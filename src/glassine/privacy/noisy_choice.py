@@ -15,23 +15,6 @@ from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.samplers import draw_discrete_cauchy
 
-__all__ = [
-    "CAUCHY_STEPS",
-    "GAUSSIAN_SLACK",
-    "SMOOTH_SLACK",
-    "cauchy_calibration",
-    "draw",
-    "draw_scaled",
-    "exponential_log_weights",
-    "exponential_mechanism",
-    "gaussian_calibration",
-    "gaussian_min",
-    "permute_and_flip",
-    "report_noisy_max",
-    "smooth_cauchy_min",
-    "spent_on_gaussian",
-]
-
 # Choices under noise that is not exponential: Cauchy noise of data-dependent scale, and Gaussian noise.
 
 

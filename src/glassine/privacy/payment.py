@@ -13,8 +13,6 @@ from glassine.privacy.unit import PrivacyUnit
 if TYPE_CHECKING:
     from glassine.privacy.certificate import Certificate
 
-__all__ = ["Entry", "Payment", "payment_of"]
-
 NO_RECEIPT = (
     "The certificate has no receipt of a charge: its release was made without a ledger, or charged by hand. See that a "
     "charge covers it."

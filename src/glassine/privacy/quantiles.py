@@ -18,14 +18,6 @@ from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
 
-__all__ = [
-    "private_quantiles",
-    "private_quantiles_of_attributes",
-    "quantile_distribution",
-    "quantile_events",
-    "quantile_log_weights",
-]
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Thresholds: TypeAlias = tuple[float, ...]
 Times: TypeAlias = npt.NDArray[np.int64] | None

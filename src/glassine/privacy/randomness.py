@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidMechanismError, parameter
 
-__all__ = ["RandomState", "Randomness"]
-
 WORDS = 512
 """Words of 64 bits that are fetched at once."""
 

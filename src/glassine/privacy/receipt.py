@@ -15,8 +15,6 @@ from glassine.codec import Codec, Field, decoded, record
 from glassine.errors import InvalidCertificateError, UnreadableFileError, quoted
 from glassine.files import FileContent, read_bytes, read_json, write_json
 
-__all__ = ["RECEIPT", "Receipt", "Tie", "make_tie_key", "read_tie_key"]
-
 DIGEST = re.compile("[0-9a-f]{64}")
 
 

@@ -18,8 +18,6 @@ from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["EXACT_DRAWS", "SEEDED", "UNPAID", "VOUCHED", "Paid", "Planned", "Price", "fresh_count", "release"]
-
 SEEDED = "seeded: not private"
 """Caveat of a release whose random bits can be repeated."""
 

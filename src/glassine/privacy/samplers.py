@@ -8,8 +8,6 @@ from math import isqrt
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["draw_discrete_cauchy", "draw_discrete_gaussian", "draw_discrete_laplace"]
-
 
 def _checked(value: Fraction, name: str) -> Fraction:
     if not value > 0:

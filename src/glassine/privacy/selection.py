@@ -13,8 +13,6 @@ from glassine.privacy.exact import Number, decimal
 from glassine.privacy.noisy_choice import exponential_mechanism
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["RunCount", "best_of_runs", "mean_runs"]
-
 T = TypeVar("T")
 
 BISECTIONS = 200

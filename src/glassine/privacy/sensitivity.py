@@ -7,24 +7,6 @@ from fractions import Fraction
 
 from glassine.errors import InvalidMechanismError, parameter
 
-__all__ = [
-    "COUNT",
-    "COUNTED_GINI",
-    "COUNTED_LOSS",
-    "DISJOINT_HISTOGRAM_L1",
-    "DISJOINT_HISTOGRAM_L2",
-    "ERRORS",
-    "clipped_sum",
-    "gini_impurity",
-    "gini_spread",
-    "histograms_l1",
-    "histograms_l2",
-    "local_gini",
-    "published_smooth_gini",
-    "quantile_score",
-    "smooth_gini",
-]
-
 # The smooth sensitivity of the weighted Gini impurity: Theorem IV.1 of the rule-list paper, and a form that holds.
 
 

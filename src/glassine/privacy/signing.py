@@ -16,8 +16,6 @@ from typing import Any
 from glassine.errors import GlassineError, SignatureError, UnreadableFileError, not_installed
 from glassine.files import decoded, parse_json, read_bytes, write_bytes, write_json
 
-__all__ = ["Opened", "Signed", "make_keys", "read_public_key"]
-
 MAX_KEY_BYTES = 10_000
 
 

@@ -21,8 +21,6 @@ from glassine.privacy.events import (
     SmoothCauchyMax,
 )
 
-__all__ = ["LARGEST_RECORDS", "RECORD", "PrivacyUnit", "of_group", "of_groups"]
-
 # Events as neighbors by several records see them: every sensitivity times the number of records.
 
 

@@ -11,37 +11,6 @@ from typing import ClassVar, TypeAlias
 
 from markupsafe import Markup
 
-__all__ = [
-    "Block",
-    "Cell",
-    "Column",
-    "Columns",
-    "Command",
-    "Definitions",
-    "Fact",
-    "Facts",
-    "Failure",
-    "Failures",
-    "Figure",
-    "Fold",
-    "Gallery",
-    "Heading",
-    "Legend",
-    "Outline",
-    "Paragraph",
-    "PartRow",
-    "Parts",
-    "Points",
-    "Reading",
-    "Readings",
-    "Released",
-    "Row",
-    "RowNumbers",
-    "Status",
-    "Step",
-    "Table",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Fact:

@@ -11,8 +11,6 @@ from glassine.models.scorecard import COVERAGE, Risk, card_items, risk_table
 from glassine.report import wording
 from glassine.report.page import environment
 
-__all__ = ["render_card"]
-
 MOST_ROWS = 14
 """Most rows of the table of risks: with ten items they leave room for both tables on one sheet."""
 

@@ -13,20 +13,6 @@ from markupsafe import Markup
 from glassine.models.svg import Axes, Chart, element, ticks
 from glassine.report import wording
 
-__all__ = [
-    "Line",
-    "Mark",
-    "Point",
-    "Reference",
-    "draw_bar",
-    "draw_budget",
-    "draw_curve",
-    "draw_frontier",
-    "draw_key",
-    "draw_roc",
-    "draw_trade_off",
-]
-
 Box: TypeAlias = tuple[float, float, float, float]
 
 NAMES = 190

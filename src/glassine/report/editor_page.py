@@ -18,8 +18,6 @@ from glassine.models.shapes import COVERAGE, bands
 from glassine.models.terms import FLOOR, Term
 from glassine.report.page import environment
 
-__all__ = ["render_editor"]
-
 MARK = "scores and edits go here"
 
 

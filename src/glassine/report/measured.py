@@ -17,8 +17,6 @@ from glassine.attacks.outcome import Measured
 from glassine.auditing.findings import Findings
 from glassine.report.section import Section
 
-__all__ = ["LAST", "MODEL", "MeasuredSection", "measured_sections", "sections_of"]
-
 F = TypeVar("F")
 
 MODEL, LAST = 20, 99

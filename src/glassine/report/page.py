@@ -12,8 +12,6 @@ from glassine.report import wording
 from glassine.report.section import Page
 from glassine.report.terms import TERMS
 
-__all__ = ["as_html", "environment"]
-
 
 @functools.cache
 def environment() -> Environment:

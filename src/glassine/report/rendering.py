@@ -16,8 +16,6 @@ from glassine.report.section import Page
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["WIDTH", "as_text", "colour", "render_html", "render_rich", "render_text"]
-
 WIDTH = 88
 LONGEST_NAME = 50
 COLOURS = {"within policy": "cyan", "outside policy": "red"}

@@ -13,15 +13,6 @@ from glassine.auditing.findings import InputFile
 from glassine.report import wording
 from glassine.report.blocks import Block, Fact, Facts
 
-__all__ = [
-    "Page",
-    "Section",
-    "clean_inputs",
-    "facts_of",
-    "facts_section",
-    "sentence",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:

@@ -14,8 +14,6 @@ from glassine.models.svg import Chart, element
 from glassine.report import wording
 from glassine.report.blocks import PartRow
 
-__all__ = ["CLASS_COLORS", "SEVERAL", "children_of", "draw_tree", "flag_colors", "leaves_below", "zooms"]
-
 MOST_BOXES = 240
 MOST_COLUMNS = 7
 """As many columns as conditions can be read in."""

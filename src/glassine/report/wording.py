@@ -12,32 +12,6 @@ from itertools import takewhile
 
 from glassine.attacks.outcome import Audience, ShownCount
 
-__all__ = [
-    "CHECKER_ONLY",
-    "NOTICES",
-    "ROWS",
-    "amount",
-    "attribute_of",
-    "bits",
-    "candidates",
-    "clean",
-    "counting",
-    "interval",
-    "listing",
-    "marked",
-    "none",
-    "people",
-    "percent",
-    "plural",
-    "row_name",
-    "shorten",
-    "shorten_condition",
-    "shorten_name",
-    "unit",
-    "units",
-    "worlds",
-]
-
 CHECKER_ONLY = "For the checker only: measured on the records, covered by no guarantee."
 """The first line of every text and page all of which was measured on records."""
 

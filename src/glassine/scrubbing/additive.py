@@ -21,8 +21,6 @@ from glassine.models.bins import Bins
 from glassine.models.scorecard import card_of, repointed
 from glassine.models.scoring import bin_indices
 
-__all__ = ["AdditiveScrub", "scrub_additive"]
-
 Array = npt.NDArray[np.float64]
 Joined: TypeAlias = list[list[int]]
 """For each new bin the old ones that it joins; the last is for missing values."""

@@ -22,8 +22,6 @@ from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
-__all__ = ["ScrubResult", "accuracy", "scrub"]
-
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 
 Counts: TypeAlias = Literal["keep", "coarsen", "remove"]

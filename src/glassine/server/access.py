@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 from glassine.errors import InvalidParameterError, UnreadableFileError, parameter, quoted
 from glassine.files import read_text
 
-__all__ = ["LOOPBACK", "Access", "Connections", "network_of", "read_tokens"]
-
 Scope: TypeAlias = MutableMapping[str, Any]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -27,8 +27,6 @@ from glassine.surrogates.release import SurrogateRelease, confirmed
 from glassine.surrogates.statements import fit_of, reveals
 from glassine.surrogates.values import Explanation
 
-__all__ = ["create_app"]
-
 JSON = "application/json"
 
 PROBLEM = "application/problem+json"

@@ -12,8 +12,6 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease
 from glassine.surrogates.values import CONSTRAINTS, UNCONSTRAINED, ContrastConstraints
 
-__all__ = ["Asked", "contract_of", "read_asked"]
-
 Json = dict[str, Any]
 
 

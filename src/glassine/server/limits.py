@@ -16,8 +16,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from glassine.errors import InvalidParameterError, parameter
 from glassine.server.access import Access, Connections, Scope
 
-__all__ = ["Gate", "Limits", "PatientProtocol", "Rates", "problem"]
-
 
 def problem(status: int, title: str, detail: str) -> bytes:
     """Return an error as the JSON of RFC 9457."""

@@ -16,8 +16,6 @@ from glassine.domain import Attribute, Binary, Category, Integer
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.statements import reveals
 
-__all__ = ["render_page"]
-
 
 @functools.cache
 def _loader() -> ChoiceLoader:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from glassine.server.access import Access
     from glassine.server.limits import Limits
 
-__all__ = ["listen", "run"]
-
 KEEP_ALIVE = 5
 """Seconds that an idle connection is kept."""
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidMechanismError, parameter
 
-__all__ = ["MASS_TOLERANCE", "ExhaustiveResult", "multisets", "verify_exhaustively"]
-
 MASS_TOLERANCE = 1e-9
 """How far the probabilities of a mechanism's outputs may be from adding up to one."""
 

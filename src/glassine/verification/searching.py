@@ -20,8 +20,6 @@ from glassine.verification.scores import CanaryLabel, Distinguisher
 from glassine.verification.statistical import LowerBound, Plan
 from glassine.verification.trials import Crowd, Drawn, StatedNoise, Trial, draw, guesses, judge, quality, with_records
 
-__all__ = ["FEWEST", "Found", "Hunt"]
-
 FEWEST = 4
 """Preliminary runs for a pair below which nothing stands out."""
 

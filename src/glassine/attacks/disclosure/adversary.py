@@ -19,8 +19,6 @@ from glassine.formats.sklearn.tree import final_tree
 from glassine.learners.greedy.impurity import CRITERIA, Criterion, check_criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 
-__all__ = ["NOT_STATED", "Adversary", "Hints", "Leaves", "completed", "read_hints"]
-
 Leaves: TypeAlias = Literal["leaf_counts", "error_rates", "labels_only"]
 
 Training: TypeAlias = Literal["known", "sample"]

@@ -21,8 +21,6 @@ from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.learners.greedy.impurity import split_information
 
-__all__ = ["OWN", "Board", "State", "lay_out", "set_up"]
-
 OWN = 3
 """The kind of a chosen split, and of a node as a whole: their purities are kept, nothing competes in them."""
 

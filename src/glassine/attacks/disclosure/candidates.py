@@ -19,8 +19,6 @@ from glassine.formats.sklearn.encodings import Column, Number
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree
 
-__all__ = ["MULTIWAY", "ONE_VALUE", "THRESHOLD", "View", "compared_views", "worst_slacks"]
-
 Floats = npt.NDArray[np.float64]
 
 MULTIWAY, THRESHOLD, ONE_VALUE = 0, 1, 2
@@ -42,7 +40,7 @@ SHOWN = 3
 """Most values of a group that its name lists."""
 
 
-class Layout(Protocol):
+class _Layout(Protocol):
     """The flat arrays of candidates."""
 
     @property
@@ -146,7 +144,7 @@ def _scan(x: Any, flat: Any, terms: Any, criterion: int, divides: bool, slack: A
 
 def worst_slacks(
     x: npt.NDArray[np.float64],
-    layout: Layout,
+    layout: _Layout,
     chosen: npt.NDArray[np.float64],
     whole: npt.NDArray[np.float64],
     divisors: npt.NDArray[np.float64],

@@ -27,8 +27,6 @@ from glassine.attacks.disclosure.swaps import MOST_PARTS, Kept, penalty, run, sa
 from glassine.attacks.disclosure.worlds import StartError, leaf_tables
 from glassine.errors import UndefinedMeasureError, parameter
 
-__all__ = ["BATCHES", "Chains", "batch_means", "first_world", "run_chains", "split_r_hat"]
-
 # Have the chains converged? R-hat and effective sample size from what was kept of the draws.
 #
 # The draws of a cell are small whole numbers, so that their histograms hold all that the rank-normalised split R-hat

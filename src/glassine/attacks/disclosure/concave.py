@@ -22,8 +22,6 @@ from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError
 
-__all__ = ["LocalOptimum", "Starts", "climb", "convex_concave", "feasible_tables", "starting_tables"]
-
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 80

@@ -21,8 +21,6 @@ from glassine.attacks.disclosure.people import People, Split
 from glassine.learners.greedy.impurity import Criterion, impurity, split_information
 from glassine.models import DecisionTree
 
-__all__ = ["Clash", "Constraints", "Cut", "Families", "NodeTerms", "Worst", "allowed_candidates", "derive_constraints"]
-
 # Which candidate splits the learner is known to have looked at: those it had, with enough people in every branch.
 
 

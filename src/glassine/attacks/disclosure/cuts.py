@@ -18,8 +18,6 @@ from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People
 from glassine.learners.greedy.impurity import Criterion, split_information
 
-__all__ = ["Approximation", "Engine", "Point", "cut_at", "linear_tangent", "outer_approximation", "tangent"]
-
 Floats = npt.NDArray[np.float64]
 
 SMALLEST_SHARE = 1e-12

@@ -23,8 +23,6 @@ from scipy import sparse
 from glassine.attacks.disclosure.leaves import Rows
 from glassine.errors import GlassineError
 
-__all__ = ["DualProblem", "DualSolution", "TimeLimit", "TimeLimitError", "minimise"]
-
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 300

@@ -20,8 +20,6 @@ from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves,
 from glassine.errors import CountingLimitError, parameter
 from glassine.learners.greedy.impurity import impurity, split_information
 
-__all__ = ["Enumeration", "enumerate_worlds"]
-
 Floats = npt.NDArray[np.float64]
 Tables = npt.NDArray[np.int16]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from glassine.attacks.disclosure.sample import SampleEstimate
 
 
-__all__ = ["Anonymity", "ConstraintCounts", "Disclosure", "ReaderComparison", "SubgroupDisclosure", "anonymity"]
-
 Floats = npt.NDArray[np.float64]
 
 GROUPS = ("leaf", "quasi_identifier")

@@ -36,8 +36,6 @@ from glassine.errors import (
 from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
 
-__all__ = ["ContradictionError", "SearchError", "infer_sensitive", "measure_disclosure"]
-
 PRECISION = 1e-10
 """Gap of the dual that is aimed at, in nats a person."""
 

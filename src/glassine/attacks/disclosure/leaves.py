@@ -14,23 +14,6 @@ from glassine.attacks.disclosure.people import People
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
-__all__ = [
-    "BoundedLeaves",
-    "ExpectedLeaves",
-    "LeafKnowledge",
-    "Rows",
-    "assumed_noise",
-    "check_labels",
-    "check_rates",
-    "even_counts",
-    "published_correct",
-    "published_counts",
-    "published_labels",
-    "read_leaves",
-    "read_noisy",
-    "refuse_noise",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

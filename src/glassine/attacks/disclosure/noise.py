@@ -12,8 +12,6 @@ from scipy.special import log_ndtr
 
 from glassine.errors import InvalidParameterError
 
-__all__ = ["CountNoise", "expected_counts"]
-
 Floats = npt.NDArray[np.float64]
 
 KINDS = ("geometric", "laplace", "gaussian", "rounded")

@@ -15,8 +15,6 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, parameter
 from glassine.models import DecisionTree
 
-__all__ = ["Column", "People", "Split", "read_people", "true_codes", "true_table"]
-
 CLOSEST = 1e-7
 """scikit-learn puts no threshold between values that differ by no more."""
 

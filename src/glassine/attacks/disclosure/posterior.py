@@ -22,8 +22,6 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.domain.attributes import is_whole
 from glassine.errors import CountingLimitError, InvalidParameterError, UndefinedMeasureError, parameter
 
-__all__ = ["ChainDiagnostics", "Posterior", "infer_posterior", "measure_posterior"]
-
 Floats = npt.NDArray[np.float64]
 
 METHODS = ("auto", "enumeration", "chain")

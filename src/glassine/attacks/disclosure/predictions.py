@@ -16,8 +16,6 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import DecisionTree
 
-__all__ = ["OTHER_CLASSES", "Holdout", "not_predicted", "predictions", "read_holdout"]
-
 OTHER_CLASSES = "the data are not the training records: their classes are not those that the leaves count."
 
 Codes = npt.NDArray[np.intp]

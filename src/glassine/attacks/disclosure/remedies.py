@@ -43,8 +43,6 @@ from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
 from glassine.models.transform import merge_leaves
 
-__all__ = ["Remedies", "Remedy", "RemedyTable", "class_tables", "measure_remedies"]
-
 Codes = npt.NDArray[np.intp]
 Kind = Literal["none", "suppress", "merge", "round", "private"]
 

@@ -28,8 +28,6 @@ from glassine.attacks.disclosure.people import People
 from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
-__all__ = ["SampleEstimate", "SampledLeaves", "read_sample", "sample_estimate"]
-
 Floats = npt.NDArray[np.float64]
 
 CHANCE = 6.0

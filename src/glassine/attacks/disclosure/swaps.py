@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from glassine.compiling import compiled
 
-__all__ = ["MOST_PARTS", "Kept", "penalty", "run", "sample"]
-
 # Kinds of families, as in slacks and board: compiled functions see constants of their own module alone.
 MULTIWAY, THRESHOLD, ONE_VALUE, OWN = 0, 1, 2, 3
 

@@ -28,19 +28,6 @@ from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.sample import SampledLeaves
 from glassine.errors import CountingLimitError, GlassineError, parameter
 
-__all__ = [
-    "Combined",
-    "NoWorldError",
-    "StartError",
-    "agrees_with_leaves",
-    "combine",
-    "is_world",
-    "known_totals",
-    "leaf_tables",
-    "log_weights",
-    "true_world",
-]
-
 Floats = npt.NDArray[np.float64]
 
 Sums = dict[tuple[int, ...], tuple[float, int]]

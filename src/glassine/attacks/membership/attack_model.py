@@ -15,8 +15,6 @@ from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 
-__all__ = ["black_box_attack", "compare_losses", "loss_attack"]
-
 # The loss attack: whoever has a small loss is called a member.
 
 

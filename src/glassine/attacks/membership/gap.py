@@ -19,8 +19,6 @@ from glassine.data.persons import refuse_shared
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidParameterError, parameter
 
-__all__ = ["answered", "gap_attack", "gap_figure", "holdout_shift", "known_sides", "read_sides", "setting_of"]
-
 
 def gap_attack(
     model: Any,

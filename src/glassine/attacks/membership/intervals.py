@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidParameterError, parameter
 
-__all__ = ["Estimate", "area_under_roc", "check_confidence", "clopper_pearson", "newcombe"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:

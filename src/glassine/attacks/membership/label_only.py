@@ -18,8 +18,6 @@ from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
-__all__ = ["Perturbation", "label_only_attack"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -21,8 +21,6 @@ from glassine.data.table import as_table
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["Shadows", "lira", "shadow_learner"]
-
 # The learner that an attacker would guess: what shadow models of a published model are learnt with.
 
 

@@ -15,8 +15,6 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["Match", "People", "Split", "ValuePair", "codes_of_rows", "pairs_at", "placed_between", "splits_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:

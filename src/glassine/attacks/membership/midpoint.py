@@ -16,8 +16,6 @@ from glassine.attacks.membership.outputs import Records, attempt, generator, rea
 from glassine.attacks.outcome import Outcome
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 
-__all__ = ["ChanceRate", "MidpointPair", "MidpointResult", "midpoint_attack"]
-
 N_TRIALS, MAX_TRIALS = 25, 5_000
 """Thresholds tried at each node, and about how many in total, to learn how often pairs match by chance."""
 

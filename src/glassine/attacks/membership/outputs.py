@@ -22,25 +22,6 @@ from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
-__all__ = [
-    "CLIP",
-    "Answers",
-    "Records",
-    "UnansweredError",
-    "answers",
-    "as_fitted",
-    "asking",
-    "attempt",
-    "check_count",
-    "class_text",
-    "classes_of",
-    "first_line",
-    "generator",
-    "in_classes_of",
-    "published",
-    "read_matrix",
-]
-
 QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
 
 CLIP = 1e-6

@@ -13,20 +13,6 @@ import numpy.typing as npt
 from glassine.attacks.membership.intervals import Estimate, clopper_pearson
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 
-__all__ = [
-    "SHIFT_LEVEL",
-    "BestThreshold",
-    "Control",
-    "LossComparison",
-    "LowRate",
-    "MembershipResult",
-    "Roc",
-    "Shift",
-    "chance",
-    "plain",
-    "roc_curve",
-]
-
 # ROC curves of membership scores, with ties as they are.
 
 

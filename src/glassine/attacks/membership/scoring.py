@@ -12,8 +12,6 @@ import numpy.typing as npt
 from glassine.attacks.membership.intervals import Estimate, area_under_roc, clopper_pearson, newcombe
 from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift, roc_curve
 
-__all__ = ["Setting", "best_threshold", "crossfit", "judge_calls", "judge_scores"]
-
 LOW_RATES = (0.01, 0.001)
 N_FOLDS = 5
 N_PERMUTATIONS = 199

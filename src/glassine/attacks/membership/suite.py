@@ -24,9 +24,6 @@ from glassine.attacks.overfitting import Vulnerability, vulnerability
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, parameter
 
-__all__ = ["MembershipAttacks", "Overlap", "attack_membership", "overlap", "overlap_of"]
-
-
 N_DEALS = 199
 SMALLEST_SHARE = 0.005
 """Smallest share of the holdout, beyond what chance explains, that matters to an attack."""

@@ -19,8 +19,6 @@ from glassine.privacy.conversions import least_threshold
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
 
-__all__ = ["CountBounds", "bound_counts", "exact_counts", "likeliest_counts"]
-
 Floats = npt.NDArray[np.float64]
 
 EXPONENTS = np.linspace(0.001, 0.999, 999)

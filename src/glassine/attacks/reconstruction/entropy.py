@@ -44,8 +44,6 @@ from glassine.models.transform import with_sizes
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
 
-__all__ = ["ProbabilisticDataset", "reconstruct"]
-
 
 class ProbabilisticDataset(PossibleRecords):
     """The set of data sets that a published model leaves possible.

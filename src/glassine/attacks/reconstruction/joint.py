@@ -41,8 +41,6 @@ from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError
 
-__all__ = ["reconstruct_jointly"]
-
 SECONDS = 30.0
 """For a data set that meets the counts of three models or more; two need no search."""
 

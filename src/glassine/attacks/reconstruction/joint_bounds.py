@@ -22,8 +22,6 @@ from scipy.special import gammaln, ive, xlogy
 from glassine.attacks.reconstruction.joint_published import Whole
 from glassine.counting import Measure
 
-__all__ = ["ROUNDING", "Block", "Fit", "counted", "log_lower", "log_upper", "maximise_entropy"]
-
 # The table of maximum entropy with given margins, by Newton's method on the dual.
 #
 # With w the size of an option's cell, the table is ``T = w exp(sum of the potentials of its parts)``. The potentials

@@ -17,8 +17,6 @@ from glassine.counting import Box, Measure, Region, RegionCounter, Space
 from glassine.domain import Domain
 from glassine.errors import CountingLimitError, parameter
 
-__all__ = ["Cells", "System", "intersect", "peel", "system_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:

@@ -17,8 +17,6 @@ from scipy.sparse.csgraph import connected_components, maximum_flow
 from glassine.attacks.reconstruction.joint_published import Whole
 from glassine.compiling import compiled
 
-__all__ = ["Graph", "bridges", "feasible_table", "improve_ranges", "support"]
-
 Indices = npt.NDArray[np.intp]
 
 

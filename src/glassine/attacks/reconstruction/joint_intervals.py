@@ -30,8 +30,6 @@ from glassine.counting import Measure
 from glassine.data.inference import columns as read_columns
 from glassine.errors import InvalidDataError, UndefinedMeasureError
 
-__all__ = ["Aligned", "Estimate", "aligned", "exposures", "fewest_held", "log_of", "log_sum", "most_exposed"]
-
 Floats = npt.NDArray[np.float64]
 
 SOME_REFERENCES = 4

@@ -24,8 +24,6 @@ from glassine.attacks.reconstruction.joint_cells import System, peel
 from glassine.attacks.reconstruction.joint_flows import Graph, bridges, feasible_table, support
 from glassine.attacks.reconstruction.joint_published import ClashError, Whole
 
-__all__ = ["Settled", "blocks", "graph_of", "least_weight", "real_range", "real_support", "settle", "whole_table"]
-
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 

@@ -23,18 +23,6 @@ from glassine.errors import (
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.tree import Forest
 
-__all__ = [
-    "ClashError",
-    "LeftOut",
-    "Published",
-    "ReadModels",
-    "Whole",
-    "columns_for",
-    "read_models",
-    "tell_classes",
-    "with_sizes",
-]
-
 # Numbers of records that a model does not publish, counted in the training records.
 
 

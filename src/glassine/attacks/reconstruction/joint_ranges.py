@@ -19,8 +19,6 @@ from glassine.attacks.reconstruction.joint_result import CellRanges, SharedGroup
 from glassine.domain.attributes import Scalar
 from glassine.models import DecisionTree
 
-__all__ = ["Possible", "Shared", "cell_ranges", "certain_labels", "edge_ranges", "small_groups"]
-
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 

@@ -9,8 +9,6 @@ from typing import Any
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.models import Cell, DecisionTree, RuleList
 
-__all__ = ["AttributeLeakage", "CellLeakage", "Interval", "ReconstructionEstimate", "SubgroupLeakage", "oddities"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:

@@ -19,8 +19,6 @@ from glassine.models import DecisionTree, RuleList
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
 
-__all__ = ["PossibleRecords", "Worlds", "log2_ratio"]
-
 
 class Worlds:
     """The model's regions in one space: with or without the domain's groups, by numbers of values or by shares."""

@@ -47,8 +47,6 @@ from glassine.errors import CountingLimitError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.tree import Forest
 
-__all__ = ["reconstruct_records"]
-
 Codes = npt.NDArray[np.intp]
 
 NOISY = (

@@ -19,18 +19,6 @@ from glassine.counting.space import Factor
 from glassine.domain import Domain
 from glassine.models import DecisionTree
 
-__all__ = [
-    "Boxes",
-    "Packing",
-    "TimeOutError",
-    "TooManyBoxesError",
-    "draw_rows",
-    "known_in_box",
-    "known_in_region",
-    "refine",
-    "worlds_in_box",
-]
-
 # Rows drawn from the regions in which a solution puts the records, and what is known of each.
 
 

@@ -20,8 +20,6 @@ from glassine.counting import Space
 from glassine.domain import Domain
 from glassine.models.tree import Forest
 
-__all__ = ["ContradictionError", "Problem", "Total", "leaf_counts", "problem_of"]
-
 Whole: TypeAlias = npt.NDArray[np.intp]
 
 UNKNOWN = -1

@@ -17,8 +17,6 @@ from glassine.errors import UndefinedMeasureError
 from glassine.models import DecisionTree, Node, RuleList
 from glassine.models.tree import Forest
 
-__all__ = ["RowReconstruction", "Status", "forest_is_met", "model_is_met"]
-
 Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
 
 _TRIVIAL = DecisionTree((Node(),), ())  # tells nothing: its one leaf is the whole domain

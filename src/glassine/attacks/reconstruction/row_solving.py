@@ -17,8 +17,6 @@ from glassine.domain import Binary, Domain
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models.tree import Forest
 
-__all__ = ["MissingSolverError", "Refitting", "Solution", "refitting_of", "solve"]
-
 # Training a forest again on rebuilt rows, with its own seeds: only the training records give the same trees.
 #
 # scikit-learn keeps each tree's seed and parameters in the fitted forest. The features that a split looks at are

@@ -28,9 +28,6 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError
 
-__all__ = ["MAX_PARTS", "CountSystem", "Drawn", "Search", "check_domain", "labels_of", "shown", "solved"]
-
-
 MAX_PARTS = 200_000
 """Parts of the domain that models together may tell apart. Each is a variable of the solver and takes memory."""
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 
 from glassine.attacks.outcome import ShownCount, for_checker
 
-__all__ = ["AdditiveFinding", "AxisFinding", "BinsFinding", "ShapeFinding", "TermFinding"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisFinding:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Bound", "GuaranteeFinding", "Standing"]
-
 Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
 
 

@@ -8,8 +8,6 @@ from typing import Literal
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import ShownCount, for_checker
 
-__all__ = ["JointFinding", "LeftOutModel", "RowsFinding", "SeveralSummary"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOutModel:

@@ -8,9 +8,6 @@ from typing import Literal
 
 from glassine.attacks.outcome import ShownCount
 
-__all__ = ["AttackFinding", "MembershipFinding", "strongest_of"]
-
-
 SIGNIFICANT = 0.05
 """Corrected p-value below which an advantage is said to be beyond chance."""
 

@@ -31,17 +31,6 @@ from glassine.auditing.policy import Policy
 from glassine.files import write_json
 from glassine.formats.contents import FileContents
 
-__all__ = [
-    "EXIT_STATUS",
-    "NOT_ASKED",
-    "SCHEMA",
-    "Findings",
-    "InputFile",
-    "Outcomes",
-    "SubjectSummary",
-    "plain_value",
-]
-
 SCHEMA = "glassine.findings/10"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}

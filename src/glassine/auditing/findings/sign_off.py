@@ -11,8 +11,6 @@ from datetime import date
 from glassine.errors import InvalidParameterError, parameter
 from glassine.files import read_text
 
-__all__ = ["SignOff"]
-
 LONGEST = 2000
 """Most characters of a statement: a page of text."""
 DAYS = ("day", "review_by")

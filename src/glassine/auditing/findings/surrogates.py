@@ -7,20 +7,6 @@ from typing import Literal
 
 from glassine.attacks.outcome import ShownCount, for_checker
 
-__all__ = [
-    "DiversityFinding",
-    "FormFinding",
-    "FormsFinding",
-    "GapFinding",
-    "GroupsFinding",
-    "GuessFinding",
-    "LeavesFinding",
-    "ReleaseSummary",
-    "RepresentativesFinding",
-    "ThresholdsFinding",
-    "TogetherFinding",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSummary:

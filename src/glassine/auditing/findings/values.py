@@ -11,21 +11,6 @@ from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.errors import parameter
 
-__all__ = [
-    "NO_HOLDOUT",
-    "NO_SENSITIVE",
-    "OF_THE_MODEL",
-    "AttributeFinding",
-    "DomainSummary",
-    "ModelSummary",
-    "Part",
-    "PartsFinding",
-    "ReconstructionFinding",
-    "SubgroupFinding",
-    "TreeNode",
-    "Verdict",
-]
-
 Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
 NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(

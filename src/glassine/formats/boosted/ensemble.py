@@ -12,19 +12,6 @@ from glassine.formats.conditions import all_but, binary, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
-__all__ = [
-    "MOST_CODES",
-    "MOST_RECORDS",
-    "boosted_forest",
-    "boosted_leaf",
-    "consistent_totals",
-    "exponential",
-    "numbers",
-    "picked",
-    "spelled",
-    "whole_numbers",
-]
-
 # Splits on lists of categories, which boosted trees store as whole numbers.
 
 

@@ -27,17 +27,6 @@ from glassine.formats.conditions import scalar
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
-__all__ = [
-    "binary_counts",
-    "columns_of_categories",
-    "described",
-    "forest_from_lightgbm",
-    "is_lightgbm_text",
-    "sections",
-    "tree_from_lightgbm",
-    "tree_of_file",
-]
-
 # The categories of data frames that LightGBM writes at the end of its files.
 
 

@@ -17,8 +17,6 @@ from glassine.formats.boosted.lightgbm import (
 from glassine.formats.contents import FittedValues, OtherContent, Tracked, beside_lines, shown_name
 from glassine.formats.registry import BY_START, Format
 
-__all__ = ["FORMAT", "beside_lightgbm"]
-
 PARAMETER = re.compile(r"\[([a-z0-9_]+): (.*)\]")
 AROUND = re.compile(
     r"tree|end of trees|end of parameters|parameters:|feature_importances:|pandas_categorical:(null|\[\])?"

@@ -32,8 +32,6 @@ from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest, Table
 
-__all__ = ["FORMAT", "forest_from_treelite", "is_treelite_json", "tree_from_treelite"]
-
 SHARES = ("identity", "identity_multiclass")
 OPERATORS = ("<", "<=", ">", ">=", "==")
 WHOLE = 1e-5

@@ -12,8 +12,6 @@ from glassine.errors import UnreadableFileError
 from glassine.files import MAX_VALUES
 from glassine.formats.contents import OtherContent
 
-__all__ = ["beside_ubjson", "is_ubjson", "parse_ubjson"]
-
 NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
 """Markers of numbers, and how their bytes are to be read."""
 CONSTANTS = {"Z": None, "T": True, "F": False}

@@ -30,8 +30,6 @@ from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
-__all__ = ["FORMAT", "binary_counts", "forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
-
 # How many records of each class a leaf of XGBoost holds: what its published figures determine.
 #
 # In the first tree of a logistic model every record has the second derivative p (1 - p). A node of n records, k of

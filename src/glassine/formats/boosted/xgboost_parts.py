@@ -15,8 +15,6 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import MOST_CODES, whole_numbers
 from glassine.formats.builder import feature_names
 
-__all__ = ["Shared", "check_spelling", "shared_parts"]
-
 COUNTING = ("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror")
 """Objectives under which every record has the second derivative 1."""
 VALUES = (*COUNTING, "reg:pseudohubererror", "reg:squaredlogerror")

@@ -22,8 +22,6 @@ from glassine.models.rule_list import RuleList
 from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree
 
-__all__ = ["FORMAT", "additive_python", "source", "to_python", "tuple_source"]
-
 # Plain values as Python source.
 
 

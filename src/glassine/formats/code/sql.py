@@ -21,8 +21,6 @@ from glassine.models.evidence import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["ALIAS", "DIALECTS", "FORMAT", "SqlDialect", "additive_sql", "number", "one_type", "to_sql"]
-
 # Names, values and numbers as standard SQL.
 
 

@@ -18,8 +18,6 @@ from glassine.models.scorecard import card_items, risk_table
 from glassine.models.terms import Term
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMAT", "additive_text", "one_line", "to_text"]
-
 # Additive models as plain text to read.
 
 

@@ -19,8 +19,6 @@ from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMAT", "as_c45_lines", "is_c45_text", "is_party_text", "tree_from_c45"]
-
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
 
 

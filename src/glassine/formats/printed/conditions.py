@@ -14,8 +14,6 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import at_least, at_most, binary, just_below, near, require, with_missing
 
-__all__ = ["condition", "plain", "quoted_spans", "split_conditions", "word"]
-
 OPERATORS = re.compile(r"<=|>=|!=|==|<|>|=")
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')

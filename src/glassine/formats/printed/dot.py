@@ -18,8 +18,6 @@ from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMAT", "is_dot_text", "tree_from_dot"]
-
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 NODE = re.compile(
     r'^[ \t]*([0-9]{1,9}) \[label=(?:"((?:[^"\\]|\\.)*)"|<(.*?)>)(?:, [^\n]*)?\] ?;?[ \t]*\r?$', re.MULTILINE

@@ -18,8 +18,6 @@ from glassine.formats.registry import BY_START, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["FORMAT", "tree_from_export_text"]
-
 LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
 SPLIT = re.compile(r"(.+) (<=|> ) (\S+)( or missing)?")
 LEAF = re.compile(r" ?(?:weights: \[(?P<weights>[^\]]*)\] )?class: (?P<label>.*)")

@@ -16,8 +16,6 @@ from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMAT", "is_randomforest_text", "tree_from_randomforest"]
-
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(
     r"^[ \t]*left daughter +right daughter +split var +split point +status +prediction[ \t]*\r?$", re.MULTILINE

@@ -18,8 +18,6 @@ from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMAT", "is_rpart_text", "tree_from_rpart"]
-
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
 SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)

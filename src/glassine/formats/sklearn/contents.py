@@ -33,8 +33,6 @@ from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import selected_columns, sklearn_names, through
 from glassine.formats.sklearn.tree import first_columns, tree_from_sklearn
 
-__all__ = ["beside_estimator", "beside_object"]
-
 LARGEST_WHOLE = 2**63
 NEAR = 1e-9
 """By how much a recomputed figure may miss the stored one, as a share of it."""

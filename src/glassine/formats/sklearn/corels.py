@@ -18,15 +18,6 @@ from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
-__all__ = [
-    "FORMATS",
-    "is_corels",
-    "is_corels_program",
-    "rules_from_corels",
-    "rules_from_corels_program",
-    "rules_from_corels_text",
-]
-
 # Rule lists as the program of CORELS prints them and writes them to its model file: rules in braces.
 
 

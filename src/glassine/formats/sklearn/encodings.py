@@ -16,8 +16,6 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import all_but, at_most, scalar, with_missing
 
-__all__ = ["Coded", "Column", "Number", "Stepped"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 Step: TypeAlias = tuple[str, float]

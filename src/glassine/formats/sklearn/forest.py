@@ -22,8 +22,6 @@ from glassine.formats.sklearn.tree import is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest, Node, Table
 
-__all__ = ["FORMATS", "forest_from_sklearn", "is_sklearn_forest"]
-
 FORESTS = ("ForestClassifier", "ForestRegressor")
 TOLERANCE = 1e-6
 AGREED_BY_CHANCE = 1e-4

@@ -20,8 +20,6 @@ from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
-__all__ = ["FORMATS", "is_imodels_list", "is_imodels_text", "rules_from_imodels", "rules_from_imodels_text"]
-
 # Greedy rule lists as imodels prints them.
 
 

@@ -24,15 +24,6 @@ from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
 from glassine.models.terms import Term
 
-__all__ = [
-    "FORMAT",
-    "EbmExtras",
-    "additive_from_interpret",
-    "extras_of_interpret",
-    "is_interpret_ebm",
-    "is_interpret_json",
-]
-
 SOURCE = "interpret, explainable boosting machine"
 CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
 LINKS = {"logit": "logit", "mlogit": "softmax", "identity": "identity"}

@@ -18,8 +18,6 @@ from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMATS", "is_dl85", "is_streed", "tree_from_dl85", "tree_from_streed"]
-
 WHOLE = 1e-6
 MOST_NODES = 10**6
 

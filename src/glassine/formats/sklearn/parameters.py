@@ -12,8 +12,6 @@ import numpy as np
 
 from glassine.formats.sklearn.pipelines import sklearn_names
 
-__all__ = ["StatedParameters", "stated_parameters"]
-
 Value: TypeAlias = int | float | bool | str | None
 
 LEAST: Mapping[str, str] = {

@@ -12,8 +12,6 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import scalar
 from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap, one_hot
 
-__all__ = ["SUPPORTED", "selected_columns", "sklearn_names", "through"]
-
 Columns: TypeAlias = list[Column]
 
 

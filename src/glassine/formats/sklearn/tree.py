@@ -18,8 +18,6 @@ from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["class_counts", "final_tree", "first_columns", "is_sklearn_tree", "tree_from_sklearn"]
-
 # Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes tell.
 
 

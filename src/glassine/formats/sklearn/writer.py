@@ -21,8 +21,6 @@ from glassine.models.evidence import Evidence, cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FORMAT", "MOST_NODES", "Encoder", "Side", "Test", "grown_binary", "to_sklearn"]
-
 # The columns that a scikit-learn tree needs to test a model's conditions, made by scikit-learn's own encoders.
 
 
@@ -97,7 +95,7 @@ class Encoder:
             if literal.attribute in self.dummies and set(literal.values) == {1}:
                 side_of: Side = "left" if literal.negated else "right"
                 column = self.numbers.index(literal.attribute)
-                return [Test(column, 0.5, side_of, side_of if literal.missing else other(side_of))]
+                return [Test(column, 0.5, side_of, side_of if literal.missing else _other(side_of))]
             column = len(self.numbers) + self.lists.index(_listing(literal))
             # A list of no value has one that stands in for it, of code 0: only gaps have codes above.
             listed = -0.5 if literal.values else 0.5
@@ -107,11 +105,11 @@ class Encoder:
         out = []
         for bound, side in bounds:
             if math.isfinite(bound):
-                side_of = other(side) if literal.negated else side
-                out.append(Test(column, bound, side_of, side_of if literal.missing else other(side_of)))
+                side_of = _other(side) if literal.negated else side
+                out.append(Test(column, bound, side_of, side_of if literal.missing else _other(side_of)))
         if not out:  # present or not: every number lies below infinity
             side_of = "right" if literal.negated else "left"
-            out.append(Test(column, math.inf, side_of, side_of if literal.missing else other(side_of)))
+            out.append(Test(column, math.inf, side_of, side_of if literal.missing else _other(side_of)))
         return out
 
     def fitted(self) -> Any:
@@ -149,7 +147,7 @@ class Encoder:
         return np.array([*numbers, *([math.nan] if listed.missing else [])], dtype=float)
 
 
-def other(side: Side) -> Side:
+def _other(side: Side) -> Side:
     return "left" if side == "right" else "right"
 
 

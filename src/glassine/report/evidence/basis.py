@@ -13,23 +13,6 @@ from glassine.models import Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
 
-__all__ = [
-    "ANSWERS",
-    "NO_CERTIFICATE",
-    "NO_REPORT",
-    "Answer",
-    "Basis",
-    "Figure",
-    "Missing",
-    "NoFigureError",
-    "answer",
-    "bound_of",
-    "bounded",
-    "judged",
-    "limited",
-    "shown",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:

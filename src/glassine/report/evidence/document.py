@@ -17,8 +17,6 @@ from glassine.report import wording
 from glassine.report.evidence import measured, stated
 from glassine.report.evidence.basis import ANSWERS, NO_REPORT, Answer, Basis, Figure, Missing
 
-__all__ = ["LISTS", "SCHEMA", "EvidenceDocument", "Item", "Line", "evidence", "items"]
-
 SCHEMA = "glassine.evidence/1"
 WIDTH = 100
 PERSON = "Only a person can state this"

@@ -19,8 +19,6 @@ from glassine.files import write_json, write_text
 from glassine.report import wording
 from glassine.report.exchange.pipelines import as_summary, checked, kind_of
 
-__all__ = ["write_acro"]
-
 VERSION = "1.0.2"
 """Version whose reader the entry is written for, where ACRO is not installed: it reads its own version alone."""
 

@@ -10,8 +10,6 @@ from glassine.auditing.findings import Findings, ModelSummary
 from glassine.report import wording
 from glassine.report.exchange.pipelines import Checked, checked
 
-__all__ = ["as_cyclonedx"]
-
 TASKS = {"regression tree": "regression"}
 WORDS = {
     "pass": "The model keeps the rule: {label}.",

@@ -15,8 +15,6 @@ from glassine.auditing.findings import Findings, ModelSummary
 from glassine.report import wording
 from glassine.report.sections.policy import worded
 
-__all__ = ["Checked", "as_annotations", "as_junit", "as_sarif", "as_summary", "checked", "escaped", "kind_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:

@@ -10,8 +10,6 @@ from typing import Any
 from glassine.errors import InvalidParameterError, parameter, quoted
 from glassine.privacy.certificate import Certificate
 
-__all__ = ["REQUIRED", "as_registry"]
-
 REQUIRED = {
     "name": str,
     "data_curators": list,

@@ -30,8 +30,6 @@ from glassine.report.blocks import (
 from glassine.report.charts import draw_bar
 from glassine.report.section import Section
 
-__all__ = ["additive_figures", "additive_section"]
-
 MOST_FIGURES = 24
 IN_VIEW = 8
 """Terms, the most important ones, that are not folded away."""

@@ -30,8 +30,6 @@ from glassine.report.blocks import Row as TableLine
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
 from glassine.report.section import Page, Section, clean_inputs
 
-__all__ = ["Advice", "advice_of", "comparison_page", "name_of"]
-
 TITLES: dict[Measure, str] = {"accuracy": "Accuracy", "auroc": "AUROC", "log_loss": "Log-loss"}
 DRAWN: tuple[Measure, ...] = ("accuracy", "auroc")
 

@@ -15,8 +15,6 @@ from glassine.report.section import Page, Section, clean_inputs, facts_of, sente
 from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
 from glassine.report.wording import people
 
-__all__ = ["disclosure_page", "sensitive_section"]
-
 MOST_NAMES = 8
 HEADS = ("Attacker with", "Entropy left", "Certain of", "D_overall", "Guesses right")
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}

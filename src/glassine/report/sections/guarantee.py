@@ -9,8 +9,6 @@ from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Paragraph, Points, Row, Table
 from glassine.report.section import Section, sentence
 
-__all__ = ["guarantee_figures", "guarantee_section"]
-
 STANDING = {
     "accepted": "The policy accepts the claim, which this audit cannot verify. It answers the rules on leaves, bits "
     "and thresholds.",

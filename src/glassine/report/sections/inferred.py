@@ -13,8 +13,6 @@ from glassine.report.charts import draw_bar
 from glassine.report.section import Section
 from glassine.report.wording import people
 
-__all__ = ["certain_blocks", "certain_sections", "certain_text", "cheapest_remedy"]
-
 MOST_GROUPS = 3
 """Subgroups that the sentence names."""
 

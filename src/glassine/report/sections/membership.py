@@ -13,8 +13,6 @@ from glassine.report.charts import draw_roc
 from glassine.report.measured import MeasuredSection
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 
-__all__ = ["attack_page", "membership_section", "membership_sentence"]
-
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
 COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "Found at 1% false alarms", "Status")
 FOUND, NOT_FOUND = "found members", "found none beyond chance"

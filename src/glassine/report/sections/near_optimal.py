@@ -19,8 +19,6 @@ from glassine.report.section import Page, Section, clean_inputs
 if TYPE_CHECKING:
     from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 
-__all__ = ["Interval", "draw_intervals", "near_optimal_page", "outward"]
-
 WIDTH, SIDE = 640.0, 84.0
 """Width of the chart, and room beside the axis for the number at an end of a bar, in letters of a phone."""
 

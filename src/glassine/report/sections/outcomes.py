@@ -12,8 +12,6 @@ from glassine.report.measured import MeasuredSection
 from glassine.report.section import Section
 from glassine.report.sections.reconstruction import share_unit
 
-__all__ = ["labels_section", "lacking_values", "values_section"]
-
 MOST_NAMES = 8
 
 

@@ -23,8 +23,6 @@ from glassine.report.tree_chart import (
     zooms,
 )
 
-__all__ = ["Scale", "model_section", "outline", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
-
 LEVELS = 5
 MOST_CLASSES = 3
 MOST_RULES = 200

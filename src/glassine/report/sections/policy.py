@@ -28,22 +28,6 @@ from glassine.report.blocks import (
 from glassine.report.measured import measured_sections
 from glassine.report.section import Page, Section, clean_inputs, sentence
 
-__all__ = [
-    "CAVEAT",
-    "MeasureRow",
-    "file_sections",
-    "holds_more",
-    "judged_page",
-    "listed_beside",
-    "measure_rows",
-    "measured_section",
-    "policy_section",
-    "released",
-    "steps_of",
-    "unmeasured_sentence",
-    "worded",
-]
-
 NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
 KEEP = "This is not the file that may leave: a clean copy is, which holds the model and nothing else. Audit the copy."
 EACH_NOTHING = "The files hold the models and nothing else. They may leave if the verdicts allow it."

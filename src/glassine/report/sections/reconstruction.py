@@ -32,16 +32,6 @@ from glassine.report.measured import MeasuredSection
 from glassine.report.section import Section, sentence
 from glassine.report.sections.parts import Scale, parts_of
 
-__all__ = [
-    "alignment_section",
-    "curve",
-    "exposed_section",
-    "headline_figures",
-    "reconstruction_section",
-    "share_unit",
-    "subgroups_section",
-]
-
 NO_SUBGROUP = "There is no subgroup that is large enough to show."
 MOST_BARS = 25
 EXPOSED_SUBGROUPS = 5

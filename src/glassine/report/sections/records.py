@@ -13,8 +13,6 @@ from glassine.report.measured import sections_of
 from glassine.report.section import Section
 from glassine.report.sections.policy import policy_section
 
-__all__ = ["record_sections"]
-
 
 def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
     """Yield what the records add, for a kind of subject; nothing where none were measured apart from it.

@@ -26,8 +26,6 @@ from glassine.report.section import Page, Section, facts_section, sentence
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows
 from glassine.report.sections.records import record_sections
 
-__all__ = ["release_page"]
-
 UNKNOWN = "not known"
 EXACT = "They are exact means: who knows all but one of a group can compute the last."
 ROUNDED = "None is an exact mean: the last of a group does not follow from the others."

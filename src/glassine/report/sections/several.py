@@ -13,8 +13,6 @@ from glassine.report.charts import draw_bar
 from glassine.report.section import Page, Section, facts_section, sentence
 from glassine.report.sections.policy import judged_page, measure_rows
 
-__all__ = ["several_page"]
-
 UNKNOWN = "not known"
 STATUS = {
     "inconsistent": "No dataset in the domain meets the counts of all models, so nothing was judged: they contradict "
