@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.outcome import for_checker
 from glassine.attacks.values import nameable_sides
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
@@ -80,7 +81,7 @@ class TermBins:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeBins:
+class BinsFinding:
     """What the bins of one attribute reveal over all terms together.
 
     A figure is None where the data or the domain that it needs is not given.
@@ -96,9 +97,6 @@ class AttributeBins:
     n_midpoints : int or None
         Those, public cut points aside, that are bit for bit half way between two neighboring training values, or one
         of them, where the domain has values between the two; needs the data.
-    n_nameable : int or None
-        Sides of these cuts on which fewer than 10 of the training records are expected within one resolution; needs a
-        domain.
     n_bounds : int
         Ends of the range of values that the model publishes: 0 or 2.
     n_private_bounds : int or None
@@ -123,16 +121,33 @@ class AttributeBins:
     attribute: str
     n_cuts: int = 0
     n_off_grid: int | None = None
-    n_nameable: int | None = None
-    n_midpoints: int | None = None
+    n_midpoints: int | None = field(default=None, metadata=for_checker())
     n_bounds: int = 0
     n_private_bounds: int | None = None
-    exact_bounds: tuple[str, ...] | None = None
-    n_values: int | None = None
-    n_own_bins: int | None = None
+    exact_bounds: tuple[str, ...] | None = field(default=None, metadata=for_checker())
+    n_values: int | None = field(default=None, metadata=for_checker())
+    n_own_bins: int | None = field(default=None, metadata=for_checker())
     n_rebuilt: int = 0
     n_undeclared: int | None = None
-    n_lone_categories: int | None = None
+    n_lone_categories: int | None = field(default=None, metadata=for_checker())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeBins(BinsFinding):
+    """What findings say of the bins of one attribute, and whom its cuts may name.
+
+    Attributes
+    ----------
+    n_nameable : int or None
+        Sides of cuts that are no public cut points on which fewer than 10 of the training records are expected within
+        one resolution; needs a domain.
+    """
+
+    n_nameable: int | None = None
+
+    def finding(self) -> BinsFinding:
+        """Return what findings say of it."""
+        return BinsFinding(**{one.name: getattr(self, one.name) for one in fields(BinsFinding)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,20 +351,13 @@ def _numbers(
     # The grid of an inferred attribute follows from the data, so its cut points are no excuse.
     candidates = cuts if inferred else secret
     own = max((_own_bins(bins, different) for bins in found), default=0)
-    return AttributeBins(
-        attribute=name,
-        n_cuts=out.n_cuts,
-        n_off_grid=out.n_off_grid,
-        n_nameable=out.n_nameable,
+    return replace(
+        out,
         n_midpoints=sum(_is_midpoint(cut, closed, different, attribute) for cut, closed in candidates),
-        n_bounds=out.n_bounds,
-        n_private_bounds=private,
         exact_bounds=tuple(told),
         n_values=len(different),
         n_own_bins=own,
         n_rebuilt=_matches(rebuilt, different),
-        n_undeclared=out.n_undeclared,
-        n_lone_categories=0,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.gap import known_sides, read_sides
-from glassine.attacks.membership.intervals import Estimate, check_confidence
+from glassine.attacks.membership.intervals import Estimate, check_confidence, normal_quantile
 from glassine.attacks.membership.outputs import (
     Records,
     answers,
@@ -485,7 +485,7 @@ def _tested(
 
     ``errors`` are an upper bound on the bias of V, and its standard deviation.
     """
-    (noise, spread), normal = errors, _normal(confidence)
+    (noise, spread), normal = errors, normal_quantile(confidence)
     estimate = Estimate(
         value=value,
         low=min(max(value - noise - normal * spread, 0.5), value),
@@ -514,12 +514,6 @@ def _taus(inside: Counts | Floats, outside: Counts | Floats) -> Floats:
     # A class that nobody has is left out below; of people the weight of a class may be a fraction.
     apart = np.abs(inside / np.where(m > 0, m, 1) - outside / np.where(n > 0, n, 1)).sum(axis=-1) / 2
     return np.asarray(np.where((m[..., 0] > 0) & (n[..., 0] > 0), apart, 0.0))
-
-
-def _normal(confidence: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _parts(model: Any, inside: Records, outside: Records, over: Over) -> tuple[npt.NDArray[np.intp], str]:

@@ -20,13 +20,12 @@ from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
     AdditiveFinding,
-    BinsFinding,
     DomainSummary,
     GuaranteeFinding,
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.inputs import AuditInputs, Comparison, people_hint
+from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, people_hint
 from glassine.auditing.model_facts import (
     MISMATCH,
     bits_of_bins,
@@ -70,15 +69,7 @@ NO_ATTACK = NotApplicable("membership attacks are made on trees and rule lists; 
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveSubject(Subject):
-    """An additive model.
-
-    Attributes
-    ----------
-    model : AdditiveModel
-        The model as a value.
-    extras : EbmExtras
-        What the artefact publishes beside it.
-    """
+    """An additive model."""
 
     model: AdditiveModel
     extras: EbmExtras
@@ -121,17 +112,8 @@ class AdditiveSubject(Subject):
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
         name = inputs.settings.sensitive
-        if name is None or name in (*(inputs.domain or ()), *self.model.attributes):
-            return
-        if inputs.data is None or name not in eager(inputs.data).columns:
-            raise InvalidDataError(
-                f"the sensitive attribute {name!r} is neither in the domain nor a column of the data.",
-                remedy="Check its name.",
-            )
-
-    def beside(self, inputs: AuditInputs) -> AdditiveSubject:
-        """Return the model with what else is given."""
-        return replace(self, inputs=inputs)
+        if name is not None and name not in self.model.attributes:
+            check_sensitive(name, inputs.domain, None if inputs.data is None else eager(inputs.data).columns)
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
@@ -318,23 +300,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
         n_edits=len(model.edits),
         coverage=COVERAGE,
         terms=tuple(terms),
-        attributes=tuple(
-            BinsFinding(
-                attribute=entry.attribute,
-                n_cuts=entry.n_cuts,
-                n_off_grid=entry.n_off_grid,
-                n_midpoints=entry.n_midpoints,
-                n_bounds=entry.n_bounds,
-                n_private_bounds=entry.n_private_bounds,
-                exact_bounds=entry.exact_bounds,
-                n_values=entry.n_values,
-                n_own_bins=entry.n_own_bins,
-                n_rebuilt=entry.n_rebuilt,
-                n_undeclared=entry.n_undeclared,
-                n_lone_categories=entry.n_lone_categories,
-            )
-            for entry in subject.leakage.attributes
-        ),
+        attributes=tuple(entry.finding() for entry in subject.leakage.attributes),
         beside=_beside(subject.extras, suppression),
     )
 

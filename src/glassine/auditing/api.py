@@ -16,7 +16,8 @@ from glassine.data.labels import Sample
 from glassine.data.persons import refuse_shared
 from glassine.data.table import Table
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError, parameter
+from glassine.domain.domain import check_domain
+from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
 from glassine.formats.contents import FileContents, OtherContent
 from glassine.formats.loading import carried_by
@@ -184,11 +185,8 @@ def _check_kinds(data: object, domain: object, policy: object, settings: object)
         raise InvalidParameterError(
             f"{parameter('data')} must be records, got a Domain.", remedy=f"Pass it as {parameter('domain=')}."
         )
-    if domain is not None and not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
-            remedy="Read one with Domain.from_json.",
-        )
+    if domain is not None:
+        check_domain(domain)
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidPolicyError(
             f"{parameter('policy')} must be a Policy, got {type(policy).__name__}.",

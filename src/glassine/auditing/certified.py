@@ -17,17 +17,7 @@ PAID: dict[str, Matching] = {"paid": "pass", "fault": "fail", "unknown": "unknow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """One thing that must agree between a certificate and what it is about.
-
-    Attributes
-    ----------
-    name : str
-        What is compared.
-    status : {"pass", "fail", "unknown"}
-        How the comparison ended.
-    statement : str
-        What it says, a sentence.
-    """
+    """One thing that must agree between a certificate and what it is about."""
 
     name: str
     status: Matching

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
@@ -23,20 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ForestSubject(Subject):
-    """A fitted forest of scikit-learn, alone or at the end of a pipeline or search.
-
-    Attributes
-    ----------
-    forest : object
-        The estimator.
-    """
+    """A fitted forest of scikit-learn, alone or at the end of a pipeline or search."""
 
     forest: Any
-
-    @property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """No guarantee: forests claim none."""
-        return None
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the target is an attribute of the forest."""
@@ -50,10 +39,6 @@ class ForestSubject(Subject):
     def attributes(self) -> tuple[str, ...]:
         """The columns that it was fitted on; none if it kept no names."""
         return tuple(getattr(self.forest, "feature_names_in_", ()))
-
-    def beside(self, inputs: AuditInputs) -> ForestSubject:
-        """Return the forest with what else is given."""
-        return replace(self, inputs=inputs)
 
     def summary(self) -> ModelSummary:
         """Return the forest in brief."""

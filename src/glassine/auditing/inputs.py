@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -347,7 +347,7 @@ def inferred_domain(
     return infer_domain(pl.DataFrame(frame, strict=False))
 
 
-def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.NDArray[Any]] | None) -> None:
+def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | None) -> None:
     """Raise InvalidDataError if a sensitive attribute is neither in the domain nor a column of the data."""
     if (domain is None or name not in domain) and (columns is None or name not in columns):
         raise InvalidDataError(

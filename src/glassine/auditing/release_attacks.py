@@ -43,13 +43,7 @@ NO_LABELS = Text(
 
 
 class PublishedAnswers:
-    """A release as one classifier: the tree of the closest representative decides.
-
-    Parameters
-    ----------
-    release : SurrogateRelease
-        The release.
-    """
+    """A release as one classifier: the tree of the closest representative decides."""
 
     def __init__(self, release: SurrogateRelease) -> None:
         self.release = release

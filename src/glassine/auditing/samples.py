@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import narwhals as nw
 import numpy as np
 
+from glassine.data.conform import check_width
 from glassine.data.labels import Sample, as_sample
 from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import listed
@@ -100,12 +101,7 @@ def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
         names = tuple(getattr(model, "feature_names_in_", numbered))
     else:
         names = as_model(model, domain).attributes
-    if records.ndim != 2 or records.shape[1] != len(names):
-        raise InvalidDataError(
-            f"an array of records must have shape (n, {len(names)}), one column per attribute in order, got "
-            f"{records.shape}.",
-            remedy="Pass a data frame to name the columns.",
-        )
+    check_width(records, len(names))
     import polars as pl
 
     columns = {name: column.tolist() for name, column in zip(names, records.T, strict=True)}

@@ -64,20 +64,9 @@ class SeveralModels:
 
 @dataclass(frozen=True, kw_only=True)
 class SeveralSubject(Subject):
-    """Several models of the same records.
-
-    Attributes
-    ----------
-    published : SeveralModels
-        The models.
-    """
+    """Several models of the same records. No guarantee covers them together: their claims are judged as a sum."""
 
     published: SeveralModels
-
-    @property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """No guarantee covers them together: their claims are added up, and judged as a sum."""
-        return None
 
     @cached_property
     def joint(self) -> JointReconstruction:
@@ -105,10 +94,6 @@ class SeveralSubject(Subject):
 
     def check(self, inputs: AuditInputs) -> None:
         """Nothing is named but models: what they lack is found when they are read."""
-
-    def beside(self, inputs: AuditInputs) -> SeveralSubject:
-        """Return the models with what else is given."""
-        return replace(self, inputs=inputs)
 
     def summary(self) -> SeveralSummary:
         """Return the models in brief."""

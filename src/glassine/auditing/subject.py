@@ -56,9 +56,9 @@ class Subject(ABC):
         return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
 
     @property
-    @abstractmethod
     def guarantee(self) -> GuaranteeFinding | None:
-        """The differential privacy that is claimed."""
+        """The differential privacy that is claimed; by default none is."""
+        return None
 
     @abstractmethod
     def check(self, inputs: AuditInputs) -> None:
@@ -68,9 +68,9 @@ class Subject(ABC):
         """Return whether there are records to measure on."""
         return inputs.has_records
 
-    @abstractmethod
     def beside(self, inputs: AuditInputs) -> Subject:
         """Return the same subject with what else is given."""
+        return replace(self, inputs=inputs)
 
     @abstractmethod
     def summary(self) -> SubjectSummary:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
-from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers, from_objects, plain_arrays
+from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, open_native, read_only
-from glassine.domain.attributes import Attribute, Binary, Category, Integer, Prefix, Real, prefixes
+from glassine.domain.attributes import GAP_TEXTS, Attribute, Binary, Category, Integer, Prefix, Real, prefixes
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, first_of, parameter
 
@@ -142,12 +142,7 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
     if are_rows(data):
         data = rows_as_objects(data)
     if isinstance(data, np.ndarray):
-        if data.ndim != 2 or data.shape[1] != len(wanted):
-            raise InvalidDataError(
-                f"an array of records must have shape (n, {len(wanted)}), one column per attribute in order, "
-                f"got {data.shape}.",
-                remedy="Pass a data frame to name the columns.",
-            )
+        check_width(data, len(wanted))
         data = dict(zip(wanted, data.T, strict=True))
     if isinstance(data, Mapping):
         return _open_arrays({name: data[name] for name in wanted if _present(name, data)})
@@ -162,6 +157,16 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
         if not _is_plain(kind, attributes[name])
     }
     return frame, {name: loose for name, loose in found.items() if loose is not None}
+
+
+def check_width(records: npt.NDArray[Any], width: int) -> None:
+    """Raise InvalidDataError unless an array has one column for each of so many attributes."""
+    if records.ndim != 2 or records.shape[1] != width:
+        raise InvalidDataError(
+            f"an array of records must have shape (n, {width}), one column per attribute in order, got "
+            f"{records.shape}.",
+            remedy="Pass a data frame to name the columns.",
+        )
 
 
 def as_columns(X: Any, names: Iterable[str] | None) -> Any:

@@ -19,8 +19,6 @@ from glassine.data.columns import GAP, Outside, code_type, values_of
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Binary, Category, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, first_of
 
-__all__ = ["GAP_TEXTS", "declared_numbers", "from_objects", "number_of", "numbers_of_texts"]
-
 BLANKS = " \t\r\n"
 """What may stand around a number in a text."""
 

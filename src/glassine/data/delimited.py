@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from glassine.data.conform_values import GAP_TEXTS, number_of
+from glassine.data.conform_values import number_of
+from glassine.domain.attributes import GAP_TEXTS
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
-from glassine.data.lazy import Cuts, LazyTable, coarse, cuts_of, is_lazy
+from glassine.data.lazy import Cuts, LazyTable, balanced_sum, coarse, cuts_of, is_lazy
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
@@ -87,7 +87,7 @@ def fine_counts(
         # Those that lie on both sides of a cut point are told apart by comparing.
         split = placed.filter(nw.col("place").is_in(some))
         above = [(nw.col("k0") > float(cuts[i])).cast(nw.Int64) for i in between]
-        found = _grouped(split.with_columns(_sum(above).alias("side")), ["place", "side"])
+        found = _grouped(split.with_columns(balanced_sum(above).alias("side")), ["place", "side"])
         _, bins, _ = _bins(found, cuts)
         np.add.at(out, bins, found["n"].to_numpy().astype(np.int64))
     if out[-1] and not attribute.missing:
@@ -140,11 +140,6 @@ def _parts(places: Ints, first: Ints, last: Ints) -> Iterator[tuple[list[int], l
         between |= set(range(low, high))
     if some:
         yield some, sorted(between)
-
-
-def _sum(terms: Sequence[nw.Expr]) -> nw.Expr:
-    half = len(terms) // 2
-    return terms[0] if len(terms) == 1 else _sum(terms[:half]) + _sum(terms[half:])
 
 
 FEW = 32

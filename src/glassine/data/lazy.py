@@ -219,7 +219,7 @@ class _Keys:
         for place, ends in self.cells.items():
             number, missing = nw.col(f"k{place}"), list(self.attributes.values())[place].missing
             above = [(number > float(end)).fill_null(False).cast(nw.Int64) for end in ends[:-1]]
-            cell = _sum(above) if above else nw.lit(0)
+            cell = balanced_sum(above) if above else nw.lit(0)
             gap = nw.lit(-1 if missing else GAP)
             out.append(nw.when(~number.is_null()).then(cell).otherwise(gap).cast(nw.Int64).alias(f"k{place}"))
         return out
@@ -232,7 +232,7 @@ class _Keys:
             for place, n_codes in word:
                 terms.append((nw.col(f"k{place}").cast(nw.Int64) + ROOM) * stride)
                 stride *= n_codes
-            out.append(_sum(terms).alias(f"w{i}"))
+            out.append(balanced_sum(terms).alias(f"w{i}"))
         return out
 
     def arrays(self, grouped: nw.DataFrame[Any]) -> dict[str, npt.NDArray[Any]]:
@@ -250,10 +250,10 @@ class _Keys:
         return {name: found[place] for place, name in enumerate(self.attributes)}
 
 
-def _sum(terms: Sequence[nw.Expr]) -> nw.Expr:
+def balanced_sum(terms: Sequence[nw.Expr]) -> nw.Expr:
     """Return a sum as a balanced tree, which engines walk without running out of stack."""
     half = len(terms) // 2
-    return terms[0] if len(terms) == 1 else _sum(terms[:half]) + _sum(terms[half:])
+    return terms[0] if len(terms) == 1 else balanced_sum(terms[:half]) + balanced_sum(terms[half:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -61,11 +61,6 @@ class Store(Generic[R]):
         What results must agree on: number of records, domain, options, versions. It is written to the folder, so that
         it holds no digest of records.
 
-    Attributes
-    ----------
-    results : dict
-        The results by their keys.
-
     Raises
     ------
     UnreadableFileError

@@ -499,3 +499,12 @@ def schema() -> dict[str, Any]:
         "required": ["schema", "attributes"],
         "additionalProperties": False,
     }
+
+
+def check_domain(domain: object) -> None:
+    """Raise InvalidDomainError if a value is no domain."""
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
+        )

@@ -102,13 +102,6 @@ def _bounded(group: Entry) -> Entry:
 def to_toml(domain: Domain, comments: Mapping[str, Sequence[str]] | None = None) -> str:
     """Return a domain as TOML, with comments on its attributes.
 
-    Parameters
-    ----------
-    domain : Domain
-        The domain.
-    comments : mapping of str to sequence of str, optional
-        Comments by attribute, a line each.
-
     Examples
     --------
     >>> from glassine.domain import Integer

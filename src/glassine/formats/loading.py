@@ -17,7 +17,7 @@ from typing import Any, overload
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, parameter
-from glassine.files import MAX_BYTES, FileContent, decoded, parse_json, read_bytes, write_bytes, write_text
+from glassine.files import FileContent, decoded, parse_json, read_bytes, write_bytes, write_text
 from glassine.formats.boosted.ubjson import beside_ubjson, is_ubjson, parse_ubjson
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import conformed
@@ -46,21 +46,6 @@ from glassine.formats.registry import (
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
-
-__all__ = [
-    "MAX_BYTES",
-    "ModelFile",
-    "as_model",
-    "carried_by",
-    "is_pickle",
-    "load_estimator",
-    "load_file",
-    "load_forest",
-    "load_model",
-    "tree_or_rules",
-    "write_clean",
-    "write_model",
-]
 
 MAX_LINES = 250_000
 """Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""

@@ -64,12 +64,12 @@ def additive_to_onnx(model: AdditiveModel) -> bytes:
         inputs.append(describe(name, kinds.STRING if words else kinds.FLOAT, [None, 1]))
         columns.append(name)
         if name in values:
-            columns[-1] = _fresh(f"codes_{len(columns) - 1}", names)
+            columns[-1] = fresh_name(f"codes_{len(columns) - 1}", names)
             nodes.append(_encoder(onnx, name, columns[-1], values[name], words))
-    joined, scores = _fresh("columns", names), _fresh("scores", names)
+    joined, scores = fresh_name("columns", names), fresh_name("scores", names)
     nodes.append(node("Concat", columns, [joined], axis=1))
     bounded = model.classes is None and model.target_bounds is not None
-    value = _fresh("value", names)
+    value = fresh_name("value", names)
     output = scores if bounded or model.classes is not None else value
     nodes.append(node("TreeEnsembleRegressor", [joined], [output], domain="ai.onnx.ml", **_ensemble(model, values)))
     constants = []
@@ -78,7 +78,7 @@ def additive_to_onnx(model: AdditiveModel) -> bytes:
     else:
         outputs = [describe(value, kinds.FLOAT, [None, 1])]
         if model.target_bounds is not None:
-            limits = [_fresh("least", names), _fresh("most", names)]
+            limits = [fresh_name("least", names), fresh_name("most", names)]
             for limit, bound in zip(limits, model.target_bounds, strict=True):
                 constants.append(onnx.helper.make_tensor(limit, kinds.FLOAT, [], [_single(bound, "target_bounds")]))
             nodes.append(node("Clip", [scores, *limits], [value]))
@@ -89,7 +89,8 @@ def additive_to_onnx(model: AdditiveModel) -> bytes:
     return bytes(built.SerializeToString(deterministic=True))
 
 
-def _fresh(wanted: str, taken: Sequence[str]) -> str:
+def fresh_name(wanted: str, taken: Sequence[str]) -> str:
+    """Return a name that is not taken, the wanted one if it is free."""
     while wanted in taken:
         wanted += "_"
     return wanted
@@ -144,7 +145,7 @@ def _encoder(onnx: Any, name: str, column: str, values: Sequence[Scalar], words:
 def _classified(onnx: Any, classes: Sequence[Scalar], scores: str, names: Sequence[str], nodes: list[Any]) -> list[Any]:
     """Add the operators from scores to a label and probabilities; return the outputs."""
     kinds, describe, node = onnx.TensorProto, onnx.helper.make_tensor_value_info, onnx.helper.make_node
-    label, shares, place = _fresh("label", names), _fresh("probabilities", names), _fresh("place", names)
+    label, shares, place = fresh_name("label", names), fresh_name("probabilities", names), fresh_name("place", names)
     texts = all(isinstance(one, str) for one in classes)
     if not texts and not all(isinstance(one, int) and abs(one) < 2**63 for one in classes):
         raise UnsupportedModelError(

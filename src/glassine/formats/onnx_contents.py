@@ -105,17 +105,7 @@ SPARE = (0, -1, -2)
 
 
 def beside_onnx(data: bytes, domain: Domain | None, tree: int | None) -> Iterator[OtherContent | FittedValues]:
-    """Yield what an ONNX file holds that the tree does not need.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    domain : Domain or None
-        The public domain.
-    tree : int or None
-        The place of the tree that was read.
-    """
+    """Yield what an ONNX file holds that the tree does not need."""
     onnx = onnx_module()
     model = onnx.load_model_from_string(data)
     n_bytes = model.ByteSize()
@@ -249,16 +239,12 @@ def _beside_lists(onnx: Any, ensemble: Any, tree: int | None) -> Iterator[OtherC
         yield OtherContent(
             where="tests that are given twice", kind="array", n_bytes=8 * len(lists.get("nodes_values", ()))
         )
-    for name in ("featureids", "truenodeids", "falsenodeids", "missing_value_tracks_true"):
-        entries = lists.get(f"nodes_{name}", ())
+    named = ("featureids", "truenodeids", "falsenodeids", "missing_value_tracks_true")
+    for entries in (*(lists.get(f"nodes_{name}", ()) for name in named), bounds):
         spare += sum(
             mode == b"LEAF" and owner == mine and entry not in SPARE
             for mode, owner, entry in zip(modes, owners, entries, strict=False)
         )
-    spare += sum(
-        mode == b"LEAF" and owner == mine and entry not in SPARE
-        for mode, owner, entry in zip(modes, owners, bounds, strict=False)
-    )
     yield OtherContent(where="tests of leaves", kind="array", n_bytes=8 * spare)
 
 

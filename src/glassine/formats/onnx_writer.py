@@ -17,7 +17,7 @@ from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_domain, check_model, outcomes, readable
 from glassine.formats.contents import FittedValues, OtherContent
 from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
-from glassine.formats.onnx_additive import additive_from_onnx, additive_to_onnx, holds_additive
+from glassine.formats.onnx_additive import additive_from_onnx, additive_to_onnx, fresh_name, holds_additive
 from glassine.formats.onnx_contents import beside_onnx
 from glassine.formats.registry import Format, PublishedModel
 from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
@@ -115,20 +115,14 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     return bytes(built.SerializeToString())
 
 
-def _fresh(wanted: str, taken: Sequence[str]) -> str:
-    while wanted in taken:
-        wanted += "_"
-    return wanted
-
-
 def _inputs(onnx: Any, encoder: Encoder, names: Sequence[str]) -> list[Any]:
     """Return the operators that make one column of numbers a test, joined in order."""
     columns, nodes = [*encoder.numbers], []
     for i, listed in enumerate(encoder.lists):
-        column = _fresh(f"list_{i}", names)
+        column = fresh_name(f"list_{i}", names)
         nodes.append(_encoder(onnx, listed, column, listed.attribute in encoder.words))
         columns.append(column)
-    joined = _fresh("columns", [*names, *columns])
+    joined = fresh_name("columns", [*names, *columns])
     nodes.append(onnx.helper.make_node("Concat", columns or list(names[:1]), [joined], axis=1))
     return nodes
 
@@ -251,11 +245,11 @@ def _outputs(onnx: Any, model: DecisionTree | RuleList, names: Sequence[str]) ->
     taken = [*names, "columns", *(f"list_{i}" for i in range(len(names)))]
     describe = onnx.helper.make_tensor_value_info
     if model.classes is None:
-        return [describe(_fresh("value", taken), kinds.FLOAT, [None, 1])]
+        return [describe(fresh_name("value", taken), kinds.FLOAT, [None, 1])]
     kind = kinds.STRING if any(isinstance(label, str) for label in model.classes) else kinds.INT64
     return [
-        describe(_fresh("label", taken), kind, [None]),
-        describe(_fresh("probabilities", taken), kinds.FLOAT, [None, len(model.classes)]),
+        describe(fresh_name("label", taken), kind, [None]),
+        describe(fresh_name("probabilities", taken), kinds.FLOAT, [None, len(model.classes)]),
     ]
 
 

@@ -87,17 +87,7 @@ BARE = ("PMML", "Header", "DataDictionary", "MiningSchema", "Segmentation", "Seg
 
 
 def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterator[OtherContent | FittedValues]:
-    """Yield what a PMML document holds that its reader does not ask for.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    domain : Domain or None
-        The public domain.
-    tree : int or None
-        The place of the tree that was read.
-    """
+    """Yield what a PMML document holds that its reader does not ask for."""
     root = parsed_xml(data)
     for element in _elements(root):
         element.attributes = Tracked(element.attributes)

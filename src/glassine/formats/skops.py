@@ -92,15 +92,6 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
     The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
     a member at once and ignores its claimed size.
 
-    Parameters
-    ----------
-    data : bytes
-        A zip archive.
-    path : path
-        Its name, for messages.
-    most : int, default=200,000,000
-        Most bytes of all members together.
-
     Raises
     ------
     UnreadableFileError

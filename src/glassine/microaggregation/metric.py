@@ -253,6 +253,16 @@ class Metric:
         return tuple(name for name, numeric in zip(self.names, self.numeric, strict=True) if not numeric)
 
 
+def checked_distance(distance: object) -> str | SemanticDistance:
+    """Return a distance; raise InvalidParameterError if it is none."""
+    if isinstance(distance, SemanticDistance) or (isinstance(distance, str) and distance in ("euclidean", "gower")):
+        return distance
+    raise InvalidParameterError(
+        f"{parameter('distance')} must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}.",
+        remedy="Choose one of them.",
+    )
+
+
 def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
     """Read records as a distance needs them."""
     categories: dict[str, tuple[Scalar | None, ...]] = {}
@@ -271,11 +281,7 @@ def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance
     InvalidDataError
         If unscaled numbers are too large to be squared, or missing.
     """
-    if not isinstance(distance, SemanticDistance) and distance not in ("euclidean", "gower"):
-        raise InvalidParameterError(
-            f"{parameter('distance')} must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}.",
-            remedy="Choose one of them.",
-        )
+    checked_distance(distance)
     if scaling not in ("standard", "none"):
         raise InvalidParameterError(
             f"{parameter('scaling')} must be 'standard' or 'none', got {scaling!r}.", remedy="Choose one of them."

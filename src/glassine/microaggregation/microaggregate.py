@@ -13,7 +13,15 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.microaggregation.mdav import Mixed, Points, closest
-from glassine.microaggregation.metric import GAP, SQUARED_GAP, Metric, SemanticDistance, metric_of, read_records
+from glassine.microaggregation.metric import (
+    GAP,
+    SQUARED_GAP,
+    Metric,
+    SemanticDistance,
+    checked_distance,
+    metric_of,
+    read_records,
+)
 from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
@@ -202,7 +210,7 @@ def microaggregate(
     ([1, 1, 2, 2, 2, 0, 0], [56.5, 21.5, 35.333333333333336])
     """
     _check(k, method, gamma, progress)
-    table = read_records(X, _checked_distance(distance), domain)
+    table = read_records(X, checked_distance(distance), domain)
     n = len(table.codes)
     if not k <= n:
         raise InvalidParameterError(
@@ -231,15 +239,6 @@ def _check(k: object, method: object, gamma: object, progress: object) -> None:
         raise InvalidParameterError(
             f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.", remedy="Leave it out."
         )
-
-
-def _checked_distance(distance: object) -> str | SemanticDistance:
-    if isinstance(distance, SemanticDistance) or (isinstance(distance, str) and distance in ("euclidean", "gower")):
-        return distance
-    raise InvalidParameterError(
-        f"{parameter('distance')} must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}.",
-        remedy="Choose one of them.",
-    )
 
 
 def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method: str) -> Microaggregation:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.conform import Columns, as_columns
+from glassine.data.conform import Columns, as_columns, check_width
 from glassine.data.table import as_table
 from glassine.domain import Literal
 from glassine.domain.literals import attributes_of
@@ -66,12 +66,7 @@ def read_records(data: object, attributes: tuple[str, ...], literals: tuple[Lite
     if not isinstance(data, Mapping):
         data = as_columns(data, None)
     if isinstance(data, np.ndarray):
-        if data.ndim != 2 or data.shape[1] != len(attributes):
-            raise InvalidDataError(
-                f"an array of records must have shape (n, {len(attributes)}), one column per attribute in order, "
-                f"got {data.shape}.",
-                remedy="Pass a data frame to name the columns.",
-            )
+        check_width(data, len(attributes))
         n_records, arrays = len(data), dict(zip(attributes, data.T, strict=True))
     elif isinstance(data, Mapping):
         _check_present(tested, tuple(data))

@@ -1,15 +1,15 @@
 from glassine.report.editor_page import render_editor as render_editor
-from glassine.report.pages import attack_page as attack_page
 from glassine.report.pages import audit_page as audit_page
-from glassine.report.pages import disclosure_page as disclosure_page
-from glassine.report.pages import near_optimal_page as near_optimal_page
-from glassine.report.pages import release_page as release_page
-from glassine.report.pages import several_page as several_page
 from glassine.report.rendering import render_html as render_html
 from glassine.report.rendering import render_rich as render_rich
 from glassine.report.rendering import render_text as render_text
 from glassine.report.section import Page as Page
 from glassine.report.section import Section as Section
 from glassine.report.sections.comparison import comparison_page as comparison_page
+from glassine.report.sections.disclosure import disclosure_page as disclosure_page
+from glassine.report.sections.membership import attack_page as attack_page
+from glassine.report.sections.near_optimal import near_optimal_page as near_optimal_page
+from glassine.report.sections.releases import release_page as release_page
+from glassine.report.sections.several import several_page as several_page
 
 __all__: list[str]

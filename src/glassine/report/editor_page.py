@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from glassine import __version__
 from glassine.formats.json import layout, to_dict
@@ -16,7 +15,7 @@ from glassine.models.additive import AdditiveModel, released_terms, score_meanin
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.shapes import COVERAGE, bands
 from glassine.models.terms import FLOOR, Term
-from glassine.report.page import environment
+from glassine.report.page import environment, script_json
 
 MARK = "scores and edits go here"
 
@@ -59,7 +58,7 @@ def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: f
         source=model.source,
         coverage=f"{coverage:.0%}",
         version=__version__,
-        data=_script_json(_view(model, coverage)),
+        data=script_json(_view(model, coverage)),
     )
 
 
@@ -162,12 +161,3 @@ def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
 def _is_of_whole_numbers(bins: NumericBins) -> bool:
     """Return whether cuts and bounds are whole or half way between whole numbers, as those of whole numbers are."""
     return all(float(2 * value).is_integer() for value in (*bins.cuts, *(bins.bounds or ())))
-
-
-def _script_json(value: object) -> Markup:
-    """Return plain values as JSON that can stand in a script element."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for char in "<>&":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    # No character is left that HTML could read as more than text.
-    return Markup(text)  # noqa: S704

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -51,3 +52,12 @@ def _code(text: str) -> Markup:
     return Markup("").join(
         Markup("<code>{0}</code>").format(piece) if i % 2 else Markup.escape(piece) for i, piece in enumerate(pieces)
     )
+
+
+def script_json(value: object) -> Markup:
+    """Return plain values as JSON that can stand in a script element."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    # No character is left that HTML could read as more than text.
+    return Markup(text)  # noqa: S704

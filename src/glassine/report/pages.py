@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from glassine.comparison import Comparison
     from glassine.learners.summaries.multiplicity import Multiplicity
 
-__all__ = [
-    "Reportable",
-    "attack_page",
-    "audit_page",
-    "disclosure_page",
-    "near_optimal_page",
-    "page_of",
-    "release_page",
-    "several_page",
-]
-
 Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Multiplicity | Comparison"
 """What there is a report on."""
 

@@ -60,11 +60,15 @@ def leaves_below(tree: Sequence[TreeNode], wanted: set[int] | None = None) -> li
 
 def zooms(tree: Sequence[TreeNode]) -> bool:
     """Return whether a drawing has parts that can be read only where they are drawn larger."""
+    return len(tree) > 1 and (leaves_below(tree)[0] >= ZOOMED_FROM or max(_depths(tree)) >= MOST_COLUMNS)
+
+
+def _depths(tree: Sequence[TreeNode]) -> list[int]:
     depth = [0] * len(tree)
     for i, node in enumerate(tree):
         if node.parent is not None:
             depth[i] = depth[node.parent] + 1
-    return len(tree) > 1 and (leaves_below(tree)[0] >= ZOOMED_FROM or max(depth) >= MOST_COLUMNS)
+    return depth
 
 
 def flag_colors(rows: Sequence[PartRow]) -> dict[str, str]:
@@ -205,10 +209,8 @@ def _measure(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[list[in
     """Return depth and drawn weight of every node."""
     by_records = all(row.weight is not None for row in rows)
     total = math.fsum(row.weight or 0.0 for row in rows) if by_records else 0.0
-    depth, weight = [0] * len(tree), [0.0] * len(tree)
+    depth, weight = _depths(tree), [0.0] * len(tree)
     for i, node in enumerate(tree):
-        if node.parent is not None:
-            depth[i] = depth[node.parent] + 1
         if node.part is not None:
             row = rows[node.part - 1]
             weight[i] = EVEN / len(rows) + (1 - EVEN) * (row.weight or 0.0) / total if total else 1.0

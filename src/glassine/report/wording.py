@@ -87,6 +87,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
+def number(count: int) -> str:
+    """Return a count, or "none"."""
+    return f"{count:,}" if count else "none"
+
+
 def percent(share: float, *, digits: int = 0) -> str:
     """Return a share as a percentage; only an exact 0 or 1 reads as 0% or 100%."""
     if not math.isfinite(share):

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.domain import check_domain
 from glassine.domain.grid import public_grid
-from glassine.errors import InvalidDomainError, InvalidModelError, parameter
+from glassine.errors import InvalidModelError, parameter
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
@@ -111,11 +112,7 @@ def scrub_additive(
     >>> small.model.terms[0].bins[0].labels, small.n_moved, small.n_merged
     (('<= 47.5', '> 47.5', 'missing'), 1, 1)
     """
-    if not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
-            remedy="Read one with Domain.from_json.",
-        )
+    check_domain(domain)
     read = as_model(model, domain)
     if not isinstance(read, AdditiveModel):
         raise InvalidModelError(f"scrub_additive scrubs additive models, got a {read}.", remedy="Use glassine.scrub.")

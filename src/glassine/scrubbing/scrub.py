@@ -15,9 +15,10 @@ from glassine.data.labels import class_key
 from glassine.data.table import as_table, with_persons
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
+from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
@@ -112,11 +113,7 @@ def scrub(
     """
     from glassine.formats import as_model
 
-    if not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
-            remedy="Read one with Domain.from_json.",
-        )
+    check_domain(domain)
     if persons is not None:
         if data is None or not (smallest_leaf or largest_advantage):
             raise InvalidParameterError(

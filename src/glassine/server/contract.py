@@ -151,15 +151,7 @@ def _short(value: object) -> str:
 
 
 def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
-    """Return the JSON schemas of the service's values by name, for OpenAPI.
-
-    Parameters
-    ----------
-    release : SurrogateRelease
-        What is served.
-    decides : bool
-        Whether the service has a black box.
-    """
+    """Return the JSON schemas of the service's values by name, for OpenAPI."""
     query = _object({name: _attribute(release.domain[name]) for name in release.domain})
     labels = _enum(release.classes) if release.answer is None else {"type": "number"}
     asked: Json = {"query": {"$ref": "#/components/schemas/Query"}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import json
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -13,6 +12,7 @@ from markupsafe import Markup
 
 from glassine import __version__
 from glassine.domain import Attribute, Binary, Category, Integer
+from glassine.report.page import script_json
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.statements import reveals
 
@@ -63,7 +63,7 @@ def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tupl
         n_closest=min(release.n_closest, release.n_groups),
         n_groups=release.n_groups,
         reveals=reveals(release),
-        data=_script_json(
+        data=script_json(
             {
                 "decides": decides,
                 "classes": list(release.classes),
@@ -137,12 +137,3 @@ def _typed(attribute: Attribute, value: Any) -> str:
     # A representative is a mean: those of whole numbers need not be whole, and others have many digits.
     rounded = float(round(value) if isinstance(attribute, Integer) else f"{value:.6g}")
     return _short(min(max(rounded, attribute.lo), attribute.hi))
-
-
-def _script_json(value: object) -> Markup:
-    """Return plain values as JSON that can stand in a script element."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for char in "<>&":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    # No character is left that HTML could read as more than text.
-    return Markup(text)  # noqa: S704

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from glassine.privacy.signing import Signed, make_keys, read_public_key
+from glassine.privacy.signing import Signed
 from glassine.surrogates.release import SurrogateRelease
-
-__all__ = ["ReleaseFile", "make_keys", "read_public_key", "read_release", "sign_release"]
 
 SIGNED = Signed("glassine.signed-release/1", "release")
 

@@ -210,13 +210,7 @@ def _paths(
 
 
 def lay_out(disclosure: Disclosure) -> Board:
-    """Return the board of what a reader knows.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        What the reader knows.
-    """
+    """Return the board of what a reader knows."""
     people, constraints, leaves = disclosure.people, disclosure.constraints, disclosure.leaves
     families, free = _families(constraints), leaves.counts is None
     parts = [_cells(family, constraints) for family in families]

@@ -234,17 +234,7 @@ class View:
 
 
 def compared_views(model: DecisionTree, people: People, adversary: Adversary) -> tuple[list[View], list[str]]:
-    """Return the attributes of the people as the learner compared them, and notes on what was left out.
-
-    Parameters
-    ----------
-    model : DecisionTree
-        The tree.
-    people : People
-        Whom the reader knows.
-    adversary : Adversary
-        What is known about the learner.
-    """
+    """Return the attributes of the people as the learner compared them, and notes on what was left out."""
     if adversary.stated is not None and adversary.stated.columns is not None:
         multiway = adversary.stated.splits == "multiway"
         return list(_of_columns(adversary.stated.columns, people, multiway=multiway)), []

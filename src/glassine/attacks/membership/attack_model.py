@@ -65,10 +65,7 @@ def loss_attack(
     inside, outside = read_sides(members, nonmembers)
 
     def work() -> MembershipResult:
-        sides = answered(model, inside, outside)
-        for side in sides:
-            if side.probabilities is None:
-                raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
+        sides = _with_losses(model, inside, outside)
         return judge_scores(
             "best-loss threshold",
             sides[0].mean(sides[0].confidence),
@@ -109,10 +106,7 @@ def compare_losses(model: Any, members: Sample | Records, nonmembers: Sample | R
     def work() -> LossComparison:
         from scipy.stats import ks_2samp
 
-        sides = answered(model, inside, outside)
-        for side in sides:
-            if side.probabilities is None:
-                raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
+        sides = _with_losses(model, inside, outside)
         # The logarithm of the odds falls as the loss rises, and the test sees the order alone.
         told, others = (side.mean(side.confidence) for side in sides)
         exact = max(len(told), len(others)) <= MOST_EXACT
@@ -204,6 +198,14 @@ def black_box_attack(
         )
 
     return attempt(work)
+
+
+def _with_losses(model: Any, inside: Records, outside: Records) -> tuple[Answers, Answers]:
+    sides = answered(model, inside, outside)
+    for side in sides:
+        if side.probabilities is None:
+            raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
+    return sides
 
 
 def _split(side: Records, share: float, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

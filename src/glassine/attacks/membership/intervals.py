@@ -117,7 +117,7 @@ def newcombe(hits: float, n: int, other_hits: float, other_n: int, confidence: f
     >>> round(difference.value, 4), round(difference.low, 4), round(difference.high, 4)
     (0.2, 0.0524, 0.3339)
     """
-    z = _normal_quantile(confidence)
+    z = normal_quantile(confidence)
     rate, other = hits / n, other_hits / other_n
     (low, high), (other_low, other_high) = _wilson(hits, n, z), _wilson(other_hits, other_n, z)
     difference = rate - other
@@ -155,7 +155,7 @@ def area_under_roc(
     above = (np.searchsorted(order, members, "left") + np.searchsorted(order, members, "right")) / (2 * n)
     below = 1 - (np.searchsorted(other, nonmembers, "left") + np.searchsorted(other, nonmembers, "right")) / (2 * m)
     area = float(above.mean())
-    z = _normal_quantile(confidence)
+    z = normal_quantile(confidence)
     variance = float(above.var(ddof=1)) / m + float(below.var(ddof=1)) / n if min(m, n) > 1 else 0.0
     if variance > 0 and 0 < area < 1:
         half = z * math.sqrt(variance) / (area * (1 - area))
@@ -184,7 +184,8 @@ def _score_bounds(area: float, m: int, n: int, z: float) -> tuple[float, float]:
     return bounds[0], bounds[1]
 
 
-def _normal_quantile(confidence: float) -> float:
+def normal_quantile(confidence: float) -> float:
+    """Return how many standard deviations hold a share of the normal law on both sides of its mean."""
     from statistics import NormalDist
 
     return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -32,9 +32,9 @@ from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.table import as_table
 from glassine.domain import Domain
+from glassine.domain.domain import check_domain
 from glassine.errors import (
     InvalidDataError,
-    InvalidDomainError,
     InvalidParameterError,
     UndefinedMeasureError,
     parameter,
@@ -593,9 +593,5 @@ def reconstruct(
     """
     from glassine.formats import as_model, tree_or_rules
 
-    if not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
-            remedy="Read one with Domain.from_json.",
-        )
+    check_domain(domain)
     return ProbabilisticDataset(tree_or_rules(as_model(model, domain)), domain, noise=noise, max_steps=max_steps)

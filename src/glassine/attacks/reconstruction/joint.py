@@ -33,7 +33,8 @@ from glassine.attacks.reconstruction.joint_published import (
     tell_classes,
 )
 from glassine.attacks.reconstruction.joint_ranges import Shared, cell_ranges, certain_labels, small_groups
-from glassine.attacks.reconstruction.joint_result import Interval, JointReconstruction, Reading
+from glassine.attacks.reconstruction.joint_result import JointReconstruction, Reading
+from glassine.attacks.reconstruction.leakage import Interval
 from glassine.attacks.reconstruction.systems import Search, check_domain
 from glassine.counting import Space
 from glassine.domain import Domain

@@ -25,7 +25,8 @@ from glassine.attacks.reconstruction.joint_bounds import (
 from glassine.attacks.reconstruction.joint_cells import Cells, System
 from glassine.attacks.reconstruction.joint_programs import Settled, blocks, least_weight, settle, whole_table
 from glassine.attacks.reconstruction.joint_published import Published, Whole
-from glassine.attacks.reconstruction.joint_result import CellRanges, Interval, PartExposure, SharedGroup
+from glassine.attacks.reconstruction.joint_result import CellRanges, PartExposure, SharedGroup
+from glassine.attacks.reconstruction.leakage import Interval
 from glassine.counting import Measure
 from glassine.data.inference import columns as read_columns
 from glassine.errors import InvalidDataError, UndefinedMeasureError

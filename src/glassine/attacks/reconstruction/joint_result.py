@@ -15,17 +15,6 @@ from glassine.attacks.reconstruction.leakage import Interval
 from glassine.domain.attributes import Scalar
 from glassine.errors import UndefinedMeasureError
 
-__all__ = [
-    "CellRanges",
-    "Composition",
-    "Interval",
-    "JointReconstruction",
-    "PartExposure",
-    "Reading",
-    "SharedGroup",
-    "compose",
-]
-
 # What the guarantees of several models of the same records come to together.
 
 

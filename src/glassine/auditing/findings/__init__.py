@@ -1,7 +1,8 @@
 """Findings: what an audit measured, as plain values; aggregates only, small counts suppressed."""
 
+from glassine.attacks.bins import BinsFinding
 from glassine.auditing.criterion import Check, Remedy
-from glassine.auditing.findings.additive import AdditiveFinding, AxisFinding, BinsFinding, ShapeFinding, TermFinding
+from glassine.auditing.findings.additive import AdditiveFinding, AxisFinding, ShapeFinding, TermFinding
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, Standing
 from glassine.auditing.findings.joint import JointFinding, LeftOutModel, RowsFinding, SeveralSummary

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from glassine.attacks.outcome import ShownCount, for_checker
+from glassine.attacks.bins import BinsFinding
+from glassine.attacks.outcome import ShownCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,50 +94,6 @@ class TermFinding:
     def public(self) -> TermFinding:
         """Return it without sizes that were counted in the data."""
         return replace(self, smallest=None, n_small=None, origin=None) if self.origin == "counted" else self
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BinsFinding:
-    """What the bins of one attribute tell of training values; None where it needs what was not given.
-
-    Attributes
-    ----------
-    attribute : str
-        The attribute.
-    n_cuts : int
-        Distinct cuts.
-    n_off_grid : int or None
-        Those that are no public cut point.
-    n_midpoints : int or None
-        Those half way between two neighbouring training values, bit for bit.
-    n_bounds : int
-        Ends of the range that the model publishes.
-    n_private_bounds : int or None
-        Those that are not the domain's.
-    exact_bounds : tuple of str or None
-        Which of them are the ``smallest`` and the ``largest`` training value.
-    n_values, n_own_bins : int or None
-        Different training values, and those that have a bin of their own.
-    n_rebuilt : int
-        Values that follow from cuts and range by arithmetic.
-    n_undeclared : int or None
-        Categories that the model names and the domain does not declare.
-    n_lone_categories : int or None
-        Categories that one record has.
-    """
-
-    attribute: str
-    n_cuts: int
-    n_off_grid: int | None
-    n_midpoints: int | None = field(metadata=for_checker())
-    n_bounds: int
-    n_private_bounds: int | None
-    exact_bounds: tuple[str, ...] | None = field(metadata=for_checker())
-    n_values: int | None = field(metadata=for_checker())
-    n_own_bins: int | None = field(metadata=for_checker())
-    n_rebuilt: int
-    n_undeclared: int | None
-    n_lone_categories: int | None = field(metadata=for_checker())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -334,15 +334,7 @@ class FormFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormsFinding:
-    """The two forms of a release side by side, on the same groups.
-
-    Attributes
-    ----------
-    forms : tuple of FormFinding
-        The forms.
-    measured_on : str
-        On which records they were measured.
-    """
+    """The two forms of a release side by side, on the same groups."""
 
     forms: tuple[FormFinding, ...]
     measured_on: str

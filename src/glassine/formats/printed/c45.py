@@ -51,7 +51,7 @@ def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
         match = NODE.fullmatch(raw.strip())
         if match is None:
             if raw.strip():
-                raise _bad_party(number, f"{raw.strip()[:60]!r} has no number of a node, such as [2]")
+                raise _bad(number, f"{raw.strip()[:60]!r} has no number of a node, such as [2]")
             continue
         bars, content = match[1], match[2]
         if bars:  # below the root there is one bar more than C4.5 prints
@@ -61,18 +61,12 @@ def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     return out
 
 
-def _bad_party(line: int, why: str) -> UnsupportedModelError:
-    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
-
-
 def _translated(number: int, content: str) -> str:
     """Return a line with ``(n = 54, err = 9.3%)`` turned into ``(54/5)`` and its list of values put in braces."""
     match = LEAF.search(content)
     if match is None:
         if re.search(r": .*\(n = [0-9.]+", content):
-            raise _bad_party(
-                number, "its leaf states no share of errors: trees of numbers and weighted ones are not read"
-            )
+            raise _bad(number, "its leaf states no share of errors: trees of numbers and weighted ones are not read")
         return _braced(content)
     total, share = int(match[1]), float(match[2]) / 100
     near = {

@@ -420,17 +420,7 @@ def _same_lists(value: object, other: object) -> bool:
 def beside_estimator(
     estimator: Any, domain: Domain | None, member: int | None = None
 ) -> list[OtherContent | FittedValues]:
-    """Return what a tree of scikit-learn, a pipeline, a search or a forest holds beside the tree that was read of it.
-
-    Parameters
-    ----------
-    estimator : object
-        The fitted estimator.
-    domain : Domain or None
-        The public domain, which says which values are public.
-    member : int, optional
-        The place of the tree, of a forest.
-    """
+    """Return what a tree of scikit-learn, a pipeline, search or forest holds beside the tree that was read of it."""
     named = {} if member is not None else named_values(tree_from_sklearn(estimator, domain))
     walk = _Walk(domain, named)
     kinds, where = sklearn_names(estimator), "the estimator"
@@ -459,15 +449,7 @@ def beside_estimator(
 
 
 def beside_object(obj: Any, read: Callable[[Any], object]) -> Others:
-    """Yield the attributes of an object that its reader does not ask for, nor are numbers or words of its parameters.
-
-    Parameters
-    ----------
-    obj : object
-        The object.
-    read : callable
-        Its reader.
-    """
+    """Yield attributes of an object that its reader does not ask for, nor are numbers or words of its parameters."""
     try:
         probe, asked = _probed(obj, read)
     except Exception:

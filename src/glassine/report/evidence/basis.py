@@ -38,15 +38,7 @@ class NoFigureError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What evidence rests on.
-
-    Attributes
-    ----------
-    findings : mapping or None
-        The JSON of an audit's findings.
-    certificate : Certificate or None
-        The certificate of the model.
-    """
+    """What evidence rests on."""
 
     findings: Mapping[str, Any] | None = None
     certificate: Certificate | None = None

@@ -40,17 +40,7 @@ class Interval:
 
 
 def draw_intervals(intervals: Sequence[Interval], *, title: str, unit: str, ident: str) -> Markup:
-    """Return intervals as bars with both ends in numbers, in percent of ``unit``, and a line at 0; empty without any.
-
-    Parameters
-    ----------
-    intervals : sequence of Interval
-        From top to bottom.
-    title, unit : str
-        Title of the chart, and name of its axis.
-    ident : str
-        A name that is unique on the page.
-    """
+    """Return intervals as bars, both ends in numbers, in percent of ``unit``, and a line at 0; empty without any."""
     if not intervals:
         return Markup("")
     low, high = min(0.0, *(one.low for one in intervals)), max(0.0, *(one.high for one in intervals))

@@ -110,12 +110,12 @@ def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
         facts += [
             Fact(
                 "Not public cut points",
-                "not known" if leakage.n_off_grid is None else f"{_number(leakage.n_off_grid)} {of}",
+                "not known" if leakage.n_off_grid is None else f"{wording.number(leakage.n_off_grid)} {of}",
                 _off_grid_meaning(leakage),
             ),
             Fact(
                 "Midpoints of two training values",
-                "not known" if leakage.n_midpoints is None else f"{_number(leakage.n_midpoints)} {of}",
+                "not known" if leakage.n_midpoints is None else f"{wording.number(leakage.n_midpoints)} {of}",
                 _midpoint_meaning(findings, leakage),
             ),
         ]
@@ -198,11 +198,7 @@ def _values_sentence(leakage: ValueLeakage) -> str:
 
 
 def _are(count: int) -> str:
-    return f"{_number(count)} {'is' if count == 1 else 'are'}"
-
-
-def _number(count: int) -> str:
-    return f"{count:,}" if count else "none"
+    return f"{wording.number(count)} {'is' if count == 1 else 'are'}"
 
 
 def _names(names: tuple[str, ...] | None) -> str:

@@ -343,13 +343,7 @@ def _failure(row: CheckRow) -> Failure:
 
 
 def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
-    """Return for each question of an audit whether it was answered, and the reason if not.
-
-    Parameters
-    ----------
-    findings : Findings
-        The result of an audit.
-    """
+    """Return for each question of an audit whether it was answered, and the reason if not."""
     shown, rows = measured_sections(), []
     for asked in findings.measured.questions:
         outcome = findings.measured[asked.name]

@@ -132,12 +132,12 @@ def _groups_section(joint: JointFinding) -> Section:
     facts = (
         Fact(
             "Small groups revealed only together",
-            _number(joint.n_small_groups),
+            wording.number(joint.n_small_groups),
             "Groups that certainly hold a record, but few, and that no model sets apart alone.",
         ),
         Fact(
             "Groups of one class revealed only together",
-            _number(joint.n_certain_groups),
+            wording.number(joint.n_certain_groups),
             "Their records certainly have one class, and every model alone shows several.",
         ),
         Fact(
@@ -169,7 +169,3 @@ def _rows_section(rows: RowsFinding) -> Section:
         )
     title = "Rows that meet every count"
     return facts_section("rows", title, "Rows", tuple(facts), text_title=title)
-
-
-def _number(count: int) -> str:
-    return f"{count:,}" if count else "none"
