@@ -134,7 +134,7 @@ class BinsFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeBins(BinsFinding):
-    """What findings say of the bins of one attribute, and whom its cuts may name.
+    """The figures of :class:`~glassine.attacks.bins.BinsFinding`, and how many records cuts may name.
 
     Attributes
     ----------
