@@ -247,6 +247,7 @@ def test_errors_of_other_readers_get_the_path_too() -> None:
         decoded(checked(str, read), "m", "it", GlassineError)
 
 
+@pytest.mark.slow
 def test_types_that_hold_themselves_are_read_to_the_depth_that_python_allows() -> None:
     tree: Codec[Any] = listed(optional(lazily(lambda: tree)))
     deep: Any = None

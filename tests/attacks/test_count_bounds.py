@@ -185,6 +185,7 @@ def test_the_bounds_cover_the_counts_of_private_fits_as_often_as_they_say(epsilo
     assert narrow == (200 if epsilon == 20.0 else 0)
 
 
+@pytest.mark.slow
 def test_noise_that_is_larger_than_stated_is_not_covered() -> None:
     """The measurement of coverage above can fail: with noise of four times the stated scale, coverage breaks down."""
     rng = np.random.default_rng(0)

@@ -58,6 +58,7 @@ def test_ties_are_broken_in_every_way(means: list[tuple[int, int]], data: st.Dat
     assert found.chance == k / len(means)
 
 
+@pytest.mark.slow
 def test_importance_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
@@ -70,6 +71,7 @@ def test_importance_agrees_with_scikit_learn() -> None:
     assert ours.accuracy == model.score(X, y)
 
 
+@pytest.mark.slow
 def test_an_attribute_that_is_not_used_has_importance_zero_in_every_kind_of_frame() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"used": rng.normal(size=90), "idle": rng.normal(size=90)}, index=rng.permutation(90))
@@ -84,6 +86,7 @@ def test_an_attribute_that_is_not_used_has_importance_zero_in_every_kind_of_fram
         assert measured(permutation_importance(tree, records, "kind", random_state=0)) == expected
 
 
+@pytest.mark.slow
 def test_a_model_keeps_its_own_importance_but_for_ties() -> None:
     rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse if [b] then [true]\nelse [false]")
     rng = np.random.default_rng(0)

@@ -92,6 +92,7 @@ def test_an_overfit_tree_is_caught_and_beyond_its_gap() -> None:
     assert found.best.balanced_accuracy >= found.gap.value
 
 
+@pytest.mark.slow
 def test_a_model_of_other_data_gives_nothing_away() -> None:
     runs, rejected, covered = 20, 0, 0
     for seed in range(runs):

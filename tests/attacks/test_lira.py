@@ -99,6 +99,7 @@ def test_scores_are_those_of_the_normal_laws() -> None:
     assert _fit(np.zeros((4, 12)), seen, pooled=True).sd_in.tolist() == [MIN_SD] * 4
 
 
+@pytest.mark.slow
 def test_learners_frames_and_seeds() -> None:
     X_in, y_in, X_out, y_out = sample(60, 4)
     frames = [

@@ -91,6 +91,7 @@ def test_an_overfit_tree_is_caught(attack: Any) -> None:
     assert "distinguishes members from non-members" in found.verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_model_of_other_data_gives_nothing_away(attack: Any) -> None:
     # Over many models of other records: the interval of the advantage holds 0, and the control rejects, as claimed.
@@ -137,6 +138,7 @@ def test_an_attack_below_its_baseline_says_so(cancer: Data) -> None:
     assert "less than its naive baseline, guessing, with 0.500" in worse.verdict
 
 
+@pytest.mark.slow
 def test_a_shifted_holdout_is_not_taken_for_leakage() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 2))
@@ -155,6 +157,7 @@ def test_a_shifted_holdout_is_not_taken_for_leakage() -> None:
     assert not same.shifted
 
 
+@pytest.mark.slow
 def test_a_shift_of_the_classes_alone_is_seen() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
@@ -181,6 +184,7 @@ def test_shift_reads_texts_gaps_and_infinite_numbers() -> None:
     assert measured(holdout_shift(Sample(frame, "y"), Sample(other, "y"), random_state=0)).shifted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_frames_of_any_library_and_text_classes(attack: Any) -> None:
     X, y = load_iris(return_X_y=True)
@@ -351,6 +355,7 @@ def test_an_advantage_below_nothing_has_a_sentence_of_its_own() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_holdout_of_members_is_no_shift_but_too_much_alike() -> None:
     X, y, *_ = noise(400, 3)
     same = measured(holdout_shift(Sample(X, y), Sample(X, y), random_state=0))

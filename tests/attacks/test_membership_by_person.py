@@ -60,6 +60,7 @@ def test_a_holdout_by_row_hides_what_a_holdout_by_person_shows() -> None:
     assert advantages[1].low > 0.25
 
 
+@pytest.mark.slow
 def test_figures_and_intervals_count_people() -> None:
     frame, who = patients(2, 200, 4)
     member = np.arange(200)[who] < 120
@@ -116,6 +117,7 @@ def test_splits_keep_the_records_of_a_person_together() -> None:
     assert not set(persons.codes[train].tolist()) & set(persons.codes[test].tolist())
 
 
+@pytest.mark.slow
 def test_shadow_models_learn_all_records_of_a_person_or_none() -> None:
     frame, who = patients(5, 60, 3)
     member = np.arange(60)[who] < 30
@@ -140,6 +142,7 @@ def test_shadow_models_learn_all_records_of_a_person_or_none() -> None:
         assert all(set(own) <= shadow or not set(own) & shadow for own in values)
 
 
+@pytest.mark.slow
 def test_a_person_is_accused_by_a_record_that_is_theirs_alone() -> None:
     frame, who = patients(3, 80, 3)
     member = np.arange(80)[who] < 40
@@ -163,6 +166,7 @@ def test_people_in_both_sets_and_half_of_the_identifiers_are_refused() -> None:
             attack(tree, Sample(X, y, persons=frame["patient"]), Sample(X, y))
 
 
+@pytest.mark.slow
 def test_vulnerability_of_one_record_a_person_is_that_of_records() -> None:
     frame, _ = patients(6, 200, 1)
     inside, outside = frame[:120], frame[120:]

@@ -129,6 +129,7 @@ def covers(hits: int, n: int, claimed: float) -> bool:
     return bool(binomtest(hits, n, claimed, alternative="less").pvalue > 1e-4)
 
 
+@pytest.mark.slow
 def test_intervals_cover_as_often_as_they_claim() -> None:
     rng = np.random.default_rng(0)
     runs, shift = 1500, 0.5

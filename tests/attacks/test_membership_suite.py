@@ -72,6 +72,7 @@ def test_every_attack_on_breast_cancer_records() -> None:
     assert "gap attack" in repr(found)
 
 
+@pytest.mark.slow
 def test_a_rule_list_without_a_learner() -> None:
     rng = np.random.default_rng(0)
     rules = parse_rules("if [a] then [true] ([10 ; 30] examples)\nelse [false] ([30 ; 10] examples)")
@@ -174,6 +175,7 @@ def test_records_that_the_model_cannot_take_fail_each_attack_and_not_the_suite(c
     assert isinstance(found.midpoint, Failed | Measured)
 
 
+@pytest.mark.slow
 def test_an_error_of_one_attack_does_not_lose_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     X_in, y_in, X_out, y_out = frames()
     tree = DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in)
@@ -197,6 +199,7 @@ def test_a_column_without_any_value_takes_the_type_of_the_other_side() -> None:
             assert isinstance(found.midpoint, Measured)
 
 
+@pytest.mark.slow
 def test_classes_as_text_on_one_side_alone() -> None:
     X_in, y_in, X_out, y_out = frames()
     X_in, X_out = X_in[["a", "b"]], X_out[["a", "b"]]
@@ -212,6 +215,7 @@ def test_classes_as_text_on_one_side_alone() -> None:
                 assert found[name] == plain[name], name
 
 
+@pytest.mark.slow
 def test_a_holdout_that_holds_members_is_suspicious() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1200, 3)), rng.integers(0, 2, 1200)
@@ -231,6 +235,7 @@ def test_a_holdout_that_holds_members_is_suspicious() -> None:
     assert suite.shift.value.alike
 
 
+@pytest.mark.slow
 def test_duplicates_by_nature_are_no_overlap() -> None:
     wrong = 0
     for seed in range(100):
@@ -249,6 +254,7 @@ def test_duplicates_by_nature_are_no_overlap() -> None:
     assert overlap(Sample(frame, "y"), Sample(frame, "y")).n_shared == 200
 
 
+@pytest.mark.slow
 def test_other_candidates() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)

@@ -79,6 +79,7 @@ def test_pairs_are_those_that_scikit_learn_could_have_split(values: list[float])
             assert pairs_at(numbers, threshold) == sorted(expected)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=4, max_size=12), st.integers(0, 3))
 def test_the_true_pair_is_always_among_those_that_match(values: list[float], seed: int) -> None:
     X = np.array(values)[:, None]
@@ -184,6 +185,7 @@ def test_whole_numbers_accuse_nobody_wrongly(decimals: int, complete: bool) -> N
     assert everyone.precision is None or everyone.precision.value == 1.0
 
 
+@pytest.mark.slow
 def test_the_control_is_what_keeps_whole_numbers_from_accusing() -> None:
     # Twin of the test above with the control switched off: many are accused wrongly.
     rng = np.random.default_rng(0)
@@ -243,6 +245,7 @@ def test_missing_values_follow_the_tree_and_are_no_evidence() -> None:
     assert len(found.accused) > 60
 
 
+@pytest.mark.slow
 def test_frames_pipelines_and_published_trees_agree(cancer: Pool) -> None:
     X_in, y_in, pool, _ = cancer
     names = [f"v{i}" for i in range(X_in.shape[1])]

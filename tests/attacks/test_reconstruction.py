@@ -20,6 +20,7 @@ from tests.oracles import strategies
 from tests.oracles.worlds import captured, records, worlds
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.data())
 def test_measures_equal_enumeration(data: st.DataObject) -> None:
@@ -58,6 +59,7 @@ def test_measures_equal_enumeration(data: st.DataObject) -> None:
             assert [left for _, left in ratios] == sorted(left for _, left in ratios)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_dist_and_attribute_leakage_equal_enumeration(data: st.DataObject) -> None:

@@ -265,6 +265,7 @@ def test_small_counts_are_hidden_and_their_categories_too() -> None:
     assert {term.smallest for term in shown.value("terms").terms} == {2, 3}
 
 
+@pytest.mark.slow
 def test_findings_keep_their_schema() -> None:
     for findings in (audit(model_of(), domain=DOMAIN), audit(model_of(sizes=(1, 1, 58, 0)))):
         plain = json.loads(json.dumps(findings.to_dict()))

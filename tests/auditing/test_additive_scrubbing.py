@@ -193,6 +193,7 @@ def test_wrong_options_are_refused() -> None:
         scrub_additive(model, nothing)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(-50, 150, allow_nan=False), max_size=12, unique=True),
     st.sampled_from(["left", "right"]),

@@ -162,6 +162,7 @@ def test_counting_that_is_too_hard_is_a_failure() -> None:
     assert findings.verdict == "inconclusive"
 
 
+@pytest.mark.slow
 def test_data_sharpen_the_findings() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": 2 * rng.integers(0, 50, 400), "sex": rng.choice(["f", "m"], 400)})
@@ -314,6 +315,7 @@ def test_groups_give_both_figures() -> None:
     assert plain["dist_g_domain_aware"] == pytest.approx(0.5 / math.log2(3))
 
 
+@pytest.mark.slow
 def test_a_regression_tree_and_a_continuum() -> None:
     from sklearn.tree import DecisionTreeRegressor
 

@@ -140,6 +140,7 @@ def test_every_field_of_a_policy_but_two_is_a_criterion() -> None:
         assert f"    {criterion.key} : " in str(Policy.__doc__) or criterion.stated is not None
 
 
+@pytest.mark.slow
 def test_findings_with_remedies_keep_their_schema() -> None:
     import jsonschema
 

@@ -183,6 +183,7 @@ def test_ten_expected_records_are_enough_to_hide_among_and_nine_are_not() -> Non
         assert leak_values(tree, Domain({"age": Integer(0, 99, thresholds=(55,))})).n_nameable == named
 
 
+@pytest.mark.slow
 def test_with_the_data_those_count_whom_the_midpoint_attack_flags() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2))

@@ -139,6 +139,7 @@ def test_small_counts_are_hidden_and_no_value_is_told_but_how_many_have_a_class(
     assert "practically certain" in render_text(findings)
 
 
+@pytest.mark.slow
 def test_findings_fit_their_schema() -> None:
     frame, tree = crowd()
     for sensitive in (None, "disease"):

@@ -22,6 +22,7 @@ def forest(kind: Any = RandomForestClassifier) -> Any:
     return kind(10, random_state=0).fit(members.select("a", "b").to_pandas(), members["y"].to_numpy())
 
 
+@pytest.mark.slow
 def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
     members, others = frames()
     findings = audit(

@@ -306,6 +306,7 @@ def test_reports_say_what_is_claimed() -> None:
 PERSONS = replace(CLAIM, neighboring="add-or-remove-one-person", records_per_person=3)
 
 
+@pytest.mark.slow
 def test_reports_speak_of_records_unless_the_unit_is_a_person() -> None:
     for claim, subject, unit in ((CLAIM, "record", "record"), (PERSONS, "person", "person, at most 3 records each")):
         findings = audit(tree(claim), domain=DOMAIN, policy=ACCEPTING)

@@ -42,6 +42,7 @@ def grown(members: pl.DataFrame, **given: Any) -> DecisionTreeClassifier:
     return tree.fit(members.select("a", "b").to_pandas(), members["y"].to_numpy())
 
 
+@pytest.mark.slow
 def test_an_overfitted_tree_gives_its_members_away() -> None:
     members, others = frames()
     found = audit(
@@ -66,6 +67,7 @@ def test_an_overfitted_tree_gives_its_members_away() -> None:
     jsonschema.validate(plain, schema())
 
 
+@pytest.mark.slow
 def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
     members, others = frames()
     found = audit(
@@ -121,6 +123,7 @@ def test_confidence_bounds_judge(low: float, high: float, shifted: bool | None, 
     assert check.status == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("depth", "seed"), [(4, 0), (6, 0), (6, 2), (6, 4)])
 def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: int) -> None:
     """On few members the attack of the largest advantage is not that of the largest lower bound."""
@@ -155,6 +158,7 @@ def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: 
     assert [float(points) for points in said] == [round(100 * float(figure), 1)] * len(said)
 
 
+@pytest.mark.slow
 def test_where_every_holdout_record_equals_a_member_the_midpoint_attack_says_so() -> None:
     """Members and holdout are given; what is missing is a record that could be accused wrongly."""
     rng = np.random.default_rng(0)
@@ -187,6 +191,7 @@ def test_strangers_and_an_overlapping_holdout_keep_nothing() -> None:
     assert membership_checks(limit, overlapping)[0].status == "unknown"
 
 
+@pytest.mark.slow
 def test_members_as_their_own_holdout_are_not_safe() -> None:
     members, _ = frames()
     found = audit(
@@ -201,6 +206,7 @@ def test_members_as_their_own_holdout_are_not_safe() -> None:
     assert check.status == "unknown"
 
 
+@pytest.mark.slow
 def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
     members, others = frames()
     claim = Guarantee(epsilon=0.1, count_scale=1.0)

@@ -245,6 +245,7 @@ def test_people_are_said_only_where_they_are_counted() -> None:
             assert "people" not in html.split("<main", 1)[-1].split('id="terms"')[0].lower()
 
 
+@pytest.mark.slow
 def test_findings_by_person_keep_the_schema() -> None:
     frame = visits()
     findings = audit(grown(frame), domain=DOMAIN, data=frame, target="ill", persons="patient")

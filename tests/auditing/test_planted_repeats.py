@@ -55,6 +55,7 @@ def test_membership_by_person_finds_what_the_row_wise_test_misses(seed: int) -> 
     assert by_person.low > by_row.value, (by_row, by_person)
 
 
+@pytest.mark.slow
 def test_every_count_of_the_report_is_in_persons() -> None:
     frame = visits(0)
     person = (np.random.default_rng(1).random(PEOPLE) < 0.7)[frame["who"].to_numpy()]

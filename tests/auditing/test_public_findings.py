@@ -59,6 +59,7 @@ GIVEN: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", [DOMAIN, None])
 @pytest.mark.parametrize("model", [tree(), tree(counts=False), tree(cut=35.0), tree(epsilon=4.0)])
 def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain | None) -> None:
@@ -75,6 +76,7 @@ def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain 
     assert [len(same) for same in public.values()] == [1, 1]
 
 
+@pytest.mark.slow
 def test_the_checker_gets_what_the_data_add_and_it_is_marked() -> None:
     few, many = (audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING) for data in (FEW, MANY))
     for findings, smallest in ((few, "fewer than 10"), (many, "40")):
@@ -101,6 +103,7 @@ def test_the_checker_gets_what_the_data_add_and_it_is_marked() -> None:
     jsonschema.validate(plain, schema())
 
 
+@pytest.mark.slow
 def test_what_is_for_the_checker_is_left_out_of_the_public_report_of_any_model() -> None:
     """The verdict of a model without a guarantee may rest on records; their figures, notes and files are left out."""
     exact = replace(tree(), guarantee=None)
@@ -175,6 +178,7 @@ def test_that_records_cannot_be_measured_is_for_the_checker_only(data: pd.DataFr
         audit(tree(), domain=DOMAIN, data=data)
 
 
+@pytest.mark.slow
 def test_that_people_are_on_both_sides_is_for_the_checker_only() -> None:
     def audited(others: range, policy: Policy = ACCEPTING) -> Findings:
         sides = [pd.DataFrame({"age": [50] * 9, "ill": ["no"] * 9, "who": list(who)}) for who in (range(9), others)]

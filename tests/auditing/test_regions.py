@@ -123,6 +123,7 @@ def by_force(domain: Domain, model: AdditiveModel) -> float:
     return best
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3))
 def test_the_bounds_hold_the_truth(seed: int, n_terms: int) -> None:

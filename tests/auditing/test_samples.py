@@ -44,6 +44,7 @@ def test_an_audit_has_eight_parameters_and_every_other_choice_is_a_setting() -> 
     assert names == ["model", "data", "target", "domain", "holdout", "persons", "policy", "settings"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "target", "holdout"),
     [
@@ -63,12 +64,14 @@ def test_classes_beside_the_records_give_the_findings_of_a_column(data: Any, tar
     assert audit(TREE, data, target, domain=DOMAIN, holdout=holdout).to_dict() == EXPECTED
 
 
+@pytest.mark.slow
 def test_a_pipeline_is_audited_with_records_and_classes_as_it_was_fitted() -> None:
     pipeline = make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), TREE).fit(X, Y)
     found = audit(pipeline, X, Y, domain=DOMAIN, holdout=Sample(Z, YZ))
     assert found.value("membership") == audit(TREE, X, Y, domain=DOMAIN, holdout=Sample(Z, YZ)).value("membership")
 
 
+@pytest.mark.slow
 def test_a_forest_without_names_is_attacked_with_arrays() -> None:
     forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(X.to_numpy(), Y)
     asked = AuditSettings(only={"membership"})
@@ -89,6 +92,7 @@ def test_an_unnamed_target_takes_the_name_of_no_column() -> None:
     assert members.data.arrays["target"].tolist() == [0] * len(frame)
 
 
+@pytest.mark.slow
 def test_identifiers_of_both_sets_may_be_a_column_or_stated_one_by_one() -> None:
     own, other = np.arange(200) // 2, 1000 + np.arange(150) // 3
     asked: dict[str, Any] = {"domain": DOMAIN, "settings": AuditSettings(only={"membership"})}
@@ -99,6 +103,7 @@ def test_identifiers_of_both_sets_may_be_a_column_or_stated_one_by_one() -> None
     assert named.counted == "people"
 
 
+@pytest.mark.slow
 def test_classes_of_a_release_may_be_a_column() -> None:
     explainer = SurrogateExplainer(lambda x: (np.asarray(x)[:, 0] > 50).astype(int), 20, domain=DOMAIN, random_state=0)
     explainer.fit(X)
@@ -163,6 +168,7 @@ def test_a_setting_out_of_its_range_is_refused_where_it_is_made(setting: dict[st
         AuditSettings(**setting)
 
 
+@pytest.mark.slow
 def test_remedies_are_drawn_from_a_generator_as_from_a_seed() -> None:
     frame = pl.DataFrame({"age": DATA["age"].tolist(), "ill": DATA["ill"].tolist()})
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame.select("age").to_pandas(), frame["ill"])

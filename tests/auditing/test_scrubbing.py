@@ -64,6 +64,7 @@ def test_coarsened_counts_are_multiples_and_removed_ones_are_gone() -> None:
     assert all(cell.evidence.size is None and cell.evidence.prediction is not None for cell in gone.cells)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.data())
 def test_scrubbed_trees_still_partition_the_records_and_keep_their_labels(data: st.DataObject) -> None:
@@ -78,6 +79,7 @@ def test_scrubbed_trees_still_partition_the_records_and_keep_their_labels(data: 
     assert {cell.evidence for cell in scrubbed.cells} <= labels
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_scrubbed_rule_lists_still_capture_every_record(data: st.DataObject) -> None:
@@ -207,6 +209,7 @@ def test_with_data_leaves_are_counted_again_after_rounding() -> None:
     assert min(np.bincount(again.apply(columns), minlength=len(again.cells))) >= 12
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.data())
 def test_every_scrubbed_model_can_be_written_and_read(data: st.DataObject) -> None:

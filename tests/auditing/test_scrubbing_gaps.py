@@ -210,6 +210,7 @@ def test_rules_of_missing_values_alone_fall_away(rules: RuleList, expected: list
     assert texts(scrub(rules, LISTS, counts="keep").model) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_rule_of_a_copy_is_left_to_missing_values(data: st.DataObject) -> None:

@@ -29,6 +29,7 @@ def test_nothing_is_filled_in_that_nobody_stated() -> None:
     assert "sign-off" not in render_html(public)
 
 
+@pytest.mark.slow
 def test_what_was_stated_stands_in_text_page_and_json() -> None:
     signed = SignOff(who="A. Checker <b>", decision="released", day="2026-11-23", conditions="Only to B.")
     made = replace(findings(), sign_off=signed)

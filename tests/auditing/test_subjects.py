@@ -66,6 +66,7 @@ def of_each_kind() -> list[Findings]:
     ]
 
 
+@pytest.mark.slow
 def test_every_kind_of_subject_has_the_one_result_of_one_schema() -> None:
     for findings in of_each_kind():
         plain = findings.to_dict()

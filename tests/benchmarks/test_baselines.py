@@ -27,6 +27,7 @@ def words(ours: list[float], theirs: list[float], measure: str = "accuracy") -> 
     return [word for *_, word, _ in baselines.cases_of(stored, "Glassine tree", "PrivaTree", measure)]
 
 
+@pytest.mark.slow
 def test_the_page_prints_the_stored_rows() -> None:
     text = baselines.PAGE.read_text()
     stored = baselines.read(baselines.RESULTS)

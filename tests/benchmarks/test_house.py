@@ -6,6 +6,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 house: Any = importlib.import_module("benchmarks.house")
 
 FILES = {
@@ -38,6 +40,7 @@ def test_a_small_house_has_the_figures_that_can_be_counted_by_hand(tmp_path: Pat
     assert found["comments per 100 lines of code"] == round(100 * 2 / 12, 1)
 
 
+@pytest.mark.slow
 def test_the_house_of_this_package_has_no_circle() -> None:
     found = house.structure(house.arrows(house.sources(house.ROOT / "src" / "glassine")))
     assert found["files in import circles"] == 0

@@ -56,6 +56,7 @@ def test_a_change_leaves_every_other_character_alone() -> None:
     assert {mutant.line for mutant in found.values()} == {2}
 
 
+@pytest.mark.slow
 def test_96_changes_over_16_modules_are_tried_and_each_is_python() -> None:
     chosen = [mutant for module in mutants.TESTS for mutant in mutants.chosen(module)]
     assert (len(mutants.TESTS), len(chosen)) == (16, 96)
@@ -67,6 +68,7 @@ def test_96_changes_over_16_modules_are_tried_and_each_is_python() -> None:
     assert all(path.exists() for path in named)
 
 
+@pytest.mark.slow
 def test_every_judgement_speaks_of_a_change_and_gives_a_reason() -> None:
     every = {
         m.change for module in mutants.TESTS for m in mutants.mutants(module, (mutants.PACKAGE / module).read_text())

@@ -26,6 +26,7 @@ def frozen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_same_code_shows_the_same(frozen: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert window.main(["compare", str(frozen), *PART]) == 0
     assert " 0 differ, 0 missing, 0 new." in capsys.readouterr().out

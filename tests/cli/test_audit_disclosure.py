@@ -142,6 +142,7 @@ def test_outputs_by_their_ending(folder: Path, run: Run) -> None:
     assert (folder / "a.html").read_text().lstrip().startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_remedies_are_printed_and_drawn(folder: Path, run: Run) -> None:
     done = run(*COMMAND, "--remedies", "--domain", "domain.json", "-o", "page.html", cwd=folder)
     assert done.status == 0, done.err
@@ -309,6 +310,7 @@ def test_a_truth_that_has_too_few_of_a_class_is_refused(folder: Path, run: Run) 
     assert "other class counts" in done.err
 
 
+@pytest.mark.slow
 def test_held_out_records_stand_beside_the_training_records(folder: Path, run: Run) -> None:
     records(500)[240:].write_csv(folder / "held.csv")
     done = run(*COMMAND, "--remedies", "--holdout", "held.csv", "-o", "page.html", cwd=folder)

@@ -39,6 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
     done = run(*COMMAND, "-o", "attack.html", cwd=folder)
     assert done.status == 1, done.err
@@ -63,6 +64,7 @@ def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
     assert attacked(run(*COMMAND, "--json", cwd=folder)) == plain
 
 
+@pytest.mark.slow
 def test_details_are_told_only_when_asked_for(folder: Path, run: Run) -> None:
     members, others = frames(n=6)
     members.write_csv(folder / "members.csv")
@@ -76,12 +78,14 @@ def test_details_are_told_only_when_asked_for(folder: Path, run: Run) -> None:
     assert plain["details"]["n_members"] == 6
 
 
+@pytest.mark.slow
 def test_shadow_models_are_of_the_models_size(folder: Path, run: Run) -> None:
     plain = attacked(run(*COMMAND, "--json", "--shadows", "8", "--show-small-counts", cwd=folder))
     assert plain["details"]["lira_online"]["status"] == "measured"
     assert plain["details"]["lira_online"]["value"]["advantage"]["value"] > 0.1
 
 
+@pytest.mark.slow
 def test_members_as_their_own_holdout_are_not_safe(folder: Path, run: Run) -> None:
     frames()[0].write_csv(folder / "others.csv")
     done = run(*COMMAND, *ONE_LIMIT, "--max-advantage", "0.3", "--json", cwd=folder)
@@ -91,6 +95,7 @@ def test_members_as_their_own_holdout_are_not_safe(folder: Path, run: Run) -> No
     assert "overlaps with the training data" in check["meaning"]
 
 
+@pytest.mark.slow
 def test_a_forest_is_attacked_as_a_whole(folder: Path, run: Run) -> None:
     from sklearn.ensemble import RandomForestClassifier
 
@@ -102,6 +107,7 @@ def test_a_forest_is_attacked_as_a_whole(folder: Path, run: Run) -> None:
     assert attacked(done)["attacks"][0]["detected"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "status"), [("0.05", 1), ("0.99", 0), ("0.4", 3)])
 def test_a_limit_makes_the_exit_status(folder: Path, run: Run, limit: str, status: int) -> None:
     done = run(*COMMAND, *ONE_LIMIT, "--max-advantage", limit, cwd=folder)
@@ -109,6 +115,7 @@ def test_a_limit_makes_the_exit_status(folder: Path, run: Run, limit: str, statu
     assert f"(limit: at most {limit})" in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
     arguments = ("--data", "members.csv", "--holdout", "others.csv", "--target", "y", "--json")
     done = run("audit", "tree.json", "--domain", "domain.json", *arguments, cwd=folder)
@@ -142,6 +149,7 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, run: Run, extra:
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_holdout_without_the_tested_column_is_refused(folder: Path, run: Run) -> None:
     _, others = frames()
     others.drop("a").write_csv(folder / "others.csv")

@@ -95,6 +95,7 @@ def test_one_record_per_leaf_is_a_record(folder: Path, run: Run) -> None:
 # One option moves every limit on what attacks reach.
 
 
+@pytest.mark.slow
 def test_the_largest_advantage_of_attacks_is_one_limit(tmp_path: Path, run: Run) -> None:
     members, others = frames()
     write_model(as_model(grown(members)), tmp_path / "tree.json")

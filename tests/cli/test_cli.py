@@ -45,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_audit_prints_the_fixed_names(folder: Path, run: Run) -> None:
     done = run("audit", "rules.txt", "--domain", "domain.json", "--json", cwd=folder)
     assert done.status == 0, done.err
@@ -116,6 +117,7 @@ def test_exit_statuses_of_the_process(folder: Path, arguments: tuple[str, ...], 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_audit_with_data_writes_a_report(folder: Path, run: Run) -> None:
     done = run(
         "audit",
@@ -139,6 +141,7 @@ def test_audit_with_data_writes_a_report(folder: Path, run: Run) -> None:
     jsonschema.validate(json.loads((folder / "findings.json").read_text()), schema())
 
 
+@pytest.mark.slow
 def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     told = ("audit", "tree.json", "--domain", "people.json", "--data", "people.csv", "--sensitive", "ill")
     (folder / "certain.toml").write_text(
@@ -161,6 +164,7 @@ def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
         assert run(*told, *given, cwd=folder).status == 2
 
 
+@pytest.mark.slow
 def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None:
     done = run(
         "scrub",
@@ -192,6 +196,7 @@ def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None
     assert (folder / "c.html").exists()
 
 
+@pytest.mark.slow
 def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -> None:
     attributes = Domain.from_json(folder / "people.json")
     whole = Domain({**{name: attributes[name] for name in attributes}, "ill": Category(("no", "yes"))})
@@ -268,6 +273,7 @@ def test_findings_name_the_files(folder: Path, run: Run) -> None:
     assert inputs["model"]["sha256"] == hashlib.sha256((folder / "rules.txt").read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     done = run("demo", cwd=tmp_path)
     assert done.status == 0, done.err
@@ -303,6 +309,7 @@ def test_a_defect_of_our_own_is_not_a_verdict(folder: Path, run: Run, monkeypatc
     assert "internal error" in done.err
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_not_a_verdict(folder: Path) -> None:
     code = (
         "import os, signal, sys, glassine.auditing.api, glassine.cli\n"

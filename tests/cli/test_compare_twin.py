@@ -75,6 +75,7 @@ def honest(private: DecisionTree, sides: tuple[pl.DataFrame, pl.DataFrame]) -> T
     return compare_twin(private, *sides, "y", domain=DOMAIN)
 
 
+@pytest.mark.slow
 def test_a_private_tree_is_not_contradicted_and_its_twin_is_trained_at_its_depth(honest: TwinComparison) -> None:
     assert honest.standing == "not contradicted"
     assert honest.ceiling == pytest.approx(np.tanh(0.5))
@@ -95,6 +96,7 @@ def test_a_memorized_tree_that_claims_a_small_epsilon_is_contradicted(sides: tup
     assert compare_twin(allowed, *sides, "y", twin=false, domain=DOMAIN).standing == "not contradicted"
 
 
+@pytest.mark.slow
 def test_where_no_guarantee_holds_there_is_nothing_to_contradict(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     few = tree(sides[0], None, max_depth=1)
     assert compare_twin(few, *sides, "y", twin=few, domain=DOMAIN).standing == "no guarantee"
@@ -103,11 +105,13 @@ def test_where_no_guarantee_holds_there_is_nothing_to_contradict(sides: tuple[pl
     assert (found.standing, found.ceiling) == ("does not hold", None)
 
 
+@pytest.mark.slow
 def test_members_as_their_own_holdout_contradict_nothing(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     false = tree(sides[0], Guarantee(epsilon=0.1, count_scale=10.0))
     assert compare_twin(false, sides[0], sides[0], "y", twin=false, domain=DOMAIN).standing == "unknown"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["additive", "pairs", "card"])
 def test_the_twin_of_an_additive_model_is_an_ordinary_one(kind: str, sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     members, others = sides
@@ -122,6 +126,7 @@ def test_the_twin_of_an_additive_model_is_an_ordinary_one(kind: str, sides: tupl
     assert found.twin.accuracy.value > 0.6
 
 
+@pytest.mark.slow
 def test_the_twin_has_the_pairs_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     members, others = halves(300)
     model = PrivateEBMClassifier(4.0, domain=DOMAIN, classes=(0, 1), interactions=[("a", "b")], random_state=0)
@@ -138,6 +143,7 @@ def test_the_twin_has_the_pairs_of_the_model(monkeypatch: pytest.MonkeyPatch) ->
     assert asked == [[("a", "b")]]
 
 
+@pytest.mark.slow
 def test_an_estimator_of_another_library_states_its_epsilon(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     other = memorized(sides[0], max_depth=2)
     other.epsilon = 0.01  # as those of diffprivlib do
@@ -147,6 +153,7 @@ def test_an_estimator_of_another_library_states_its_epsilon(sides: tuple[pl.Data
     assert claimed_by_estimator(SimpleNamespace(epsilon=None)) is None
 
 
+@pytest.mark.slow
 def test_the_command_is_for_the_checker_and_says_which_epsilon(
     private: DecisionTree, sides: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path, run: Run
 ) -> None:
@@ -166,6 +173,7 @@ def test_the_command_is_for_the_checker_and_says_which_epsilon(
     assert (alone.status, "--twin needs --holdout" in alone.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_attacks_on_people_contradict_no_guarantee_for_records(sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     members, others = (
         side.with_columns(person=pl.Series([f"{name}{i // 3}" for i in range(len(side))]))
@@ -185,6 +193,7 @@ class PrivateLogistic(LogisticRegression):  # type: ignore[misc]  # scikit-learn
         self.epsilon = epsilon
 
 
+@pytest.mark.slow
 def test_the_twin_of_an_estimator_of_another_library_is_the_class_that_it_extends(
     sides: tuple[pl.DataFrame, pl.DataFrame],
 ) -> None:

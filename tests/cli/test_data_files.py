@@ -369,6 +369,7 @@ FORMS: dict[str, Callable[[pl.DataFrame], tuple[bytes, tuple[str, ...]]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_every_command_reads_such_files_as_the_plain_one(form: str, folder: Path, run: Run) -> None:
     write_tree(folder)

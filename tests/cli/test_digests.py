@@ -76,6 +76,7 @@ COMMANDS: dict[str, list[str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_digest_of_records_goes_out(command: str, house: Path, run: Run) -> None:
     records = ["people.csv", "people.parquet", "others.csv"]
@@ -89,6 +90,7 @@ def test_no_digest_of_records_goes_out(command: str, house: Path, run: Run) -> N
     assert not [part for part in secret for text in told if part in text]
 
 
+@pytest.mark.slow
 def test_files_that_were_parsed_have_their_digests_and_records_have_none(house: Path, run: Run) -> None:
     plain = json.loads(run(*AUDIT, "--json", cwd=house).out)
     given = {"model": "tree.json", "domain": "bare.json", "policy": "policy.toml"}
@@ -104,6 +106,7 @@ def test_files_that_were_parsed_have_their_digests_and_records_have_none(house: 
     assert "none: a digest would give records away" in (house / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_digest_is_of_what_was_parsed_though_the_file_is_replaced_meanwhile(
     house: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

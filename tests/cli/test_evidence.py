@@ -346,6 +346,7 @@ def test_a_model_alone_states_no_parameters() -> None:
     assert stated == Missing("the file states no parameters of its learner")
 
 
+@pytest.mark.slow
 def test_losses_are_compared_by_the_test_that_checkers_use() -> None:
     import polars as pl
     from scipy.stats import ks_2samp

@@ -250,6 +250,7 @@ def test_scores_are_refused_on_the_command_line(folder: Path, run: Run) -> None:
     assert not (folder / "release.json").exists()
 
 
+@pytest.mark.slow
 def test_scores_in_a_declared_range_are_explained_by_means(folder: Path, run: Run) -> None:
     make = ["box:score" if part == "box:decide" else part for part in MAKE] + ["--target", "label", "-k", "30"]
     done = run(*make, "--answer", "0,20,0.5", "-o", "release.json", "--report", "report.html", cwd=folder)

@@ -54,6 +54,7 @@ def certified(folder: Path, name: str = "m.certificate.json") -> Certificate:
     return Certificate.from_json((folder / name).read_text())
 
 
+@pytest.mark.slow
 def test_a_private_tree(folder: Path) -> None:
     before = set(listing(folder))
     done = process("", *CHARGED, cwd=folder)
@@ -397,6 +398,7 @@ TreeClass.sums = struck
 """
 
 
+@pytest.mark.slow
 def test_killed_after_the_charge(folder: Path) -> None:
     before = set(listing(folder))
     done = process(KILL.format("SIGKILL"), *CHARGED, cwd=folder)

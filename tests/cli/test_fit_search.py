@@ -24,6 +24,7 @@ def certified(folder: Path) -> Certificate:
     return Certificate.from_json((folder / "m.certificate.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_search_is_charged_once_and_every_output_says_what_was_chosen(folder: Path) -> None:
     done = process("", *TREE, *CHARGED, "--report", "r.html", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -70,6 +71,7 @@ def test_every_kind_of_model_has_a_grid_of_its_own(model: str, folder: Path, run
     assert certified(folder).holds
 
 
+@pytest.mark.slow
 def test_words_and_deltas_can_be_searched_too(folder: Path, run: Run) -> None:
     chosen = ("--search", "literals=thresholds,quantiles", "--search", "max_depth=1,2")
     done = run("fit", "tree", *COMMON, *chosen, "--json", cwd=folder)

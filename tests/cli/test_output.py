@@ -32,6 +32,7 @@ def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", program], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 def test_a_full_disk_behind_standard_output_is_one_line(folder: Path) -> None:
     done = shell("glassine audit tree.json --domain domain.json -o report.html > /dev/full", folder)
@@ -91,6 +92,7 @@ def test_what_cannot_be_written_is_told_before_any_work(
     assert listing(folder) == before
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_one_line_and_leaves_nothing(folder: Path) -> None:
     before = listing(folder)
     code = (

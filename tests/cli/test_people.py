@@ -114,6 +114,7 @@ def test_explain_groups_people(run: Run, clinic: Path) -> None:
     assert json.loads((clinic / "12.json").read_text())["provenance"]["counted"] == "people"
 
 
+@pytest.mark.slow
 def test_scrub_compare_and_explain_point_out_the_column_and_its_option(run: Run, clinic: Path) -> None:
     for name in ("visits", "classes"):
         pl.read_csv(clinic / f"{name}.csv", infer_schema=False).rename({"who": "patient_id"}).write_csv(

@@ -169,6 +169,7 @@ def test_an_audit_is_the_same_whatever_the_data_are(model: str, policy: str, hou
         assert len(written) == (form[:1] == ["-o"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 def test_an_audit_without_a_domain_or_with_a_sensitive_column_is_the_same(house: Path, run: Run) -> None:
     status, out, _ = same(
@@ -191,6 +192,7 @@ def test_the_audit_of_a_private_release_is_the_same(house: Path, run: Run) -> No
         assert status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["tree", "additive"])
 def test_a_scrubbed_copy_is_the_same(model: str, house: Path, run: Run) -> None:
     fixed = ["scrub", f"{model}.json", "--domain", "bare.json", "--policy", "policy.toml", "-o", "copy.json"]
@@ -203,6 +205,7 @@ def test_a_scrubbed_copy_is_the_same(model: str, house: Path, run: Run) -> None:
     assert refused[0] == 2
 
 
+@pytest.mark.slow
 def test_what_the_data_add_stands_in_the_report_for_the_checker(house: Path, run: Run) -> None:
     given = ["--data", NAMES[1], "--target", "ill", "--holdout", "others.csv"]
     fixed = ["audit", "tree.json", "--domain", "bare.json", "--policy", "policy.toml"]
@@ -230,6 +233,7 @@ def test_what_the_data_add_stands_in_the_report_for_the_checker(house: Path, run
     assert "Accuracy on the data before" in scrubbed.out.replace("\n    ", " ")
 
 
+@pytest.mark.slow
 def test_what_is_measured_on_records_alone_has_no_public_report(house: Path, run: Run) -> None:
     """Whatever the records are: the refusal does not depend on them."""
     fixed = ["audit", "tree.json", "--domain", "bare.json", "--only", "membership", "--target", "ill"]
@@ -274,6 +278,7 @@ def decide(frame):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 def test_the_report_of_private_explanations_is_that_of_their_release(
     house: Path, run: Run, monkeypatch: pytest.MonkeyPatch

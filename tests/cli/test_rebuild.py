@@ -41,6 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_forest_gives_its_records_back(folder: Path, run: Run) -> None:
     done = run(
         *("rebuild", "forest.pkl", "--trust-pickle", "--domain", "domain.json", "--data", "records.csv"),

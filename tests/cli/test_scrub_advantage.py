@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from glassine import write_model
 from tests.auditing.test_scrubbing_advantage import DOMAIN, grown
 from tests.cli.running import Run
 
 
+@pytest.mark.slow
 def test_a_copy_to_a_limit_says_what_it_costs_in_accuracy(tmp_path: Path, run: Run) -> None:
     model, frame = grown()
     write_model(model, tmp_path / "model.json")

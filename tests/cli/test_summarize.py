@@ -110,6 +110,7 @@ def test_what_a_comparison_of_a_summary_has_no_use_for_is_refused(
     assert said in " ".join(done.err.split())
 
 
+@pytest.mark.slow
 def test_near_optimal_trees_of_a_summary_have_a_report_that_reads_no_training_record(
     summarized: Path, run: Run
 ) -> None:

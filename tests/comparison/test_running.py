@@ -28,6 +28,7 @@ def found(frame: Any = None, *, task: Task = TASK, **options: Any) -> Comparison
     return compare(records() if frame is None else frame, "ill", **{"domain": domain(), "task": task, **options})
 
 
+@pytest.mark.slow
 def test_every_learner_is_measured() -> None:
     task = Task(epsilons=(2.0, 0.5), n_splits=1, max_depth=2, max_rules=2)
     result = found(task=task)
@@ -154,6 +155,7 @@ def test_a_folder_holds_no_digest_of_the_records(tmp_path: Path) -> None:
     assert not re.search(rb"[0-9a-f]{32}", written[0])
 
 
+@pytest.mark.slow
 def test_several_classes_are_measured_too() -> None:
     classes = ("a", "b", "c")
     task = Task(epsilons=(1.0,), models=("tree", "greedy-rule-list", "additive", "boosting", "constant"), n_splits=1)
@@ -189,6 +191,7 @@ def test_a_learner_that_breaks_does_not_end_the_comparison(monkeypatch: pytest.M
     assert (cart.status, cart.reason, tree.status) == ("failed", "ZeroDivisionError: by zero", "measured")
 
 
+@pytest.mark.slow
 def test_gaps_and_unknown_values_are_taken_as_the_domain_says() -> None:
     frame = records().with_columns(
         age=pl.when(pl.int_range(pl.len()) % 7 == 0).then(None).otherwise(pl.col("age")),

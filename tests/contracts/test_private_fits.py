@@ -537,6 +537,7 @@ def side_doors(sources: Mapping[str, str]) -> list[str]:
     return doors
 
 
+@pytest.mark.slow
 def test_only_one_place_charges_and_makes_randomness() -> None:
     rooms = [path for room in ("learners", "surrogates", "microaggregation") for path in (SOURCE / room).rglob("*.py")]
     sources = {str(path.relative_to(SOURCE)): path.read_text() for path in (SOURCE / DOOR, *rooms)}

@@ -137,6 +137,7 @@ FEW_OR_MANY = [15, pytest.param(60, marks=pytest.mark.slow)]
 """Drawn examples, beside those that are named."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_examples", FEW_OR_MANY)
 @pytest.mark.parametrize("container", ANYTHING)
 def test_no_record_changes_how_another_is_read(container: str, n_examples: int) -> None:
@@ -161,6 +162,7 @@ def test_no_record_changes_how_another_is_read(container: str, n_examples: int) 
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_examples", FEW_OR_MANY)
 def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path, n_examples: int) -> None:
     path = tmp_path / "records.csv"

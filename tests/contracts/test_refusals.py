@@ -167,6 +167,7 @@ def spoken(node: ast.AST) -> str:
     return "".join(map(spoken, ast.iter_child_nodes(node)))
 
 
+@pytest.mark.slow
 def test_every_refusal_is_covered_by_the_certificate_or_is_public_or_not_private() -> None:
     found = refusals()
     assert len(found) > 40

@@ -104,6 +104,7 @@ def test_many_literals_are_cut_into_slices(small: float, monkeypatch: pytest.Mon
     assert told[-1][0] == told[-1][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "kind"), [(2**30, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
 def test_tables_are_as_narrow_as_the_records_allow(times: int, kind: Any) -> None:
     counts = count_conjunctions(BitSets.pack([np.array([True])], np.array([0]), 1, np.array([times])), 1)

@@ -91,6 +91,7 @@ def test_even_cut_points_take_one_query_and_uneven_ones_few(monkeypatch: pytest.
         asked.clear()
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-2, 2), max_size=30), st.lists(st.floats(-1.5, 1.5), max_size=12, unique=True))
 def test_any_numbers_and_cut_points(values: list[float], cuts: list[float]) -> None:
     points = np.unique(np.array(cuts, dtype=np.float64))

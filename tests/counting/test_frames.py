@@ -88,6 +88,7 @@ literals = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(literals, min_size=1, max_size=4))
 def test_no_literal_tells_a_number_from_that_of_its_cell(chosen: list[Literal]) -> None:
@@ -99,6 +100,7 @@ def test_no_literal_tells_a_number_from_that_of_its_cell(chosen: list[Literal]) 
         assert found.holds(literal).tolist() == columns.holds(literal).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["polars lazy", "duckdb"])
 def test_many_attributes_need_several_keys(place: str) -> None:
     rng = np.random.default_rng(0)

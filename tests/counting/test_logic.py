@@ -52,6 +52,7 @@ def cases(draw: st.DrawFn) -> tuple[Domain, list[Literal]]:
     return domain, draw(st.lists(small.literals(domain), min_size=draw(st.sampled_from([4, 0])), max_size=7))
 
 
+@pytest.mark.slow
 @given(cases(), st.booleans())
 @settings(max_examples=80)
 def test_literals_are_kept_that_say_something_new(case: tuple[Domain, list[Literal]], up_to_negation: bool) -> None:
@@ -68,6 +69,7 @@ def test_literals_are_kept_that_say_something_new(case: tuple[Domain, list[Liter
         assert places == sorted(places)
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=60)
 def test_conjunctions_are_possible_if_some_record_satisfies_them(case: tuple[Domain, list[Literal]]) -> None:

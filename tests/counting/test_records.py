@@ -139,6 +139,7 @@ def test_the_order_of_records_is_irrelevant() -> None:
     assert content(CountTable.from_frame(shuffled, DOMAIN)) == content(CountTable.from_frame(frame, DOMAIN))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30))
 def test_weights_equal_duplication(weights: list[int]) -> None:
@@ -150,6 +151,7 @@ def test_weights_equal_duplication(weights: list[int]) -> None:
     assert (table.multiplicities > 0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=3), st.sampled_from(["polars", "pandas", "duckdb"]))
 def test_tables_of_parts_add_up_to_the_whole(cuts: list[int], backend: str) -> None:

@@ -25,6 +25,7 @@ def regions_of(model: DecisionTree | RuleList, space: Space) -> list[Region]:
     return [Region(space.box(c.inside), tuple(space.box(o) for o in c.outside)) for c in model.cells]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.data(), st.booleans())
 def test_measures_and_marginals_equal_enumeration(data: st.DataObject, domain_aware: bool) -> None:
@@ -44,6 +45,7 @@ def test_measures_and_marginals_equal_enumeration(data: st.DataObject, domain_aw
             assert all(0 <= m <= Fraction(w) / total for m, w in zip(marginal, weights, strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_marginal_of_a_single_attribute_equals_enumeration(data: st.DataObject) -> None:
@@ -139,6 +141,7 @@ def test_astronomic_counts_are_exact() -> None:
     assert counter.measure(Region({}, (space.box([first, second]),))) == 2**5000 - 2**4998
 
 
+@pytest.mark.slow
 def test_rules_on_one_attribute_in_a_long_chain() -> None:
     """Chained clauses of width two: Fibonacci-like counts, far beyond enumeration."""
     n = 300

@@ -31,6 +31,7 @@ def cases(draw: st.DrawFn) -> tuple[Domain, list[Rule]]:
     return domain, draw(st.lists(rule, min_size=draw(st.sampled_from([5, 0])), max_size=8))
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=80)
 def test_rules_are_kept_that_say_something_new(case: tuple[Domain, list[Rule]]) -> None:
@@ -49,6 +50,7 @@ def test_rules_are_kept_that_say_something_new(case: tuple[Domain, list[Rule]]) 
     assert [bool(block >= 0) for block in logic.blocks] == narrow
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=60)
 def test_covers_says_which_rules_take_or_leave_nothing(case: tuple[Domain, list[Rule]]) -> None:

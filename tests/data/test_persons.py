@@ -26,6 +26,7 @@ def test_a_part_counts_each_person_with_a_record_in_it_once(rows: list[tuple[int
     assert persons.counts(np.array(parts), 4).tolist() == naive
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
 def test_all_records_of_a_person_weigh_as_much_as_one_person(whose: list[int]) -> None:
     persons = Persons.of(whose)

@@ -164,6 +164,7 @@ def columns_of_data(draw: st.DrawFn, *, gaps: bool = True) -> tuple[Attribute, p
 QUICK = ("polars", "polars lazy", "arrow", "pandas", "pandas nullable", "pandas object", "object array")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(columns_of_data(), st.sampled_from(QUICK))
 @example((Integer(0, 1), pl.Series([2**53 + 1])), "arrow")
@@ -219,6 +220,7 @@ def any_literals(draw: st.DrawFn, attribute: Attribute) -> Literal:
     return OneOf("x", tuple(draw(st.lists(values, max_size=3))), **flags)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_literals_hold_as_on_the_values(data: st.DataObject) -> None:

@@ -76,6 +76,7 @@ def test_arrays_conform_as_lazy_frames_do(kind: str, attribute: Attribute, outsi
         assert same(read(data, attribute, outside), expected), type(data)
 
 
+@pytest.mark.slow
 @given(
     values=st.lists(st.floats(-3, 5) | st.sampled_from(FLOATS), min_size=1, max_size=20),
     attribute=st.sampled_from(ATTRIBUTES),

@@ -26,6 +26,7 @@ from tests.oracles import strategies
 from tests.oracles.worlds import records
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_size_and_json_round_trip(data: st.DataObject) -> None:
     domain = data.draw(strategies.domains())

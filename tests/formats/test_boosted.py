@@ -449,6 +449,7 @@ def test_damaged_text_raises_only_our_errors(text: str) -> None:
     read_or_refused(lambda: tree_from_lightgbm(text))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sampled_from(sorted(READERS)), st.data())
 def test_damaged_json_raises_only_our_errors(name: str, data: st.DataObject) -> None:

@@ -152,6 +152,7 @@ def archive(obj: Any, path: Path) -> Path:
     return saved(skops.io.dumps(obj), path)
 
 
+@pytest.mark.slow
 def test_two_thousand_records_in_an_attribute_are_outside_policy(tmp_path: Path) -> None:
     tree = fitted_tree()
     tree.notes_ = np.random.default_rng(0).normal(size=(2_000, 2)).tolist()

@@ -80,6 +80,7 @@ def test_planted_faults_are_found(kind: str, told: str, monkeypatch: pytest.Monk
     assert b"\0" in fuzzer.Job(seeds, [kind], 0).input(number)[1]
 
 
+@pytest.mark.slow
 def test_a_reader_that_ends_the_process_is_told() -> None:
     def read(data: bytes) -> object:
         if b"\0" in data:

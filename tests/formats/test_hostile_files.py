@@ -147,12 +147,14 @@ def test_xml_attributes_are_counted_before_they_are_parsed(tmp_path: Path) -> No
         load_model(path)
 
 
+@pytest.mark.slow
 def test_a_rule_list_has_a_bounded_number_of_rules() -> None:
     assert len(parse_rules("if [a] then [true]\n" + "else if [a] then [true]\n" * 4_998 + "else [true]").rules) == 5_000
     with pytest.raises(InvalidModelError, match="at most 5,000 rules"):
         parse_rules("if [a] then [true]\n" + "else if [a] then [true]\n" * 4_999 + "else [true]")
 
 
+@pytest.mark.slow
 def test_long_conditions_of_a_rule_list_are_refused_in_one_line() -> None:
     for text in ("a" + " " * 200_000 + "b", "a" + "<" * 200_000 + "1"):
         with pytest.raises(GlassineError) as caught:

@@ -58,6 +58,7 @@ def in_single_precision(columns: dict[str, npt.NDArray[Any]]) -> dict[str, npt.N
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases(predicts=True))
 def test_the_runtime_predicts_what_the_model_predicts(case: Any) -> None:
@@ -81,6 +82,7 @@ def test_the_runtime_predicts_what_the_model_predicts(case: Any) -> None:
         assert found[0].tolist() == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases(predicts=True, lists=False))
 def test_what_is_written_reads_back_and_goes_the_same_way(case: Any) -> None:

@@ -44,6 +44,7 @@ def test_a_file_of_another_program() -> None:
     assert [cell.evidence.prediction for cell in tree.cells] == [1, 1, 0, 0]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases(lists=False))
 def test_what_is_written_reads_back(case: Any) -> None:

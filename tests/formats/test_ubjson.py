@@ -83,6 +83,7 @@ def test_texts_in_braces_are_no_ubjson() -> None:
     assert not any(is_ubjson(text) for text in (b"{income}~1;default~0", b'{"learner": 1}', b"{L", b"{U\n", b""))
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_value_or_refused(data: bytes) -> None:
     try:

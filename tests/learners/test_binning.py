@@ -154,6 +154,7 @@ def test_a_category_nobody_has_stands_alone_by_chance_only() -> None:
     assert 25 <= alone <= 75
 
 
+@pytest.mark.slow
 def test_a_count_is_published_once() -> None:
     """Where undeclared values share the bin of others, their count stands in that of the others alone."""
     rng = np.random.default_rng(0)

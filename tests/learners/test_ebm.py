@@ -96,6 +96,7 @@ def test_a_pickle_does_not_grow_with_the_records(algorithm: str) -> None:
     assert sizes[1] < sizes[0] + 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_frame_gives_the_same_model(kind: Any) -> None:
     frame, y = people()
@@ -134,6 +135,7 @@ def test_what_is_taken_from_the_data_is_said() -> None:
     assert unseeded.certificate_.holds
 
 
+@pytest.mark.slow
 def test_three_classes() -> None:
     frame, y = people(6000)
     classes = np.where(y < 3.5, "low", np.where(y < 5.5, "middle", "high"))
@@ -182,6 +184,7 @@ def test_bins_of_the_user_are_kept() -> None:
             learner(PrivateEBMRegressor, bins=wrong).fit(frame, y)
 
 
+@pytest.mark.slow
 def test_missing_values_have_a_bin_of_their_own() -> None:
     rng = np.random.default_rng(0)
     gap = rng.random(4000) < 0.3
@@ -271,6 +274,7 @@ def test_bad_data(kind: Any) -> None:
         learner(PrivateEBMClassifier).fit(frame, ["maybe"] * 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("algorithm", ["penalized", "boosting"])
 def test_tiny_and_constant_data(kind: Any, algorithm: str) -> None:

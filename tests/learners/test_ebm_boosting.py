@@ -157,6 +157,7 @@ def test_several_classes_keep_their_claim_and_shared_noise_is_found(monkeypatch:
     assert lower_bound(boosted, d0, d1, Claim(mu=0.5), score=lead, runs=Runs(400, seed=1)).violated
 
 
+@pytest.mark.slow
 def test_several_classes_are_learnt() -> None:
     """The best rule is right in about 86 % of the cases, the most frequent class in about 45 %."""
     rng = np.random.default_rng(0)

@@ -72,6 +72,7 @@ def scripted(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FineNoise, "draw", draw)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @pytest.mark.parametrize("name", FITS)
 def test_no_draw_makes_a_fit_spend_more_than_was_fixed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,6 +167,7 @@ def by_google(events: Any, delta: float) -> float:
     return float(accountant.get_epsilon(delta))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 @pytest.mark.parametrize("algorithm", ["penalized", "boosting"])
 def test_the_certificate_agrees_with_two_accountants(algorithm: str, epsilon: float) -> None:

@@ -64,6 +64,7 @@ def fitted() -> Any:
     return regressor(interactions="auto").fit(frame, y)
 
 
+@pytest.mark.slow
 def test_the_rule_finds_the_pair_and_nothing_else(fitted: Any) -> None:
     frame, y = crossed(seed=1)
     assert pairs_of(fitted.model_) == [{"x", "z"}]
@@ -72,6 +73,7 @@ def test_the_rule_finds_the_pair_and_nothing_else(fitted: Any) -> None:
     assert np.sqrt(np.mean((alone.predict(frame) - y) ** 2)) > 1.8
 
 
+@pytest.mark.slow
 def test_the_rule_takes_no_pair_where_attributes_only_add_up() -> None:
     frame, _ = crossed()
     y = frame["x"].to_numpy() * 4 + frame["w"].to_numpy() / 3 - 2
@@ -322,6 +324,7 @@ def noisy_gain(records: Any, seed: int | None) -> float:
     return float(found.values[0])
 
 
+@pytest.mark.slow
 def test_gains_keep_their_claim() -> None:
     assert not lower_bound(noisy_gain, *worst_neighbors(), Claim(mu=1.0), score=float, runs=Runs(500, seed=1)).violated
 

@@ -45,6 +45,7 @@ def axes_of(frame: pl.DataFrame) -> tuple[Any, list[Axis]]:
     return grids, bin_counted(counts, grids, Portion(mu=100.0, share=0.1, randomness=Randomness.of(0)))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", LAZY)
 @pytest.mark.parametrize("part", [2**20, 250])
 def test_counts_bins_and_tables_are_those_of_records_in_memory(
@@ -91,6 +92,7 @@ def test_models_of_several_classes_and_users_bins_are_the_same(algorithm: str) -
             assert fitted(make, engine(frame), "t") == expected
 
 
+@pytest.mark.slow
 def test_a_summary_brings_no_records_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 

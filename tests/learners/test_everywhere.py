@@ -29,6 +29,7 @@ def expected() -> dict[str, Any]:
     return {name: fitted(make, frame) for name, make in learners().items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", learners())
 def test_every_library_of_this_process_gives_the_same_model(learner: str, expected: dict[str, Any]) -> None:
     frame, make = sample(), learners()[learner]
@@ -42,6 +43,7 @@ def test_every_library_of_this_process_gives_the_same_model(learner: str, expect
         assert fitted(make, table)["model"] == expected[learner]["model"]
 
 
+@pytest.mark.slow
 def test_arrays_give_the_same_model(expected: dict[str, Any]) -> None:
     X, labels = arrays(sample())
     # An additive model keeps the name of its target.

@@ -256,6 +256,7 @@ DRAWS: dict[str, tuple[int, list[int], int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWS)
 def test_draws_have_the_stated_epsilon_and_no_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(monkeypatch)

@@ -250,6 +250,7 @@ def test_node_budgets_are_fractions_of_what_thresholds_leave() -> None:
 # What a published fit pays and states.
 
 
+@pytest.mark.slow
 def test_the_parts_of_delta_never_exceed_it() -> None:
     rng = np.random.default_rng(0)
     given = [float(f"{digit}e-{power}") for digit in (1, 2, 3, 5, 7) for power in range(1, 12)]

@@ -159,6 +159,7 @@ def ratio(scale: float, radius: int) -> float:
     return math.log(chance_of_the_last(joined, (1, RECORDS), scale, radius) / before)
 
 
+@pytest.mark.slow
 def test_a_record_against_the_group_stays_within_epsilon() -> None:
     domain = one_hot(WIDTH)
     pool = GreedyPool.of(domain, [(OneOf(name, (1,)),) for name in domain])

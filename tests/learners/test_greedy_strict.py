@@ -52,6 +52,7 @@ SEPARATED: tuple[Row, ...] = (((0, 0), 0),) * 12 + (((1, 0), 1),) * 12 + (((0, 1
 """The first attribute tells the class, so that a record against it speaks for all other rules."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["counted-gini", "global-exponential", "global-laplace"])
 @pytest.mark.parametrize("epsilon", [0.5, 6.0])
 def test_a_whole_fit_keeps_epsilon(name: str, epsilon: float) -> None:
@@ -77,6 +78,7 @@ def test_several_choices_keep_their_part(name: str, most: int) -> None:
     assert result.tightness > 0.2
 
 
+@pytest.mark.slow
 def test_counted_gini_comes_near_to_its_part_beside_many_records() -> None:
     law = mechanism(TWO, 1, SEPARATED, with_counts=False, mechanism="counted-gini", epsilon=4.0)
     result = verify_exhaustively(law, ROWS_2, max_records=1, epsilon=3.0, slack=FLOATS)
@@ -84,6 +86,7 @@ def test_counted_gini_comes_near_to_its_part_beside_many_records() -> None:
     assert result.tightness > 0.8
 
 
+@pytest.mark.slow
 def test_a_sensitivity_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: errors plus counted impurity taken for errors alone.
     monkeypatch.setattr(greedy_strict, "COUNTED_LOSS", 1)
@@ -131,6 +134,7 @@ def pool_of(domain: Domain) -> GreedyPool:
     return GreedyPool.of(domain, both_signs(domain, declared(domain, domain.names)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", [False, True])
 def test_losses_are_monotone_and_move_by_at_most_three(ahead: bool) -> None:
     rng = np.random.default_rng(4)
@@ -147,6 +151,7 @@ def test_losses_are_monotone_and_move_by_at_most_three(ahead: bool) -> None:
     assert 0.6 < worst / (100 * 2**20 * COUNTED_LOSS) <= 1
 
 
+@pytest.mark.slow
 def test_smooth_laplace_given_a_bound_keeps_its_part_from_that_size_on() -> None:
     epsilon, pool = Fraction(2), pool_of(TWO)
     worst = 0.0

@@ -19,6 +19,7 @@ def draws(epsilon: Fraction, n: int, *, counts: int = 10**6) -> npt.NDArray[np.i
     return (noisy - counts).ravel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1, 20)])
 def test_noise_has_the_stated_scale_and_no_other(epsilon: Fraction) -> None:
     # Sixteen cells and 40,000 draws: see tests/privacy/fitting.py for the power.

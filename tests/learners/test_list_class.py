@@ -75,6 +75,7 @@ def test_pools_with_negations(make: engine.Maker, length: int) -> None:
     assert_law(lists, oracle.rule_lists(worlds, range(2), length), truth, labels, Fraction(1))
 
 
+@pytest.mark.slow
 @given(
     engine.list_cases(), st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(9, 2)]), st.sampled_from([1, 8, 16])
 )
@@ -85,6 +86,7 @@ def test_probabilities_in_any_domain(case: Any, epsilon: Fraction, divisor: int)
     assert_law(lists, listed, truth, labels, epsilon, Fraction(1, divisor))
 
 
+@pytest.mark.slow
 @given(engine.list_cases())
 @settings(max_examples=25)
 def test_without_epsilon_the_sum_is_the_number_of_lists(case: Any) -> None:
@@ -188,6 +190,7 @@ def test_pools_with_rules_of_two_literals(name: str, length: int) -> None:
         assert_law(lists, listed, truth, labels, Fraction(1, 2), Fraction(1, 4))
 
 
+@pytest.mark.slow
 @given(engine.list_cases(), st.data())
 @settings(max_examples=25)
 def test_multiplicities_stand_for_repeated_records(case: Any, data: st.DataObject) -> None:
@@ -198,6 +201,7 @@ def test_multiplicities_stand_for_repeated_records(case: Any, data: st.DataObjec
     assert weighed == repeated
 
 
+@pytest.mark.slow
 @given(engine.list_cases(), st.randoms(use_true_random=False))
 @settings(max_examples=25)
 def test_the_order_of_records_and_the_names_of_classes_do_not_matter(case: Any, random: Any) -> None:
@@ -248,6 +252,7 @@ def test_without_records_all_lists_are_alike(n_classes: int) -> None:
     assert all(log == pytest.approx(-math.log(len(law)), abs=1e-12) for log in law.values())
 
 
+@pytest.mark.slow
 @given(engine.list_cases(), st.integers(0, 1000))
 @settings(max_examples=25)
 def test_class_counts_of_drawn_rules_are_those_of_the_records(case: Any, seed: int) -> None:
@@ -284,6 +289,7 @@ def naive_best(
     return best
 
 
+@pytest.mark.slow
 @given(engine.list_cases(), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(5, 4)]))
 @settings(max_examples=40)
 def test_the_best_list_is_optimal_and_the_first_of_equals(case: Any, penalty: Fraction) -> None:

@@ -41,6 +41,7 @@ def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> 
     check(estimator)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), criterion=st.sampled_from(CRITERIA), smallest=st.integers(2, 20))
 @settings(max_examples=40)
 def test_every_split_is_a_best_one_by_its_definition(seed: int, criterion: str, smallest: int) -> None:

@@ -192,6 +192,7 @@ def test_boosting_is_algorithm_1_of_the_paper(classes: int) -> None:
         assert np.abs((shapes.scores[k][:, 0] - shapes.scores[k][0, 0]) - (total[k] - total[k, 0])).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_an_ordinary_fit_is_at_least_as_good_as_a_private_one_with_hardly_any_noise() -> None:
     frame, y = people(3000)
     test, truth = people(3000, seed=1)

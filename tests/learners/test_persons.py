@@ -132,6 +132,7 @@ RECORDS = st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", None]), st.int
 DATA = st.lists(st.tuples(st.sampled_from(["p", "q", "r", 1, None]), RECORDS), min_size=1, max_size=25)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(DATA, st.integers(1, 6), st.booleans(), st.randoms())
 def test_what_is_kept_of_a_person_looks_at_that_person_alone(

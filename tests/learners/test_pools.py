@@ -37,6 +37,7 @@ def test_both_signs_are_complements() -> None:
         assert truth(other) == tuple(not value for value in truth(rule))
 
 
+@pytest.mark.slow
 def test_pairs_are_all_conjunctions_of_two_attributes() -> None:
     literals = declared(DOMAIN, DOMAIN.names)
     single = both_signs(DOMAIN, literals)

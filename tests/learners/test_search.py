@@ -277,6 +277,7 @@ def test_a_search_publishes_a_model_even_where_all_records_are_held_out(name: st
     assert len(book.entries("people")) == 6
 
 
+@pytest.mark.slow
 def test_the_number_of_fits_and_their_scores_are_told_by_nothing_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, y = people(200)
     numbers = []

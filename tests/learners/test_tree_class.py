@@ -67,6 +67,7 @@ def test_every_tree_has_its_probability(make: engine.Maker, p: int, depth: int, 
     assert_law(models, worlds, truth, labels, Fraction(7, 10), Fraction(1, 2))
 
 
+@pytest.mark.slow
 @given(
     engine.tree_cases(),
     st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(9, 2)]),
@@ -78,6 +79,7 @@ def test_probabilities_in_any_domain(case: Any, epsilon: Fraction, divisor: int)
     assert_law(models, worlds, truth, labels, epsilon, Fraction(1, divisor))
 
 
+@pytest.mark.slow
 @given(engine.tree_cases())
 @settings(max_examples=25)
 def test_without_epsilon_the_sum_is_the_number_of_trees(case: Any) -> None:
@@ -115,6 +117,7 @@ def test_deep_and_wide_classes_have_the_right_sum(make: engine.Maker, p: int, de
     assert models.log_count() == pytest.approx(math.log(number), rel=1e-13)
 
 
+@pytest.mark.slow
 def test_mixed_domains_keep_impossible_splits_out() -> None:
     domain = Domain(
         {
@@ -156,6 +159,7 @@ def test_intervals_of_one_hidden_number() -> None:
     assert_law(models, worlds, truth, labels, Fraction(2))
 
 
+@pytest.mark.slow
 @given(engine.tree_cases(), st.data())
 @settings(max_examples=25)
 def test_multiplicities_stand_for_repeated_records(case: Any, data: st.DataObject) -> None:
@@ -166,6 +170,7 @@ def test_multiplicities_stand_for_repeated_records(case: Any, data: st.DataObjec
     assert weighed == repeated
 
 
+@pytest.mark.slow
 @given(engine.tree_cases(), st.randoms(use_true_random=False))
 @settings(max_examples=25)
 def test_the_order_of_records_and_the_names_of_classes_do_not_matter(case: Any, random: Any) -> None:
@@ -241,6 +246,7 @@ def nodes_of(tree: Any, chosen: tuple[int, ...] = (), signs: int = 0) -> list[tu
     return nodes_of(tree.true, *true) + nodes_of(tree.false, *false)
 
 
+@pytest.mark.slow
 @given(engine.tree_cases(), st.integers(0, 1000))
 @settings(max_examples=25)
 def test_class_counts_of_drawn_leaves_are_those_of_the_records(case: Any, seed: int) -> None:
@@ -271,6 +277,7 @@ def naive_best(
     return best
 
 
+@pytest.mark.slow
 @given(engine.tree_cases(), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(5, 4)]))
 @settings(max_examples=40)
 def test_the_best_tree_is_optimal_and_the_first_of_equals(case: Any, penalty: Fraction) -> None:

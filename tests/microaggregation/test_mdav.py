@@ -30,6 +30,7 @@ def points(X: npt.ArrayLike, scaling: str = "standard") -> Points:
     return Points.scaled(table.numbers, table.codes, metric)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaling", ["standard", "none"])
 def test_both_searches_and_plain_numpy_agree(monkeypatch: pytest.MonkeyPatch, scaling: str) -> None:
     monkeypatch.setattr(kd_tree, "LEAF", 3)
@@ -87,6 +88,7 @@ def always_from_the_mean(Z: FloatArray, k: int) -> IntArray:
     return as_labels([*groups, rest], len(Z))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistaken", [last_of_ties, strict_loop, always_from_the_mean])
 def test_the_comparison_sees_mistakes(mistaken: Callable[[FloatArray, int], IntArray]) -> None:
     differ = 0

@@ -40,6 +40,7 @@ def test_arrays_cannot_be_changed_and_inputs_are_not_kept() -> None:
             array.flags.writeable = True
 
 
+@pytest.mark.slow
 @given(additive_models())
 def test_copies_are_equal_and_read_only(model: AdditiveModel) -> None:
     for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
@@ -195,6 +196,7 @@ def oracle(model: AdditiveModel, records: dict[str, npt.NDArray[Any]], row: int)
     return total
 
 
+@pytest.mark.slow
 @given(additive_models(), st.integers(0, 2**32 - 1))
 def test_scores_agree_with_the_definition(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 12)
@@ -203,6 +205,7 @@ def test_scores_agree_with_the_definition(model: AdditiveModel, seed: int) -> No
         assert found[row].tolist() == oracle(model, records, row)
 
 
+@pytest.mark.slow
 @given(additive_models(), st.integers(0, 2**32 - 1))
 def test_contributions_add_up_to_the_score_exactly(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 9)
@@ -218,6 +221,7 @@ def test_contributions_add_up_to_the_score_exactly(model: AdditiveModel, seed: i
         assert (label, value) == (local.labels[k][local.bins[0, k]], local.added[0, k, 0])
 
 
+@pytest.mark.slow
 @given(additive_models(), st.integers(0, 2**32 - 1))
 def test_predictions_follow_from_scores(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 9)

@@ -32,6 +32,7 @@ def sql_records(model: AdditiveModel, seed: int) -> dict[str, Any]:
     return records
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(additive_models(plain=True), st.integers(0, 2**32 - 1))
 def test_sql_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
@@ -52,6 +53,7 @@ def test_sql_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
         assert [row["p"] for row in alone] == predicted.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(additive_models(plain=True), st.integers(0, 2**32 - 1))
 def test_sqlite_agrees(model: AdditiveModel, seed: int) -> None:
@@ -114,6 +116,7 @@ def run(model: AdditiveModel) -> dict[str, Any]:
     return space
 
 
+@pytest.mark.slow
 @given(additive_models(), st.integers(0, 2**32 - 1))
 def test_python_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
     records = records_for(model, np.random.default_rng(seed), 8)

@@ -37,6 +37,7 @@ def edited_models(draw: st.DrawFn) -> AdditiveModel:
     return model
 
 
+@pytest.mark.slow
 @given(edited_models())
 def test_a_model_comes_back_whole(model: AdditiveModel) -> None:
     for text in (json.dumps(to_dict(model)), layout(to_dict(model)), json.dumps(to_dict(model), indent=1)):
@@ -192,6 +193,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.data(), VALUES)
 def test_any_damage_is_refused_or_harmless(data: st.DataObject, value: Any) -> None:
     damaged = to_dict(monotone(simple_model([0.0, 3.0, 1.0, 2.0], weights=[5, 1, 2, 0]), "x"))

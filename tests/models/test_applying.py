@@ -219,6 +219,7 @@ def scripts(draw: st.DrawFn) -> tuple[AdditiveModel, list[AdditiveModel]]:
     return model, steps
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(scripts())
 def test_any_sequence_can_be_taken_back_and_made_again(script: tuple[AdditiveModel, list[AdditiveModel]]) -> None:

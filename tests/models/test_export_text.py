@@ -143,6 +143,7 @@ def test_damaged_text_raises_only_our_errors(text: str) -> None:
     read_or_refused(lambda: tree_from_export_text(text))
 
 
+@pytest.mark.slow
 def test_a_very_deep_tree() -> None:
     depth = 3000
     down = "".join(f"{'|   ' * i}|--- x <= {depth - i}.5\n" for i in range(depth))

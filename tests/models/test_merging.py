@@ -73,6 +73,7 @@ def written(tree: DecisionTree) -> list[tuple[str, tuple[int, ...]]]:
     return sorted((path(tree, cell.node, parents), cell.evidence.counts or ()) for cell in tree.cells)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(5, 120),
@@ -89,6 +90,7 @@ def test_every_split_with_a_failing_leaf_is_undone_and_no_other(seed: int, n: in
     assert merged.n_records == n
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), n=st.integers(20, 90), below=st.integers(2, 12))
 @settings(max_examples=10, deadline=None)
 @example(seed=0, n=60, below=3)

@@ -23,6 +23,7 @@ def rows(draw: st.DrawFn) -> tuple[list[float], list[float]]:
     return scores, draw(st.lists(WEIGHTS, min_size=len(scores), max_size=len(scores)))
 
 
+@pytest.mark.slow
 @given(rows())
 @example(([3.0, 2.0, 1.0], [0.0, -5.0, 0.0]))
 @example(([1.0, 1.0, 0.0], [1.0, 1e9, 1.0]))
@@ -41,6 +42,7 @@ def test_what_is_in_order_stays_to_the_last_digit(scores: list[float]) -> None:
     assert isotonic(ordered, [7.0] * len(ordered)) == ordered
 
 
+@pytest.mark.slow
 @given(rows())
 def test_isotonic_twice_is_once_and_keeps_the_weighted_mean(row: tuple[list[float], list[float]]) -> None:
     scores, weights = row

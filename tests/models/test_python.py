@@ -32,6 +32,7 @@ def run(model: DecisionTree | RuleList) -> dict[str, Any]:
     return space
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(case=cases())
 def test_the_source_predicts_what_the_model_predicts(case: Any) -> None:

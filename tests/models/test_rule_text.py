@@ -235,6 +235,7 @@ def rule_lists(draw: st.DrawFn) -> RuleList:
     return RuleList(tuple(rules), attributes or ("a",), classes, approximate=draw(st.booleans()))
 
 
+@pytest.mark.slow
 @given(rule_lists())
 def test_what_is_written_is_read_back(model: RuleList) -> None:
     read = parse_rules(format_rules(model))

@@ -47,6 +47,7 @@ def answered(model: DecisionTree | RuleList, columns: dict[str, npt.NDArray[Any]
     return {name: values[kept] for name, values in columns.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(case=cases(predicts=True))
 def test_the_pipeline_predicts_what_the_model_predicts(case: Any) -> None:
@@ -67,6 +68,7 @@ def test_the_pipeline_predicts_what_the_model_predicts(case: Any) -> None:
             assert pipeline.predict(frame).tolist() == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(case=cases(predicts=True))
 def test_probabilities_are_the_published_shares(case: Any) -> None:
@@ -85,6 +87,7 @@ def test_probabilities_are_the_published_shares(case: Any) -> None:
         assert np.allclose(row, published, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(case=cases(predicts=True, lists=False, multiway=False))
 def test_nodes_keep_their_numbers(case: Any) -> None:

@@ -84,6 +84,7 @@ def test_a_coverage_out_of_range_is_refused(coverage: float) -> None:
         summarize_model(income_model(), coverage)
 
 
+@pytest.mark.slow
 @given(additive_models())
 def test_every_drawing_is_well_formed(model: AdditiveModel) -> None:
     for shape in summarize_model(model):

@@ -81,6 +81,7 @@ def outcome_or_none(model: DecisionTree | RuleList, columns: dict[str, npt.NDArr
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=120)
 @given(case=cases())
@@ -90,6 +91,7 @@ def test_sql_predicts_what_the_model_predicts(engine: str, case: Any) -> None:
     assert [row["prediction"] for row in rows] == outcome_or_none(model, columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=40)
 @given(case=cases(multiway=False))

@@ -43,6 +43,7 @@ def test_the_text_has_the_form_of_export_text() -> None:
             assert float(own.rsplit(maxsplit=1)[1]) == float(bound)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(made=models())
 def test_every_model_has_a_line_for_each_branch_and_leaf(made: Any) -> None:

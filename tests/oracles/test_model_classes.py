@@ -160,6 +160,7 @@ CLASSES: list[tuple[list[World], Sequence[Model]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("worlds", "models"), CLASSES)
 @pytest.mark.parametrize("prior", [oracle.uniform, oracle.by_size(Fraction(1, 5))])
 def test_drawing_by_errors_keeps_epsilon_exactly(

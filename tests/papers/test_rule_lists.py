@@ -216,6 +216,7 @@ def test_the_page_holds_vulnerabilities_and_attacks_with_their_errors() -> None:
         assert f"| {row['method']} | {row['attack'].split(',')[0]} | {' | '.join(figures)} |" in text, row
 
 
+@pytest.mark.slow
 def test_the_control_attacks_a_list_that_never_saw_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
     figure = module("figure_6", monkeypatch)
     rules = "if [x0] then [1] ([1 ; 2] examples)\nelse [0] ([2 ; 1] examples)"

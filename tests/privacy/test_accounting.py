@@ -69,6 +69,7 @@ def google_laplacian(value: float) -> dp_accounting.DpEvent:
     return dp_accounting.LaplaceDpEvent(1 / value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mu", "count"), [(0.1, 1), (1, 1), (0.3, 20), (3, 1)])
 @pytest.mark.parametrize("at", [1e-3, 1e-9])
 def test_gaussian_noise_is_accounted_exactly(mu: float, count: int, at: float) -> None:
@@ -231,6 +232,7 @@ def test_stated_deltas_and_slacks_add_up() -> None:
     assert epsilon(slack, DELTA) > epsilon([normal(1)], DELTA) + 0.5
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.one_of(

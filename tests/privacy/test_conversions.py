@@ -34,6 +34,7 @@ def test_mu_and_epsilon_are_inverse(mu: float, delta: float) -> None:
         assert mu_from_epsilon(epsilon, delta) == pytest.approx(mu, rel=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.floats(1e-6, 100), DELTAS)
 def test_rho_and_epsilon_are_inverse(rho: float, delta: float) -> None:

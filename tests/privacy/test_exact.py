@@ -48,6 +48,7 @@ def test_float_above_refuses_what_no_float_reaches() -> None:
         float_above(Fraction(10**400))
 
 
+@pytest.mark.slow
 @given(st.lists(st.fractions(), max_size=5))
 def test_common_denominator_denotes_the_same_numbers(values: list[Fraction]) -> None:
     numerators, denominator = common_denominator(values)

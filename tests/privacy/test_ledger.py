@@ -307,6 +307,7 @@ def test_a_receipt_says_nothing_that_can_be_guessed(tmp_path: Path, monkeypatch:
     assert first.hash != second.hash
 
 
+@pytest.mark.slow
 def test_a_charge_takes_time_in_proportion_to_the_entries(ledger: Ledger) -> None:
     """Ten thousand entries are read and checked in less than a second per charge."""
     with ledger._file.transaction(write=True) as log:
@@ -545,6 +546,7 @@ def run_with_kills(ledger: Ledger, charges: int, count: int, kills: int, seed: i
     assert len(acknowledged) >= charges - kills
 
 
+@pytest.mark.slow
 @POSIX
 def test_processes_that_are_killed_leave_the_books_right(ledger: Ledger) -> None:
     run_with_kills(ledger, charges=60, count=3, kills=1, seed=61)
@@ -559,6 +561,7 @@ def test_many_processes_that_are_killed_leave_the_books_right(
     run_with_kills(ledger, charges, count, kills, seed)
 
 
+@pytest.mark.slow
 @POSIX
 def test_processes_that_create_the_ledger_at_once_agree(tmp_path: Path) -> None:
     path = tmp_path / "budget.sqlite"

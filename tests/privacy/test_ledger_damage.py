@@ -242,6 +242,7 @@ def inject(kind: str, history: History, folder: Path, seed: int, copies: int) ->
 KINDS = (*DAMAGES, LEFTOVERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_damaged_copy_shows_less_than_was_spent(kind: str, history: History, tmp_path: Path) -> None:
     seen = inject(kind, history, tmp_path, seed=0, copies=500)

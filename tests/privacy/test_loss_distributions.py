@@ -202,6 +202,7 @@ def test_the_pair_of_a_selection_has_the_largest_delta_of_two_results() -> None:
         assert curve(at) == pytest.approx((1 - math.exp((at - size) / 2)) ** 2 / -math.expm1(-size), rel=0.02)
 
 
+@pytest.mark.slow
 def test_laplace_noise_on_several_numbers_is_dominated_by_that_on_one() -> None:
     rng = np.random.default_rng(4)
     logging.disable(logging.WARNING)

@@ -66,6 +66,7 @@ CASES: dict[str, tuple[Mechanism, Callable[[float], Callable[[Array], Array]], C
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeded", [True, False])
 @pytest.mark.parametrize("name", CASES)
 def test_noise_has_the_claimed_scale(name: str, seeded: bool) -> None:
@@ -78,6 +79,7 @@ def test_noise_has_the_claimed_scale(name: str, seeded: bool) -> None:
     assert not fits(noise, cdf(1.1 * scale), edges(scale))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian"])
 def test_small_discrete_noise_has_the_claimed_scale(name: str) -> None:
     mechanism, cdf, _ = CASES[name]

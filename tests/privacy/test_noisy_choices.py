@@ -105,6 +105,7 @@ def wins(draws: list[int]) -> float:
     return draws.count(1) / len(draws)
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_cauchy_choice_has_its_scale() -> None:
     # Two scores: the difference of two Cauchy variables of scale s is one of scale 2 s.
     grid, bound, ratio, gap = 2**20, 0.25, 2.0, 0.8
@@ -116,6 +117,7 @@ def test_the_noise_of_a_cauchy_choice_has_its_scale() -> None:
         assert bool(abs(wins(draws) - share) < 4.5 * spread) is right
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_gaussian_choice_has_its_scale() -> None:
     grid, sigma, gap = 2**40, 1.5, 2.0
     stream = Randomness.of(4)

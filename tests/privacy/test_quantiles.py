@@ -63,6 +63,7 @@ def test_a_forgotten_factor_of_two_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     assert worst_loss(lambda column: quantile_distribution(column, CANDIDATES, 1, 1)) > 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 3])
 def test_the_draw_follows_the_distribution(number: int) -> None:
     column = [0, 0, 1, 1, 2, 3, 3, 3]

@@ -77,6 +77,7 @@ def binomial_accepts(successes: int, n: int, p: float) -> bool:
     return bool(stats.binomtest(successes, n, p).pvalue > THRESHOLD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "gamma", [Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(2**70 + 1, 2**70), Fraction(5)]
 )

@@ -138,6 +138,7 @@ def test_runs_together_cost_no_more_than_the_whole(whole: Fraction, lost: float,
     assert cost(event).delta >= lost * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [Fraction(1), Fraction(0)], ids=str)
 def test_the_chosen_result_has_its_law(shape: Fraction) -> None:
     runs = RunCount(shape=shape, stop=Fraction(3, 4))

@@ -28,6 +28,7 @@ CASES: list[tuple[Sampler, Fraction, Callable[[int], float]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sampler", "parameter", "weight"), CASES)
 def test_draws_follow_the_weights(sampler: Sampler, parameter: Fraction, weight: Callable[[int], float]) -> None:
     stream = Randomness.of(32)

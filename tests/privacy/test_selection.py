@@ -76,6 +76,7 @@ def test_draw_is_proportional_to_the_exponentials(weights: list[int]) -> None:
         assert found[index] / total == pytest.approx(share, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_draw_of_many_candidates_is_statistically_right() -> None:
     stream = Randomness.of(1)
     log_weights = [Fraction(i, 7) for i in range(-10, 10)]
@@ -97,6 +98,7 @@ def test_log_weights_are_exact() -> None:
     assert Fraction(weights[0] - weights[1], denominator) == Fraction(1, 24)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=5), st.fractions(Fraction(1, 10), 3))
 def test_log_weights_do_not_depend_on_a_shift(scores: list[int], epsilon: Fraction) -> None:
     shifted = [score + 10**9 for score in scores]
@@ -141,6 +143,7 @@ MECHANISMS: dict[str, Callable[[Sequence[int], float], Sequence[float]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_loss_stays_within_epsilon(name: str) -> None:
     shares = MECHANISMS[name]
@@ -148,6 +151,7 @@ def test_the_loss_stays_within_epsilon(name: str) -> None:
     assert worst_loss(lambda scores: shares(scores, 1.0), UPWARD) <= 1 + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a_forgotten_factor_of_two_is_found(name: str) -> None:
     shares = MECHANISMS[name]
@@ -167,6 +171,7 @@ def test_a_tie_rule_without_an_order_would_be_found() -> None:
 SELECTIONS = [exponential_mechanism, permute_and_flip, report_noisy_max]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("select", "shares"),
     [
@@ -186,6 +191,7 @@ def test_selections_draw_what_they_promise(
         assert bool(stats.chisquare(draws, expected).pvalue > 1e-9) is right, factor
 
 
+@pytest.mark.slow
 def test_report_noisy_max_rounds_scores_down_and_sensitivity_up() -> None:
     # Both scores round to 2, the sensitivity 0.75 to 1: a fair coin weighted by the tie rule.
     stream = Randomness.of(4)

@@ -101,6 +101,7 @@ def weighted(cells: list[tuple[int, ...]]) -> Fraction:
     return sum((sum(cell) * gini(cell) for cell in cells if sum(cell)), start=Fraction(0)) / max(1, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "most"), [(2, 6), (3, 4), (4, 3)])
 def test_changes_of_two_splits_lie_within_the_spread(classes: int, most: int) -> None:
     # A record is in one of the four cells that two splits make together, and has a class.

@@ -182,6 +182,7 @@ def test_fits_in_other_processes_are_not_seen() -> None:
     assert done.stdout.split() == ["True", "0"]
 
 
+@pytest.mark.slow
 def test_a_verification_counts_each_of_its_runs_alone() -> None:
     """Else the caveats would tell the runs apart, and say nothing of the learner."""
     d0, d1 = (X[:60], Y[:60]), (X[:59], Y[:59])

@@ -142,6 +142,7 @@ def test_small_and_large_models_have_a_page(n_terms: int) -> None:
     assert ("50 more terms" in page) == (n_terms == 150)
 
 
+@pytest.mark.slow
 def test_the_page_fits_a_phone(chromium: Path, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 

@@ -36,6 +36,7 @@ def written(page: str) -> str:
     return str(text + json.dumps(data["edits"]) + data["pieces"][-1])
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(additive_models())
 def test_the_pieces_make_up_the_model(model: AdditiveModel) -> None:

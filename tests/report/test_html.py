@@ -194,6 +194,7 @@ def test_unknown_is_never_shown_as_kept() -> None:
     assert "level-0" not in re.sub(r'(?s)<style>.*?</style>|<ul class="legend".*?</ul>', "", text)
 
 
+@pytest.mark.slow
 def test_a_large_tree_says_what_is_left_out() -> None:
     text = render_html(large_findings(name="a_rather_long_attribute_name_"))
     assert "2,950 more leaves: see the JSON findings." in Page(text).text

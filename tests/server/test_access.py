@@ -128,6 +128,7 @@ def test_connections_are_counted_by_address() -> None:
     assert all(open_ones.enter("10.0.0.9") for _ in range(100))
 
 
+@pytest.mark.slow
 def test_every_route_of_the_service_is_behind_name_and_token(tmp_path: Path) -> None:
     from starlette.testclient import TestClient
 

@@ -46,6 +46,7 @@ def post(service: Any, path: str, value: Any) -> Any:
     return service.post(path, content=json.dumps(value), headers={"content-type": "application/json"})
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_the_release(service: Any) -> None:
     for i in range(20):
         row = records().iloc[i]
@@ -100,6 +101,7 @@ def test_constraints_that_do_not_fit_are_refused(service: Any, constraints: Any,
     assert detail in answer.json()["detail"]
 
 
+@pytest.mark.slow
 def test_contrasts_are_checked_with_the_black_box(service: Any) -> None:
     import pandas as pd
 

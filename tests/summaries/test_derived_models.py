@@ -54,6 +54,7 @@ def test_it_is_exported_and_read_back(kind: str, classes: int, tmp_path: Path) -
         assert np.allclose(back.predict_proba(columns), model.predict_proba(columns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_all_are_compared_without_records(classes: int) -> None:
     rows = compare_models(summary(classes=classes))

@@ -172,6 +172,7 @@ def written(folder: Path) -> tuple[Path, dict[str, Any]]:
     return path, json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_a_file_gives_the_same_models(tmp_path: Path) -> None:
     path, _ = written(tmp_path)
     back = PrivateSummary.read(path)

@@ -145,6 +145,7 @@ def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
     assert number == pytest.approx(len(near), rel=0.3)
 
 
+@pytest.mark.slow
 def test_every_near_optimal_tree_is_sampled_equally_often() -> None:
     distribution, joint, splits = planted(0)
     every = list(Brute(joint, splits).trees(3, joint))
@@ -176,6 +177,7 @@ def test_a_tree_of_errors_finds_splits_that_pay_only_together() -> None:
     assert len(summary().tree(4, "errors").cells) > len(summary().tree(3, "errors").cells)
 
 
+@pytest.mark.slow
 def test_trees_of_errors_grow_greedily_where_bins_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = summary().tree(3, "errors")
     monkeypatch.setattr("glassine.learners.summaries.tree_sets.MOST_COUNTS", 1000)
@@ -194,6 +196,7 @@ def near() -> NearOptimalTrees:
     return found
 
 
+@pytest.mark.slow
 def test_trees_of_a_set_are_models_of_the_summary_and_near_the_best() -> None:
     fitted = summary()
     trees = near().sample(3, random_state=1)

@@ -108,6 +108,7 @@ def test_all_small_data_sets_keep_the_rule() -> None:
     assert refused > 10
 
 
+@pytest.mark.slow
 def test_a_leaf_of_one_record_too_few_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: CART may make leaves of one record less, and copies count."""
     honest = group_trees._of_enough
@@ -245,6 +246,7 @@ def test_a_signed_release_of_means_is_verified(tmp_path: Path) -> None:
         read_release(tmp_path / "other.json", key)
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_their_definition() -> None:
     explainer = explained()
     X = _frame(150)
@@ -269,6 +271,7 @@ def test_errors_are_those_of_their_definition() -> None:
     assert explainer.accuracy(X, truth, guided=False) == measures.fidelity
 
 
+@pytest.mark.slow
 def test_contrasts_lead_to_a_sought_mean_or_are_none() -> None:
     explainer = explained()
     query = {"age": 40, "income": 30.0, "job": "a", "smoker": 0}

@@ -141,6 +141,7 @@ def test_gap_attack_is_the_difference_of_accuracies(paper: SurrogateExplainer) -
         assert gap.low <= expected <= gap.high
 
 
+@pytest.mark.slow
 def test_thresholds_of_the_paper_name_members_and_the_safe_form_names_nobody(
     paper: SurrogateExplainer, safe: SurrogateExplainer
 ) -> None:
@@ -209,6 +210,7 @@ def test_membership_is_judged_by_every_attack_on_the_whole_release(paper: Surrog
     assert status(found)["largest_attack_advantage"] == "fail"
 
 
+@pytest.mark.slow
 def test_a_safe_release_with_a_public_domain_is_within_policy() -> None:
     frame = pd.DataFrame(people(600))
     explainer = SurrogateExplainer(lender, 60, domain=PEOPLE, classes=("no", "maybe", "yes"), distance="gower").fit(
@@ -255,6 +257,7 @@ def test_guesses_of_a_sensitive_attribute_do_not_use_it() -> None:
     assert row.closest < 0.4
 
 
+@pytest.mark.slow
 def test_digits_of_representatives(paper: SurrogateExplainer, safe: SurrogateExplainer) -> None:
     exact, rounded = audit(paper).value("representatives"), audit(safe).value("representatives")
     assert exact.n_exact == exact.n_numbers == 4 * paper.release_.n_groups

@@ -43,6 +43,7 @@ def plain_paper(
     return apart.argsort(axis=1, kind="stable"), np.array([tree.predict(queries) for tree in trees]).T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [20, 90])
 def test_the_papers_form_is_what_plain_code_gives(k: int) -> None:
     X, queries = numbers(400), numbers(150, seed=1)

@@ -38,6 +38,7 @@ def explainer(**given: Any) -> SurrogateExplainer:
     return SurrogateExplainer(lender, **(usual | given))
 
 
+@pytest.mark.slow
 def test_a_fit_is_charged_what_its_certificate_claims_before_it_draws(
     book: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_fit_is_charged_what_its_certificate_claims_before_it_draws(
     assert len(book.entries("people")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "data"),
     [

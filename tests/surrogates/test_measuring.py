@@ -64,6 +64,7 @@ def test_measures_are_what_loops_give(fitted: SurrogateExplainer) -> None:
     assert isinstance(found, Measures)
 
 
+@pytest.mark.slow
 def test_the_null_is_the_chance_that_one_of_random_groups_agrees(fitted: SurrogateExplainer) -> None:
     X = numbers(60, seed=2)
     agrees = decided(fitted, X) == ring(X)[:, None]

@@ -91,6 +91,7 @@ def ratios(epsilon: float, *, skip_empty: bool = False, groups: Any = cells_of) 
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_trees_on_public_cells_keep_epsilon_together(epsilon: float) -> None:
     found = ratios(epsilon)
@@ -102,6 +103,7 @@ def test_leaving_out_empty_cells_is_found() -> None:
     assert max(ratios(0.5, skip_empty=True)) == math.inf
 
 
+@pytest.mark.slow
 def test_groups_that_depend_on_other_records_are_found() -> None:
     def by_rank(columns: Columns) -> npt.NDArray[np.intp]:
         # As in a microaggregation, a further record moves others to another group.

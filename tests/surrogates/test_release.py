@@ -95,6 +95,7 @@ def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
 HOSTILE: list[Any] = [None, True, -1, 0, 2, 1e308, 10**400, "", "x", [], {}, [None], [[]], {"a": 1}, "0" * 1000]
 
 
+@pytest.mark.slow
 def test_no_hostile_release_brings_anything_but_our_errors(mixed: SurrogateRelease) -> None:
     data = mixed.to_dict()
     data["groups"] = data["groups"][:2]

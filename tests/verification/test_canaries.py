@@ -29,6 +29,7 @@ def coins(rng: np.random.Generator, m: int, right: float) -> tuple[npt.NDArray[n
     return included, np.where(included == truth, 1, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [10, 1000])
 def test_randomised_response_is_covered_and_met(m: int) -> None:
     rng = np.random.default_rng(m)
@@ -40,6 +41,7 @@ def test_randomised_response_is_covered_and_met(m: int) -> None:
         assert np.median(found) > 0.8
 
 
+@pytest.mark.slow
 def test_delta_is_covered() -> None:
     # With probability delta each bit is told as it is: the right share is that of (1, delta) at its worst.
     delta, m = 1e-3, 500

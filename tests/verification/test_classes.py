@@ -112,6 +112,7 @@ def verify(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_draws_keep_epsilon(name: str) -> None:
     make, max_records = CLASSES[name]
@@ -152,6 +153,7 @@ def test_draws_keep_epsilon_under_any_prior(name: str, part_weight: float) -> No
     assert result.holds, str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trees, depth 2, 2 literals, 2 classes", "lists, 2 rules, one of three"])
 @pytest.mark.parametrize("n", [10**6, 10**9])
 def test_draws_keep_epsilon_beside_many_records(name: str, n: int) -> None:
@@ -247,6 +249,7 @@ def drops_tiny_weights(models: TreeClass | ListClass, epsilon: float) -> Mechani
     return mechanism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize(
     ("bug", "worst"),

@@ -130,6 +130,7 @@ def range_over_the_data(models: Models) -> Mechanism:
     return mechanism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trees of a rare class", "trees by log loss alone"])
 @pytest.mark.parametrize("fault", [range_forgotten, minimum_over_the_data, range_over_the_data])
 def test_a_planted_fault_of_the_cost_is_found(name: str, fault: Callable[[Models], Mechanism]) -> None:

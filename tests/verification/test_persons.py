@@ -176,6 +176,7 @@ def test_a_whole_person_changes_the_law_by_at_most_epsilon(name: str, most: int)
     assert len(certificates) == (0 if make is greedy else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [as_array, as_frame, as_reversed_rows])
 def test_two_persons_beside_one_and_however_they_are_written(read: Any) -> None:
     law = mechanism(tree, read, crowd=CROWD[:1], epsilon=3.0, records_per_person=2, leaf_counts_share=0.0)

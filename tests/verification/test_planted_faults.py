@@ -165,6 +165,7 @@ def test_such_a_reader_is_found_among_all_pairs_within_3000_runs(name: str) -> N
     assert found.runs <= LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME_READERS)
 def test_its_twin_that_reads_value_by_value_is_not_accused(name: str) -> None:
     found = found_in(name, everything=False, reading=as_they_are)
@@ -195,6 +196,7 @@ def test_a_file_read_by_a_guessed_type_is_found_among_all_pairs_within_3000_runs
     assert not honest.bound.violated, str(honest.bound)
 
 
+@pytest.mark.slow
 def test_a_learner_that_refuses_one_record_is_found() -> None:
     class Strict(OldReader):
         def fit(self, X: Any, y: Any) -> Any:

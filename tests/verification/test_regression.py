@@ -56,12 +56,14 @@ def verified(background: Any = (), records: Any = RECORDS, **parameters: Any) ->
     )
 
 
+@pytest.mark.slow
 def test_a_whole_fit_keeps_epsilon_for_any_target() -> None:
     result = verified(CROWD)
     assert result.holds, str(result)
     assert result.tightness > 0.9
 
 
+@pytest.mark.slow
 def test_the_leaves_keep_epsilon_together_with_the_draw() -> None:
     result = verified(records=RECORDS[:4], literals=[], leaf_counts_share=0.5)
     assert result.holds, str(result)
@@ -92,12 +94,14 @@ def do_not_clip(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(families, "read_numeric", read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", [forget_the_range, take_the_range_from_the_data, do_not_clip])
 def test_a_planted_fault_is_found(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     assert not verified(CROWD).holds
 
 
+@pytest.mark.slow
 def test_noise_that_forgets_the_parts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = private.noisy_histogram
     monkeypatch.setattr(private, "noisy_histogram", lambda *given, parts: honest(*given))

@@ -157,6 +157,7 @@ def test_bounds_approach_the_truth_from_below() -> None:
     assert "2 by a union bound" in both.method
 
 
+@pytest.mark.slow
 def test_a_violation_through_delta_is_found() -> None:
     # The name of one record is told with probability 0.4, else nothing: (0, 0.4), claimed (1, 1e-6).
     def leaky(records: list[str], seed: int | None) -> list[str]:
@@ -170,6 +171,7 @@ def test_a_violation_through_delta_is_found() -> None:
     assert not lower_bound(leaky, ONE, TWO, Claim(epsilon=1.0, delta=0.4), runs=Runs(1000)).violated
 
 
+@pytest.mark.slow
 def test_a_claim_of_epsilon_and_delta_is_tested_as_gaussian_only_with_that_assumption() -> None:
     claim = Claim(epsilon=4.3766, delta=1e-5, bound=GaussianBound())
     options: dict[str, Any] = {"runs": Runs(2000), "score": float}
@@ -184,6 +186,7 @@ def test_a_claim_of_epsilon_and_delta_is_tested_as_gaussian_only_with_that_assum
     assert plain.epsilon < found.gaussian_epsilon(1e-5)
 
 
+@pytest.mark.slow
 def test_a_family_of_curves_is_a_bound_like_any_other() -> None:
     family = TradeOffBound(curve=lambda mu, x: stats.norm.cdf(stats.norm.isf(x) - mu), parameter="m")
     found = lower_bound(gaussian_count(0.5), ONE, TWO, Claim(bound=family, value=1.0), score=float, runs=Runs(2000))

@@ -66,6 +66,7 @@ def agreement(disclosures: list[Disclosure], draws: int) -> tuple[float, float, 
     return float(np.mean(mean_squares)), largest, n
 
 
+@pytest.mark.slow
 def test_chains_agree_with_enumeration_on_some_instances() -> None:
     some = [multiway(seed, CRITERIA[seed % 4]) for seed in range(6)] + [cart(seed) for seed in range(2)]
     mean_square, largest, n = agreement(some, 500)
@@ -139,6 +140,7 @@ def test_numbers_and_thresholds_are_kept_too() -> None:
     assert is_world(disclosure, state.x)
 
 
+@pytest.mark.slow
 def test_a_chain_that_ignores_the_constraints_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: a board that allows every excess accepts every swap."""
 

@@ -39,6 +39,7 @@ def table_of(people: People, labels: list[Any], classes: tuple[Any, ...]) -> npt
     return out
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), criterion=st.sampled_from(CRITERIA), n=st.integers(6, 80))
 @settings(max_examples=60)
 @example(seed=0, criterion="gini", n=6)
@@ -149,6 +150,7 @@ def test_a_tangent_lies_above_the_impurity_and_touches_it(seed: int, criterion: 
     assert float((coefficients * there).sum()) + constant >= float(impurity(there, criterion).sum()) - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_cut_keeps_what_the_constraint_allows_and_cuts_off_where_it_was_drawn(criterion: Criterion) -> None:
     cuts = 0

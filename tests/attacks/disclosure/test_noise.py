@@ -135,6 +135,7 @@ def test_rounded_counts_leave_the_most_entropy_within_their_bounds(counts: tuple
     assert negative_entropy(shares * n) == pytest.approx(float(best.fun), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_rounded_counts_with_internal_nodes_tell_more_and_exclude_nothing_true() -> None:
     more = 0
     for seed in (0, 4, 6):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ import polars as pl
 import pytest
 
 from glassine import Category, Domain, Integer, MultiwayTreeClassifier
-from glassine.attacks.disclosure import Adversary, SearchError, infer_sensitive
+from glassine.attacks.disclosure import Adversary, SearchError, dual, infer_sensitive
 from glassine.attacks.disclosure import remedies as module
+from glassine.attacks.disclosure.dual import TimeLimitError
 from glassine.attacks.disclosure.remedies import Remedies, RemedyTable, measure_remedies
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError
 
@@ -38,6 +41,7 @@ def table() -> RemedyTable:
     )
 
 
+@pytest.mark.slow
 def test_every_remedy_is_measured_and_none_discloses_more(table: RemedyTable) -> None:
     assert {row.kind for row in table.rows} == {"none", "suppress", "merge", "round", "private"}
     assert all(row.reason is None for row in table.rows)
@@ -82,6 +86,7 @@ def test_a_reader_of_rounded_counts_uses_the_internal_nodes(table: RemedyTable) 
     assert row.entropy <= alone.entropy + 1e-9
 
 
+@pytest.mark.slow
 def test_a_private_reader_learns_more_with_a_larger_epsilon() -> None:
     frame, y = records()
     tree = MultiwayTreeClassifier(min_samples_split=20).fit(frame, y)
@@ -203,16 +208,25 @@ def test_a_search_ends_when_its_time_is_over() -> None:
 
 
 def slow_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the search of the reader of labels alone go on until its time is over."""
+    """Let the search of the reader of labels alone go on until its time is over; for all others no time passes."""
+    start, passed = time.monotonic(), 0
+    monkeypatch.setattr(dual, "time", SimpleNamespace(monotonic=lambda: start + passed))
 
     def search(model: Any, frame: Any, *, adversary: Adversary | None, **options: Any) -> Any:
+        nonlocal passed
         while adversary is not None and adversary.leaves == "labels_only":
-            options["starts"].limit.check()
+            passed += 1
+            try:
+                options["starts"].limit.check()
+            except TimeLimitError:
+                passed = 0
+                raise
         return infer_sensitive(model, frame, adversary=adversary, **options)
 
     monkeypatch.setattr(module, "infer_sensitive", search)
 
 
+@pytest.mark.slow
 def test_a_slow_row_holds_no_other_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame, y = records(150)
     tree = MultiwayTreeClassifier(min_samples_split=30).fit(frame, y)
@@ -229,6 +243,7 @@ def test_a_slow_row_holds_no_other_and_is_tried_again(tmp_path: Path, monkeypatc
     assert asked == ["class counts of the leaves", "labels alone"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_keeps_the_rows_that_are_done(tmp_path: Path) -> None:
     frame, y = records(150)
     tree = MultiwayTreeClassifier(min_samples_split=30).fit(frame, y)

@@ -92,6 +92,7 @@ def test_example_1_with_two_extra_people_world_by_world() -> None:
     assert alone.membership == pytest.approx(example(TWO_MORE, internal_nodes=False).membership)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_superset_that_is_the_training_set_gives_the_known_results(criterion: Criterion) -> None:
     shaped = 0
@@ -232,6 +233,7 @@ def test_where_constraints_shape_it_the_estimate_is_that_of_a_general_solver() -
     assert compared == 2
 
 
+@pytest.mark.slow
 def test_error_rates_of_a_sample() -> None:
     for seed in range(3):
         tree, everybody, y, rows = grown(seed, n=20, more=5)

@@ -55,6 +55,7 @@ def test_a_price_that_exceeds_the_entropy_is_no_contradiction() -> None:
     assert not minimise(problem, rows=nothing, forms=np.full(1, 0.1), precision=1e-8).bounded_below
 
 
+@pytest.mark.slow
 def test_climbing_from_the_truth_keeps_all_constraints_and_only_rises() -> None:
     _, _, y, found = instance()
     engine = Engine(found.people, found.leaves)
@@ -84,6 +85,7 @@ def test_guessed_counts_lead_to_tables_that_keep_all_constraints() -> None:
     assert counts == pytest.approx(true, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_where_no_start_leads_anywhere_the_truth_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted failure of every other way: without the truth it is an error, with it a note says so."""
     tree, frame, y, honest = instance()

@@ -75,6 +75,7 @@ def searched(criterion: Criterion, *, n_wanted: int, leaves: Any = "leaf_counts"
     raise AssertionError("no such instance")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", SMOOTH)
 def test_with_counts_the_estimate_is_that_of_a_general_solver(criterion: Criterion) -> None:
     for disclosure in searched(criterion, n_wanted=3):
@@ -87,6 +88,7 @@ def test_with_counts_the_estimate_is_that_of_a_general_solver(criterion: Criteri
         assert best <= disclosure.bound * n + 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
 def test_the_estimate_keeps_what_is_known_and_the_bound_holds_for_the_truth(criterion: Criterion) -> None:
     n_shaped = 0
@@ -133,6 +135,7 @@ def test_error_rates_of_two_classes_are_counts() -> None:
     assert rates.probabilities == pytest.approx(counts.probabilities, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_labels_alone_tell_nothing_unless_class_totals_are_known() -> None:
     frame, y, tree = categories(4, n=60, n_classes=3)
     labels = infer_sensitive(tree, frame, adversary=Adversary("labels_only"))
@@ -162,6 +165,7 @@ def test_class_totals_without_internal_nodes_are_the_global_optimum(leaves: Any)
         assert disclosure.entropy * n == pytest.approx(best, abs=1e-4 * n)
 
 
+@pytest.mark.slow
 def test_more_knowledge_leaves_less_entropy() -> None:
     frame, _, tree = categories(11, n=80, n_classes=3, attributes=4)
     left = []
@@ -201,6 +205,7 @@ def test_counts_of_inner_nodes_are_not_needed() -> None:
     assert bare.probabilities == pytest.approx(infer_sensitive(tree, frame, adversary=Adversary()).probabilities)
 
 
+@pytest.mark.slow
 def test_the_gap_is_not_certified_by_a_solver_that_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: without rounds of outer approximation the estimate breaks constraints, and the notes say so."""
     infer: Any = import_module("glassine.attacks.disclosure.infer")

@@ -68,6 +68,7 @@ def test_a_posterior_that_ignores_the_constraint_of_example_1_knows_no_more_than
     assert "agree" in ignorant.comparison()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_enumeration_is_the_definition(criterion: Criterion) -> None:
     shaped = 0
@@ -105,6 +106,7 @@ def test_people_with_the_same_quasi_identifiers_weigh_what_they_should() -> None
     assert found.probabilities == pytest.approx(np.tile([1 / 3, 2 / 3], (3, 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["error_rates", "labels_only"])
 def test_readers_without_counts_have_the_truth_among_their_worlds(leaves: Any) -> None:
     for seed in range(8):
@@ -119,6 +121,7 @@ def test_readers_without_counts_have_the_truth_among_their_worlds(leaves: Any) -
         assert found.probabilities.sum(axis=1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_mean_of_the_worlds_is_one_of_the_tables_that_the_relaxation_allows() -> None:
     """The constraints are convex where counts are known: the posterior keeps them, and leaves no more entropy."""
     for seed in range(12):

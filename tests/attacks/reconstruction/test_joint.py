@@ -87,6 +87,7 @@ def test_the_number_of_data_sets_and_the_ranges_are_those_of_enumeration(n_model
         assert held.sum() == len(sets) * len(case.labels), "every record lies in a cell"
 
 
+@pytest.mark.slow
 def test_groups_and_labels_hold_in_every_data_set() -> None:
     n_small = n_pure = 0
     for seed in range(30):
@@ -139,6 +140,7 @@ def test_one_model_is_the_papers_measure() -> None:
         assert told == pytest.approx(alone), "the same by the general way"
 
 
+@pytest.mark.slow
 def test_order_does_not_matter_and_more_models_never_tell_less() -> None:
     for seed in range(6):
         case = toy(seed, 3)
@@ -354,6 +356,7 @@ def test_single_points_of_a_continuum_can_hold_records() -> None:
         reconstruct_jointly([rules, stump("height", 0.3, 49, 51)], domain, data=data)
 
 
+@pytest.mark.slow
 def test_telling_classes_never_tells_less() -> None:
     for seed in range(8):
         case = toy(seed, 2, n_records=5, told=True)
@@ -420,6 +423,7 @@ def test_bad_input_is_refused(more: dict[str, Any], error: type[Exception], said
         call(**more)
 
 
+@pytest.mark.slow
 def test_bounds_hold_where_no_data_set_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("glassine.attacks.reconstruction.joint_intervals.whole_table", lambda *a, **k: None)
     monkeypatch.setattr("glassine.attacks.reconstruction.joint_intervals.counted", lambda *a: None)

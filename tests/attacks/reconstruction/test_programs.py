@@ -46,6 +46,7 @@ def optimist(*given: Any, **more: Any) -> Any:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [HONEST, optimist])
 def test_ranges_hold_whatever_the_solver_says(monkeypatch: pytest.MonkeyPatch, solver: Any) -> None:
     monkeypatch.setattr(programs, "linprog", solver)

@@ -124,6 +124,7 @@ def test_certain_rows_are_those_of_every_data_set(seed: int, n_trees: int) -> No
     assert (rebuilt.status == "unique") == (len({frozenset(c.items()) for c in every}) == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 2, 4, 5, 6, 7])
 def test_numbered_records_that_are_certain_are_those_of_every_data_set(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -184,6 +185,7 @@ def test_draws_without_seeds_give_the_most_likely_data_set(seed: int) -> None:
     assert likelihood(forest, rebuilt.rows, codes) == pytest.approx(best, abs=0.02)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.data())
 def test_rows_meet_every_count_of_any_forest(data: st.DataObject) -> None:
@@ -478,6 +480,7 @@ def test_training_again_tells_right_rows_from_wrong_ones() -> None:
     assert again.improve(wrong, codes, 0.0) == (wrong, None)
 
 
+@pytest.mark.slow
 def test_the_most_likely_numbers_are_those_of_most_data_sets() -> None:
     """Of two stumps over many records, most data sets have the products of their shares."""
 
@@ -541,6 +544,7 @@ def test_sums_of_weights_are_not_taken_for_draws() -> None:
     assert scikit_forest._are_draws(SimpleNamespace(max_samples=0.5), [((10,),), ((10,),)])
 
 
+@pytest.mark.slow
 def test_forests_fitted_with_weights_make_no_false_claim_in_order() -> None:
     measured_ones = 0
     for seed in range(60):
@@ -556,6 +560,7 @@ def test_forests_fitted_with_weights_make_no_false_claim_in_order() -> None:
     assert measured_ones == 0 or measured_ones > 20
 
 
+@pytest.mark.slow
 def test_seeds_that_agree_by_chance_are_not_used() -> None:
     # Over two trees of eight records other seeds often agree; over thirty trees of twenty records hardly ever.
     few, *_ = fitted(8, 2)
