@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import warnings
-from functools import partial
 from typing import Any
 
 import dpmm.models.mst
@@ -37,8 +36,14 @@ MODELS: dict[str, Any] = {
     "logistic": (LogisticRegression, LinearRegression, {"max_iter": 1000}),
     "linear": (LogisticRegression, LinearRegression, {}),
 }
+original = dpmm.models.mst.FactoredInference
 made: dict[tuple[Any, ...], tuple[pd.DataFrame, list[float]]] = {}
 """Synthetic codes and the seconds that they took: each model is fitted to the same ones."""
+
+
+def inference(domain: Any, iters: int) -> Any:
+    """Return dpmm's inference, of fewer iterations: it only reads noisy counts, so that the guarantee stands."""
+    return original(domain, iters=min(iters, ITERATIONS))
 
 
 def edges(settings: dict[str, Any], name: str) -> Any:
@@ -80,7 +85,7 @@ def decoded(codes: pd.DataFrame, settings: dict[str, Any]) -> tuple[Any, Any]:
 
 def synthesized(codes: pd.DataFrame, sizes: dict[str, int], settings: dict[str, Any]) -> tuple[pd.DataFrame, Any]:
     """Return as many synthetic records as there are, and the seconds that they took."""
-    dpmm.models.mst.FactoredInference = partial(inference, limit=ITERATIONS)
+    dpmm.models.mst.FactoredInference = inference
     maker = MSTPipeline(
         epsilon=settings["epsilon"],
         delta=settings["delta"],
@@ -92,14 +97,6 @@ def synthesized(codes: pd.DataFrame, sizes: dict[str, int], settings: dict[str, 
         maker.fit(codes.reset_index(drop=True), sizes)
         records = maker.generate(n_records=len(codes))
     return records[list(codes)], seconds
-
-
-original = dpmm.models.mst.FactoredInference
-
-
-def inference(domain: Any, iters: int, limit: int) -> Any:
-    """Return dpmm's inference, of fewer iterations: it only reads noisy counts, so that the guarantee stands."""
-    return original(domain, iters=min(iters, limit))
 
 
 def synthetic(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
