@@ -71,12 +71,21 @@ def _diffprivlib(model: str, data: tuple[str, ...] = CLASSES) -> Baseline:
     )
 
 
+def _synthetic(model: str, data: tuple[str, ...] = DATA) -> Baseline:
+    settings: dict[str, object] = {"model": model}
+    name = f"MST, then {model}"
+    return Baseline(peer="dpmm", module="work_dpmm", work="synthetic", name=name, settings=settings, data=data)
+
+
 BASELINES = (
     Baseline(peer="glassine", module="work_glassine", work="tree", name=OURS[0], settings={"depth": 3}),
     Baseline(peer="glassine", module="work_glassine", work="additive", name=OURS[1], settings={}),
     Baseline(peer="interpret", module="work_interpret", work="additive", name="interpret DP-EBM", settings={}),
     *map(_diffprivlib, ("tree", "forest", "logistic", "naive Bayes")),
     _diffprivlib("linear", (REGRESSION,)),
+    *map(_synthetic, ("tree", "additive")),
+    _synthetic("logistic", CLASSES),
+    _synthetic("linear", (REGRESSION,)),
     Baseline(peer="privatree", module="work_privatree", work="tree", name="PrivaTree", settings={}, data=CLASSES),
 )
 PEERS = tuple(dict.fromkeys(each.peer for each in BASELINES))
@@ -104,11 +113,13 @@ def python_of(peer: str, folder: Path) -> Path:
     return prepare(next(found for found in EVERY_PEER if found.name == peer), folder)
 
 
-def measure(each: Baseline, data: str, process: Warm, file: Path, known: dict[str, object]) -> Iterator[Row]:
+def measure(
+    each: Baseline, data: str, process: Warm, file: Path, known: dict[str, object], epsilons: Sequence[str]
+) -> Iterator[Row]:
     """Yield a row for each epsilon and split that is not stored yet."""
     done = select(read(RESULTS), data=data, model=each.name)
     warm = False
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         splits = [i for i in range(SPLITS) if not select(done, epsilon=epsilon, split=str(i))]
         settings = {**known, **each.settings, "epsilon": float(epsilon), "delta": DELTA}
         if splits:
@@ -130,11 +141,11 @@ def place_of(row: Row) -> tuple[int, int, int, int]:
     return (DATA.index(row["data"]), NAMES.index(row["model"]), EPSILONS.index(row["epsilon"]), int(row["split"]))
 
 
-def measure_all(chosen: Sequence[str], folder: Path) -> None:
+def measure_all(chosen: Sequence[str], sets: Sequence[str], epsilons: Sequence[str], folder: Path) -> None:
     """Measure what is not stored; a peer that cannot be made is named, and the rest runs."""
     with tempfile.TemporaryDirectory() as scratch:
         stored = {}
-        for data in DATA:
+        for data in sets:
             (Path(scratch) / data).mkdir()
             stored[data] = store(additive(data, standin=False), Path(scratch) / data)
         for module in dict.fromkeys(each.module for each in BASELINES if each.peer in chosen):
@@ -144,9 +155,9 @@ def measure_all(chosen: Sequence[str], folder: Path) -> None:
             except (Missing, PeerFailed) as reason:
                 sys.stderr.write(f"{of_module[0].peer}: {reason}\n")
                 continue
-            for each, data in ((one, data) for one in of_module for data in one.data):
+            for each, data in ((one, data) for one in of_module for data in one.data if data in sets):
                 try:
-                    for row in measure(each, data, process, *stored[data]):
+                    for row in measure(each, data, process, *stored[data], epsilons):
                         write(RESULTS, sorted([*read(RESULTS), row], key=place_of))
                         say(", ".join(f"{name} {value}" for name, value in row.items() if value))
                 except PeerFailed as reason:
@@ -269,11 +280,13 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser.add_argument(
         "--only", nargs="+", choices=PEERS, default=list(PEERS), metavar="PEER", help="only these peers"
     )
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA), metavar="SET", help="only these sets")
+    parser.add_argument("--epsilon", nargs="+", choices=EPSILONS, default=list(EPSILONS), help="only these budgets")
     parser.add_argument("--into", type=Path, default=FOLDER, help="folder of the peers' environments")
     parser.add_argument("--page", action="store_true", help="measure nothing; write the tables of the page")
     given = parser.parse_args(None if arguments is None else list(arguments))
     if not given.page:
-        measure_all(given.only, given.into)
+        measure_all(given.only, given.data, given.epsilon, given.into)
     rows = read(RESULTS)
     PAGE.write_text(filled(PAGE.read_text(), rows))
     return 0

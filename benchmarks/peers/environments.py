@@ -70,6 +70,8 @@ OTHER_PEERS = (
     Peer(
         "interpret", "interpret.privacy", "", requirements=("interpret-core==0.7.8",), pythons=("3.12", "3.11", "3.10")
     ),
+    # It needs typing.Self, which Python 3.11 brought.
+    Peer("dpmm", "dpmm.pipelines", "", requirements=("dpmm==0.1.9",), pythons=("3.11", "3.12")),
     # It imports six without declaring it.
     Peer("imodels", "imodels", "", requirements=("imodels==3.0.4", "six>=1.16"), pythons=("3.12", "3.11", "3.10")),
     # A CPU build of torch, which it imports at once, satisfies the pin where an index has one.

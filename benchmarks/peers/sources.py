@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks import additive_data, public_data
-from glassine import Binary, Category, Domain
+from glassine import Binary, Category, Domain, Real
 from glassine.counting.logic import LiteralLogic
 from glassine.data.conform import conform
 from glassine.domain import ExactlyOne
+from glassine.domain.grid import public_grid
 from glassine.learners.antecedents import declared
 
 CALIFORNIA_SIZE, ADULT_SIZE, COMPAS_SIZE = 20_640, 32_561, 7_214
@@ -86,10 +87,13 @@ def additive(name: str, *, standin: bool) -> Source:
     for name, (low, _) in bounds.items():
         # What a new customer of Telco was charged so far is empty in the file.
         columns[name] = np.nan_to_num(np.asarray(columns[name], dtype=np.float64), nan=low)
+    cuts = {i: [*public_grid(domain[i])] or [0.5] for i in bounds}
+    if "target_range" in known:
+        cuts[""] = [*public_grid(Real(*known["target_range"]))]
     categories = {i: [*map(str, domain[i].values)] for i in domain if isinstance(domain[i], Category)}
     return Source(
         arrays={f"column {column}": values for column, values in columns.items()} | {"y": texts(target)},
-        settings={"names": list(domain), "bounds": bounds, "categories": categories, **known},
+        settings={"names": list(domain), "bounds": bounds, "cuts": cuts, "categories": categories, **known},
         domain=domain,
     )
 

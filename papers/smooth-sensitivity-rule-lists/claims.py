@@ -17,6 +17,7 @@ from figure_4 import GLOBAL, GRID, SMOOTH
 from figure_6 import METHODS as ATTACKED_METHODS
 from figure_6 import SETTINGS as ATTACKED
 from study import FOLDER, Row, options, published, read
+from trees import CHOICES, EPSILONS, EXACT
 
 from papers.common.judging import (
     AT_LEAST,
@@ -57,6 +58,7 @@ class Evidence:
     noise: Sequence[Row]
     errors: Sequence[Row]
     attacks: Sequence[Row]
+    trees: Sequence[Row]
 
 
 def _value(rows: Sequence[Row], setting: str, method: str, epsilon: str, name: str = "test") -> tuple[float, float]:
@@ -421,6 +423,19 @@ def exponential(found: Evidence) -> Judgement:
     )
 
 
+def exact_trees(found: Evidence) -> Judgement:
+    """Judge trees drawn by exact sampling against each that is grown by noisy impurities."""
+    comparisons = []
+    for setting in dict.fromkeys(row["setting"] for row in found.trees):
+        for method in CHOICES:
+            both = [
+                [_value(found.trees, setting, name, f"{epsilon:g}") for name in (EXACT, method)] for epsilon in EPSILONS
+            ]
+            splits = int(found.trees[0]["seeds"])
+            comparisons.append(estimated(f"{NAMES[setting]}: {method}", [_less(*pair) for pair in both], splits))
+    return Judgement(rule=AT_LEAST, seen="accuracy less that of each other tree", comparisons=tuple(comparisons))
+
+
 def not_measured(found: Evidence) -> Judgement:
     """Name a statement that nothing stored decides."""
     return Judgement(rule=NONE, seen="not rerun")
@@ -453,6 +468,7 @@ JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     not_measured,
     counted_gini,
     exponential,
+    exact_trees,
 )
 
 
@@ -466,6 +482,7 @@ def evidence(results: Path) -> Evidence:
         noise=read(results / "figure_1.csv"),
         errors=read(results / "table_1.csv"),
         attacks=read(results / "figure_6.csv"),
+        trees=read(results / "trees.csv"),
     )
 
 

@@ -15,6 +15,7 @@ import pools
 import table_1
 import table_2
 import table_3
+import trees
 from study import FOLDER
 
 from papers.common.tables import write_page
@@ -23,7 +24,7 @@ from papers.common.tables import write_page
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every script with the same arguments."""
     given = sys.argv[1:] if arguments is None else arguments
-    for script in (figure_1, pools, figure_2, figure_3, figure_4, figure_6, table_1, table_2, table_3):
+    for script in (figure_1, pools, figure_2, figure_3, figure_4, figure_6, table_1, table_2, table_3, trees):
         script.main(given)
     if "--settings" not in given:
         claims.main(given)

@@ -18,7 +18,18 @@ from tests.conftest import ROOT
 
 FOLDER = ROOT / "papers" / "smooth-sensitivity-rule-lists"
 RESULTS = FOLDER / "results"
-SCRIPTS = ("figure_1", "pools", "figure_2", "figure_3", "figure_4", "figure_6", "table_1", "table_2", "table_3")
+SCRIPTS = (
+    "figure_1",
+    "pools",
+    "figure_2",
+    "figure_3",
+    "figure_4",
+    "figure_6",
+    "table_1",
+    "table_2",
+    "table_3",
+    "trees",
+)
 
 Rows = list[dict[str, str]]
 
@@ -48,7 +59,7 @@ def module(name: str, monkeypatch: pytest.MonkeyPatch, data: Path | None = None)
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     if data is not None:
         monkeypatch.setenv("GLASSINE_DATA", str(data))
-    for known in ("settings", "fitting", "study", "drawing", "pools", "public_data", "figure_4", "figure_6"):
+    for known in ("settings", "fitting", "study", "drawing", "pools", "public_data", "figure_4", "figure_6", "trees"):
         monkeypatch.delitem(sys.modules, known, raising=False)
     return importlib.import_module(name)
 
@@ -137,6 +148,39 @@ def test_committed_results_are_whole() -> None:
     assert few <= {"exponential rule list"}
     for row in read(RESULTS / "figure_1.csv"):
         assert float(row["smooth"]) == pytest.approx(float(row["brute_force"]), rel=1e-5)
+
+
+def test_a_record_moves_the_length_of_a_candidate_by_at_most_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = module("trees", monkeypatch)
+    rng = np.random.default_rng(0)
+    masks = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+    moved, changed = 0, 0
+    for _ in range(300):
+        records = rng.integers(0, rng.choice([3, 30]), size=(4, 2))
+        before = trees.lengths(masks @ records, records.sum(axis=0))
+        assert min(before) == 0
+        for cell in np.ndindex(4, 2):
+            more = records.copy()
+            more[cell] += 1
+            after = trees.lengths(masks @ more, more.sum(axis=0))
+            step = max(abs(one - other) for one, other in zip(before, after, strict=True))
+            assert step <= 1
+            moved += step
+            # So one record never makes a candidate the best whose length is two or more.
+            changed += any(one >= 2 and other == 0 for one, other in zip(before, after, strict=True))
+    assert moved > 0
+    assert changed == 0
+
+
+def test_trees_of_the_future_work_find_what_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, settings = module("trees", monkeypatch), module("settings", monkeypatch)
+    cells = trees.Cells.of(settings.toy())
+    counts = np.bincount(cells.index, minlength=len(cells.labels))
+    split = SimpleNamespace(train=counts, test=counts)
+    usual = max(np.mean(settings.toy().labels == label) for label in (0, 1))
+    for choice in trees.CHOICES.values():
+        labels = trees.grown(cells, split, choice, 1000.0, 0)
+        assert counts[labels == cells.labels].sum() / counts.sum() > usual + 0.1
 
 
 def published(quantity: str) -> dict[tuple[str, str], float]:
