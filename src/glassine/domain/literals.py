@@ -322,7 +322,7 @@ def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> 
     >>> conjunction_text([Between("age", hi=40, missing=True), Between("age", 40, missing=True)])
     'age is missing'
     """
-    bounds: dict[str, Between] = {}
+    bounds: dict[str, tuple[float, float, bool]] = {}
     parts: dict[str, list[Literal]] = {}
     for literal in without_closed(literals):
         parts.setdefault(literal.attribute, [])
@@ -332,15 +332,16 @@ def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> 
         lo, hi = literal.lo, literal.hi
         if literal.negated:
             lo, hi = (hi, math.inf) if lo == -math.inf else (-math.inf, lo)
-        old = bounds.get(literal.attribute)
-        if old is not None:
-            lo, hi = max(lo, old.lo), min(hi, old.hi)
+        above, below, missing = bounds.get(literal.attribute, (lo, hi, True))
+        lo, hi = max(lo, above), min(hi, below)
         if not lo < hi:
             parts[literal.attribute].append(literal)
             continue
-        both = literal.missing and (old is None or old.missing)
-        bounds[literal.attribute] = Between(literal.attribute, lo, hi, missing=both)
+        bounds[literal.attribute] = lo, hi, literal.missing and missing
     texts = []
     for name, others in parts.items():
-        texts += [literal.text(digits) for literal in ([bounds[name]] if name in bounds else []) + others]
+        if name in bounds:
+            lo, hi, missing = bounds[name]
+            others = [Between(name, lo, hi, missing=missing), *others]
+        texts += [literal.text(digits) for literal in others]
     return all_of(dict.fromkeys(texts))
