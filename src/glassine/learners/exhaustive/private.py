@@ -97,9 +97,9 @@ class _Exponential(PrivateLearner, ClassLearner):
                 f"{widest.loss.parts * unit:,} units.",
                 remedy=f"Use at least {float(budget.total * LEAST_RATE / rate):.1g}.",
             )
-        widest.refuse_too_large(
-            memory_limit=self.memory_limit,
-            time_limit=self.time_limit,
+        self._refuse_too_large(
+            widest,
+            intake,
             more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts, unit),
             part_weight=prior,
         )
