@@ -277,7 +277,8 @@ def test_planted_bugs_are_found(
 def test_a_side_that_is_offered_only_for_gaps_in_the_data_is_found() -> None:
     # "n <= 0.5" and "n <= 0.5 or missing" are one condition of records without gaps: a careless learner drops the one.
     models, complete = CLASSES["trees, depth 2, a number and a category with gaps"][0]()
-    conditions = dict(zip(map(str, models.logic.literals), range(width_of(models)), strict=True))
+    assert isinstance(models, TreeClass)
+    conditions = {str(literal): i for i, literal in enumerate(models.logic.literals)}
     without, either = conditions["n <= 0.5"], conditions["n <= 0.5 or missing"]
     missing = tuple(name.endswith("or missing") for name in conditions)
     assert missing not in complete

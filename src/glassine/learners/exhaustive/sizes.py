@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from glassine.domain import Domain, Literal
 from glassine.errors import GlassineError, parameter
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP
-
-if TYPE_CHECKING:
-    from glassine.domain import Domain
-    from glassine.learners.exhaustive.families import ClassLearner
+from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
 
 __all__ = ["Smaller", "smaller"]
 
@@ -23,6 +20,17 @@ MOST_EXCLUDED = 12
 """Most columns that are left out before leaving out is no proposal."""
 
 SIZES = ("max_depth", "max_rules")
+
+
+class Learner(Protocol):
+    """A learner of one model of a class, with its limits."""
+
+    literals: str | Sequence[Literal]
+    n_quantiles: int
+    memory_limit: float
+    time_limit: float
+
+    def _widest(self, domain: Domain, n_classes: int) -> ModelClass[Any]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +58,13 @@ class Smaller:
         return f"The columns that cost most: {', '.join(map(repr, self.costly))}.{fits}"
 
 
-def smaller(learner: ClassLearner, domain: Domain, n_classes: int) -> Smaller | None:
+def smaller(learner: Learner, domain: Domain, n_classes: int) -> Smaller | None:
     """Return what makes a fit in a domain small enough; None if neither memory nor time is the reason."""
 
     def cost(names: list[str], **changes: Any) -> tuple[float, float]:
         made = copy.copy(learner)
-        vars(made).update(changes)
+        for name, value in changes.items():
+            setattr(made, name, value)
         try:
             members = made._widest(domain.restrict(names), n_classes)
         except GlassineError:
