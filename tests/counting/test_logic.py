@@ -25,6 +25,7 @@ from glassine.domain import (
     Real,
 )
 from glassine.errors import InvalidModelError
+from glassine.learners.antecedents import either_side
 from tests.oracles import strategies as small
 from tests.oracles import worlds as possible
 
@@ -35,12 +36,19 @@ def truths(domain: Domain, literals: list[Literal]) -> list[tuple[bool, ...]]:
     return [tuple(possible.satisfies(record, [literal]) for record in records) for literal in literals]
 
 
+def worlds_of(domain: Domain, logic: LiteralLogic, literals: list[Literal]) -> set[tuple[bool, ...]]:
+    """Return the truth vectors of complete records, as the literals that were given define them."""
+    complete = possible.complete_records(domain, literals)
+    return {tuple(possible.satisfies(record, [literal]) for literal in logic.literals) for record in complete}
+
+
 def naive_kept(domain: Domain, literals: list[Literal], *, up_to_negation: bool) -> list[Literal]:
     """Return the literals that are not constant, equal to an earlier one or, if wanted, its negation."""
     kept: list[Literal] = []
     seen: set[tuple[bool, ...]] = set()
+    complete = possible.complete_records(domain, literals)
     for literal, truth in zip(literals, truths(domain, literals), strict=True):
-        if len(set(truth)) == 2 and truth not in seen:
+        if len({possible.satisfies(record, [literal]) for record in complete}) == 2 and truth not in seen:
             kept.append(literal)
             seen |= {truth, tuple(not value for value in truth)} if up_to_negation else {truth}
     return kept
@@ -72,10 +80,10 @@ def test_literals_are_kept_that_say_something_new(case: tuple[Domain, list[Liter
 @pytest.mark.slow
 @given(cases())
 @settings(max_examples=60)
-def test_conjunctions_are_possible_if_some_record_satisfies_them(case: tuple[Domain, list[Literal]]) -> None:
+def test_conjunctions_are_possible_if_some_complete_record_satisfies_them(case: tuple[Domain, list[Literal]]) -> None:
     domain, literals = case
     logic = LiteralLogic.of(domain, literals, up_to_negation=False)
-    worlds = set(zip(*truths(domain, list(logic.literals)), strict=True))
+    worlds = worlds_of(domain, logic, literals)
     for k in range(min(3, len(logic.literals)) + 1):
         for chosen in combinations(range(len(logic.literals)), k):
             for signs in product((False, True), repeat=k):
@@ -130,11 +138,29 @@ def test_named_domains(name: str) -> None:
     domain, literals, expected = DOMAINS[name]
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
     assert len(logic.literals) == expected
-    worlds = set(zip(*truths(domain, list(logic.literals)), strict=True))
+    worlds = worlds_of(domain, logic, literals)
     for chosen in combinations(range(0, len(logic.literals), max(1, len(logic.literals) // 7)), 2):
         for signs in product((False, True), repeat=2):
             some = any(all(world[i] == sign for i, sign in zip(chosen, signs, strict=True)) for world in worlds)
             assert logic.is_possible(chosen, signs) == some
+
+
+def test_no_conjunction_holds_for_missing_values_alone() -> None:
+    domain = Domain({"n": Integer(0, 3, missing=True), "c": Category(("u", "v"), missing=True)})
+    literals = either_side(domain, [Between("n", hi=0.5), Between("n", hi=1.5), OneOf("c", ("u",)), OneOf("c", ("v",))])
+    logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+    # c = v or missing is what c = u is not.
+    assert list(map(str, logic.literals)) == [
+        "n <= 0.5",
+        "n <= 0.5 or missing",
+        "n <= 1.5",
+        "n <= 1.5 or missing",
+        "c = u",
+        "c = u or missing",
+    ]
+    only_missing = [((0, 1), (False, True)), ((1, 2), (True, False)), ((0, 3, 2), (False, True, False))]
+    assert not any(logic.is_possible(*conjunction) for conjunction in [*only_missing, ((4, 5), (False, True))])
+    assert logic.is_possible((0, 3), (False, True)), "0.5 < n <= 1.5 or missing"
 
 
 @pytest.mark.parametrize("missing", [False, True])

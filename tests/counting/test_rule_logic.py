@@ -18,9 +18,11 @@ from tests.oracles import worlds as possible
 Rule = tuple[Literal, ...]
 
 
-def truths(domain: Domain, rules: list[Rule]) -> list[tuple[bool, ...]]:
-    """Return the truth of each rule on every possible record."""
-    records = list(possible.records(domain, domain_aware=True))
+def truths(domain: Domain, rules: list[Rule], asked: list[Rule] | None = None) -> list[tuple[bool, ...]]:
+    """Return the truth of each rule on every possible record, or on those that are complete for the rules given."""
+    literals = [literal for rule in asked or [] for literal in rule]
+    every = possible.records(domain, domain_aware=True)
+    records = list(every) if asked is None else possible.complete_records(domain, literals)
     return [tuple(possible.satisfies(record, rule) for record in records) for rule in rules]
 
 
@@ -39,7 +41,8 @@ def test_rules_are_kept_that_say_something_new(case: tuple[Domain, list[Rule]]) 
     logic = RuleLogic.of(domain, rules)
     kept = truths(domain, list(logic.antecedents))
     assert len(set(kept)) == len(kept)
-    assert set(kept) == {truth for truth in truths(domain, rules) if len(set(truth)) == 2}
+    pairs = zip(truths(domain, rules), truths(domain, rules, rules), strict=True)
+    assert set(kept) == {truth for truth, complete in pairs if len(set(complete)) == 2}
     assert set(logic.antecedents) <= set(rules)
     # Of equal rules one of a single literal is preferred, then the first.
     for rule, truth in zip(logic.antecedents, kept, strict=True):
@@ -55,7 +58,7 @@ def test_rules_are_kept_that_say_something_new(case: tuple[Domain, list[Rule]]) 
 @settings(max_examples=60)
 def test_covers_says_which_rules_take_or_leave_nothing(case: tuple[Domain, list[Rule]]) -> None:
     domain, rules = case
-    assert_covers(domain, RuleLogic.of(domain, rules))
+    assert_covers(domain, RuleLogic.of(domain, rules), rules)
 
 
 def test_covers_of_pairs_on_tied_and_ordered_attributes() -> None:
@@ -68,16 +71,16 @@ def test_covers_of_pairs_on_tied_and_ordered_attributes() -> None:
     rules += [(one, other) for i, one in enumerate(literals) for other in literals[i + 1 :]]
     logic = RuleLogic.of(domain, rules)
     assert len(logic.antecedents) > 30
-    assert_covers(domain, logic)
+    assert_covers(domain, logic, rules)
     # A rule on one attribute can leave nothing after another one, a rule on several cannot.
     assert 30 < logic.covers.sum() < logic.covers.size / 3
 
 
-def assert_covers(domain: Domain, logic: RuleLogic) -> None:
+def assert_covers(domain: Domain, logic: RuleLogic, rules: list[Rule]) -> None:
     if all(len(rule) == 1 for rule in logic.antecedents):
         assert logic.covers.shape == (0, 0)
         return
-    holds = np.array(truths(domain, list(logic.antecedents)), dtype=bool)
+    holds = np.array(truths(domain, list(logic.antecedents), rules), dtype=bool)
     for i, first in enumerate(holds):
         for j, then in enumerate(holds):
             takes_nothing = not (then & ~first).any()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.bits import BitSets
 from glassine.domain import Between, Category, Domain, ExactlyOne, Integer, Literal, OneOf
+from glassine.learners.antecedents import either_side
 from glassine.learners.exhaustive.gibbs import LOG_BITS, Choice, Weighting
 from glassine.learners.exhaustive.lists import DEFAULT, DrawnList, ListClass, ListSums
 from glassine.learners.exhaustive.losses import Loss
@@ -51,13 +52,19 @@ def category_domain(p: int) -> tuple[Domain, list[Literal]]:
     return Domain({"c": Category(values)}), [OneOf("c", (value,)) for value in values]
 
 
-def worlds_of(domain: Domain, rules: Sequence[Sequence[Literal]]) -> list[oracle.World]:
-    """Return every truth vector that some conjunctions have on a possible record."""
-    found = {
-        tuple(possible.satisfies(record, rule) for rule in rules)
-        for record in possible.records(domain, domain_aware=True)
-    }
-    return sorted(found)
+def gapped_domain(p: int) -> tuple[Domain, list[Literal]]:
+    """Return a number that may be missing, with p / 2 thresholds of either side, and a category of two values."""
+    domain = Domain({"n": Integer(0, p // 2, missing=True), "c": Category(("u", "v"), missing=True)})
+    cuts: list[Literal] = [Between("n", hi=i + 0.5) for i in range(p // 2)]
+    return domain, either_side(domain, [*cuts, OneOf("c", ("u",))])[:p]
+
+
+def worlds_of(
+    domain: Domain, rules: Sequence[Sequence[Literal]], records: Iterable[dict[str, Any]] | None = None
+) -> list[oracle.World]:
+    """Return every truth vector that some conjunctions have on some records, by default on all that are possible."""
+    listed = possible.records(domain, domain_aware=True) if records is None else records
+    return sorted({tuple(possible.satisfies(record, rule) for rule in rules) for record in listed})
 
 
 def loss_of(loss: int | Loss) -> Loss:
@@ -68,18 +75,20 @@ def loss_of(loss: int | Loss) -> Loss:
 def trees_of(
     domain: Domain, literals: Sequence[Literal], depth: int, loss: int | Loss
 ) -> tuple[TreeClass, list[oracle.World]]:
-    """Return a class of trees, and the worlds of the literals that it kept."""
+    """Return a class of trees, and the worlds of the literals that it kept: those of complete records."""
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
-    worlds = worlds_of(domain, [(literal,) for literal in logic.literals])
+    worlds = worlds_of(domain, singles(logic.literals), possible.complete_records(domain, literals))
     return TreeClass(logic=logic, depth=depth, loss=loss_of(loss)), worlds
 
 
 def lists_of(
     domain: Domain, pool: Sequence[Sequence[Literal]], length: int, loss: int | Loss
 ) -> tuple[ListClass, list[oracle.World]]:
-    """Return a class of rule lists, and the worlds of the rules that it kept."""
+    """Return a class of rule lists, and the worlds of the rules that it kept: those of complete records."""
     logic = RuleLogic.of(domain, pool)
-    return ListClass(logic=logic, length=length, loss=loss_of(loss)), worlds_of(domain, logic.antecedents)
+    complete = possible.complete_records(domain, [literal for rule in pool for literal in rule])
+    worlds = worlds_of(domain, logic.antecedents, complete)
+    return ListClass(logic=logic, length=length, loss=loss_of(loss)), worlds
 
 
 def singles(literals: Sequence[Literal]) -> list[tuple[Literal, ...]]:
@@ -192,7 +201,7 @@ def tree_cases(draw: st.DrawFn) -> tuple[TreeClass, list[oracle.World], Truth, L
     depth, n_classes = draw(st.sampled_from([2, 1, 2, 3, 0])), draw(st.sampled_from([2, 3, 2, 1]))
     kept = LiteralLogic.of(domain, literals, up_to_negation=True).literals[: 2 if depth == 3 else 4]
     models, worlds = trees_of(domain, kept, depth, n_classes)
-    return models, worlds, *draw(datasets(worlds, n_classes))
+    return models, worlds, *draw(datasets(worlds_of(domain, singles(models.logic.literals)), n_classes))
 
 
 @st.composite
@@ -202,7 +211,7 @@ def list_cases(draw: st.DrawFn) -> tuple[ListClass, list[oracle.World], Truth, L
     length, n_classes = draw(st.sampled_from([2, 3, 1, 2, 0])), draw(st.sampled_from([2, 3, 2, 1]))
     kept = LiteralLogic.of(domain, literals, up_to_negation=False).literals[: 4 if n_classes < 3 else 3]
     models, worlds = lists_of(domain, singles(kept), length, n_classes)
-    return models, worlds, *draw(datasets(worlds, n_classes))
+    return models, worlds, *draw(datasets(worlds_of(domain, models.logic.antecedents), n_classes))
 
 
 @st.composite

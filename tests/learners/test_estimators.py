@@ -318,14 +318,6 @@ def test_pipeline_clone_and_search(kind: Any) -> None:
     assert search.score(X, y) > 0.6
 
 
-def test_missing_values_have_a_literal_of_their_own() -> None:
-    domain = Domain({"income": Integer(0, 100, thresholds=(50,), missing=True)})
-    frame = pl.DataFrame({"income": [10.0, 90.0, None] * 40})
-    tree = OptimalTreeClassifier(2, domain).fit(frame, [0, 0, 1] * 40)
-    assert tree.objective_ == 0
-    assert tree.predict(pl.DataFrame({"income": [None, 20.0]}, schema={"income": pl.Float64})).tolist() == [1, 0]
-
-
 def test_given_literals_and_antecedents_are_used_as_they_are() -> None:
     frame, y = people()
     literals: list[Literal] = [Between("age", hi=33), OneOf("job", ("clerk", "baker"))]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from glassine.domain import Domain
+from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import ClassTooLargeError
 from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, check_size, human_bytes
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
@@ -120,6 +122,24 @@ def test_weights_beyond_the_range_of_doubles_are_refused(weight: float, accepted
         return
     with pytest.raises(ClassTooLargeError, match=r"summed exactly \(e\^600\).*nearer to 1"):
         learner.fit(X, y)
+
+
+@pytest.mark.parametrize("make", [PrivateTreeClassifier, PrivateRuleListClassifier])
+def test_a_refusal_names_what_fits(make: Any) -> None:
+    codes = Category(tuple(f"{letter}{digit:02}" for letter in "ABC" for digit in range(20)))
+    domain = Domain({"icd": codes, "age": Integer(0, 99), "pay": Integer(0, 9_999), "b": Binary()})
+    X = pl.DataFrame({"icd": ["A00", "C19"] * 10, "age": [1, 9] * 10, "pay": [5, 9] * 10, "b": [0, 1] * 10})
+    settings: dict[str, Any] = {"domain": domain, "classes": (0, 1), "memory_limit": 5e6, "random_state": 0}
+    with pytest.raises(ClassTooLargeError) as caught:
+        make(4, **settings).fit(X, [0, 1] * 10)
+    assert "The columns that cost most: 'icd', 'age', 'pay'." in str(caught.value)
+    found = re.search(r"It fits with (\w+=\d), or with literals='coarse', or without 'icd'\.$", str(caught.value))
+    assert found is not None, str(caught.value)
+    name, _, size = found[1].partition("=")
+    assert make(4, **settings, literals="coarse").fit(X, [0, 1] * 10).model_.cells
+    assert make(**{name: int(size)}, **settings).fit(X, [0, 1] * 10).model_.cells
+    with pytest.raises(ClassTooLargeError):
+        make(**{name: int(size) + 1}, **settings).fit(X, [0, 1] * 10)
 
 
 def test_the_refusal_does_not_depend_on_the_records() -> None:

@@ -31,7 +31,7 @@ def truth(rule: tuple[Literal, ...]) -> tuple[bool, ...]:
 def test_both_signs_are_complements() -> None:
     literals = declared(DOMAIN, DOMAIN.names)
     found = both_signs(DOMAIN, literals)
-    assert len(found) == 2 * len(literals) == 2 * 8
+    assert len(found) == 2 * len(literals) == 2 * 9
     for literal, rule, other in zip(literals, found[::2], found[1::2], strict=True):
         assert rule == (literal,)
         assert truth(other) == tuple(not value for value in truth(rule))

@@ -22,7 +22,12 @@ from tests.oracles.optimal import optimal_tree
 CLOSE = 1e-10
 """For the logarithms as floats; the draws themselves are measured in test_gibbs.py."""
 
-MAKERS: list[engine.Maker] = [engine.binary_domain, engine.threshold_domain, engine.one_hot_domain]
+MAKERS: list[engine.Maker] = [
+    engine.binary_domain,
+    engine.threshold_domain,
+    engine.one_hot_domain,
+    engine.gapped_domain,
+]
 
 
 def assert_law(

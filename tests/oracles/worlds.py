@@ -37,6 +37,18 @@ def records(domain: Domain, *, domain_aware: bool) -> Iterator[dict[str, Any]]:
             yield record
 
 
+def complete_records(domain: Domain, literals: Sequence[Literal], *, domain_aware: bool = True) -> list[dict[str, Any]]:
+    """Return the records without missing values, but those of attributes that a literal asks for missing values."""
+    asked = set()
+    for literal in literals:
+        attribute = domain[literal.attribute]
+        truths = {bool(literal.holds([value])[0]) for value in values_of(attribute) if value is not None}
+        if attribute.missing and truths == {not literal.missing}:
+            asked.add(literal.attribute)
+    everything = records(domain, domain_aware=domain_aware)
+    return [record for record in everything if all(record[name] is not None or name in asked for name in domain)]
+
+
 def satisfies(record: dict[str, Any], literals: Sequence[Literal]) -> bool:
     """Whether a record satisfies a conjunction."""
     return all(bool(literal.holds([record[literal.attribute]])[0]) for literal in literals)

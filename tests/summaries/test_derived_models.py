@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from glassine import PrivateSummary, audit, load_model, write_model
+from glassine import Category, Domain, Integer, PrivateSummary, audit, load_model, write_model
 from glassine.comparison.from_summary import compare_models
 from glassine.data.conform import Outside, conform
 from glassine.errors import InvalidDataError
 from glassine.models import AdditiveModel
+from tests.oracles import worlds
 from tests.summaries.people import DOMAIN, people, summary
 
 KINDS = ("tree", "rule_list", "additive", "scorecard")
@@ -52,6 +54,23 @@ def test_it_is_exported_and_read_back(kind: str, classes: int, tmp_path: Path) -
     if isinstance(model, AdditiveModel):
         assert isinstance(back, AdditiveModel)
         assert np.allclose(back.predict_proba(columns), model.predict_proba(columns))
+
+
+def test_missing_values_go_with_either_side_and_never_alone() -> None:
+    rng = np.random.default_rng(0)
+    pay, job = rng.integers(0, 10, 4000).astype(float), rng.choice(["clerk", "baker", "pilot"], 4000).astype(object)
+    pay[rng.random(4000) < 0.3], job[rng.random(4000) < 0.3] = np.nan, None
+    frame = pl.DataFrame({"pay": pl.Series(pay).fill_nan(None), "job": job.tolist()})
+    y = (~(pay > 4) & ((job == None) | (job == "clerk"))).astype(int)  # noqa: E711 - of each entry
+    domain = Domain({"pay": Integer(0, 9, missing=True), "job": Category(("clerk", "baker", "pilot"), missing=True)})
+    fitted = PrivateSummary(8.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y)
+    full = [record for record in worlds.records(domain, domain_aware=True) if None not in record.values()]
+    near = fitted.near_optimal(3, 0.02, bootstrap=2).sample(20)
+    models: list[Any] = [fitted.tree(3), fitted.tree(3, "errors"), fitted.rule_list(3), *near]
+    for model in models:
+        held = model.apply(pl.DataFrame(full))
+        assert set(held.tolist()) == set(range(len(model.cells))), "each leaf has room for a record without gaps"
+        assert (model.predict(frame) == y).mean() > 0.95
 
 
 @pytest.mark.slow

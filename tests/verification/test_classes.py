@@ -59,6 +59,7 @@ CLASSES: dict[str, tuple[Callable[[], Models], int]] = {
     "trees, depth 2, 2 literals, 3 classes": (lambda: trees(engine.binary_domain, 2, 2, 3), 1),
     "trees, depth 2, 3 thresholds": (lambda: trees(engine.threshold_domain, 3, 2, 2), 2),
     "trees, depth 2, one of three": (lambda: trees(engine.one_hot_domain, 3, 2, 2), 2),
+    "trees, depth 2, a number and a category with gaps": (lambda: trees(engine.gapped_domain, 4, 2, 2), 1),
     "lists, 1 rule, 3 literals": (lambda: lists(engine.binary_domain, 3, 1, 2), 1),
     "lists, 2 rules, 3 literals": (lambda: lists(engine.binary_domain, 3, 2, 2), 1),
     "lists, 3 rules, 3 literals": (lambda: lists(engine.binary_domain, 3, 3, 2), 1),
@@ -66,6 +67,7 @@ CLASSES: dict[str, tuple[Callable[[], Models], int]] = {
     "lists, 3 rules, 3 thresholds": (lambda: lists(engine.threshold_domain, 3, 3, 2), 2),
     "lists, 2 rules, one of three": (lambda: lists(engine.one_hot_domain, 3, 2, 2), 2),
     "lists, 2 rules, 2 literals and negations": (lambda: lists_with_negations(engine.binary_domain, 2, 2), 2),
+    "lists, 2 rules, either side of gaps": (lambda: lists_with_negations(engine.gapped_domain, 2, 2), 1),
     "lists, 2 rules of up to two literals": (lambda: lists_of_pairs(2), 1),
 }
 
@@ -273,6 +275,28 @@ def test_planted_bugs_are_found(
     assert not found.holds
     assert found.worst > 1.2 * epsilon
     assert worst is None or found.worst == worst
+
+
+def test_a_side_that_is_offered_only_for_gaps_in_the_data_is_found() -> None:
+    # "n <= 0.5" and "n <= 0.5 or missing" are one condition of records without gaps: a careless learner drops the one.
+    models, complete = CLASSES["trees, depth 2, a number and a category with gaps"][0]()
+    assert isinstance(models, TreeClass)
+    conditions = {str(literal): i for i, literal in enumerate(models.logic.literals)}
+    without, either = conditions["n <= 0.5"], conditions["n <= 0.5 or missing"]
+    missing = tuple(name.endswith("or missing") for name in conditions)
+    assert missing not in complete
+    honest = mechanism_of(models, 1.5)
+
+    def careless(dataset: tuple[oracle.Record, ...]) -> Law:
+        gaps = any(world[either] and not world[without] for world, _ in dataset)
+        return conditioned(honest(dataset), lambda model: gaps or getattr(model, "literal", None) != either)
+
+    def result(mechanism: Mechanism) -> ExhaustiveResult[oracle.Record]:
+        records = oracle.universe([*complete, missing], range(2))
+        return verify_exhaustively(mechanism, records, max_records=1, epsilon=1.5, slack=slack_of(models))
+
+    assert result(honest).holds
+    assert result(careless).worst == math.inf
 
 
 @pytest.mark.parametrize("name", PLANTED)

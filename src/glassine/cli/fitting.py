@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import json
 import math
+import shlex
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -300,8 +301,7 @@ def run(order: Order, display: Display) -> Outcome:
             try:
                 estimator.fit(training.frame, shared.target, **whose)
             except ClassTooLargeError as error:
-                if advice := _smaller(order, learner, known, options):
-                    error.advise(advice)
+                _advise(error, estimator, known)
                 raise
         # The chosen fit, whose model and certificate state what the whole search spent.
         estimator = estimator if order.grid is None else estimator.best_estimator_
@@ -338,13 +338,16 @@ def _without(domain: Domain | None, order: Order) -> Domain | None:
     return domain.restrict([name for name in domain if name not in order.exclude])
 
 
-def _smaller(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """Return what makes a fit that is too large small enough, where the domain and the time of a fit are known."""
-    from glassine.cli.sizes import smaller
+def _advise(error: ClassTooLargeError, estimator: Any, public: Mapping[str, Any]) -> None:
+    """Say how columns are left out here, where that makes a tree or a list small enough."""
+    from glassine.learners.exhaustive.families import ClassLearner
+    from glassine.learners.exhaustive.sizes import smaller
 
-    if public["domain"] is None or order.grid is not None or not hasattr(learner, "seconds_needed"):
-        return ""
-    return smaller(learner, public, options)
+    domain, classes = public["domain"], public.get("classes")
+    n_classes = estimator._n_classes() if classes is None else len(classes)
+    known = isinstance(estimator, ClassLearner) and domain is not None and n_classes is not None
+    if known and (ways := smaller(estimator, domain, n_classes)):
+        error.advise(ways.text(lambda names: f"with {shlex.join(f'--exclude={name}' for name in names)}"))
 
 
 def _estimator(

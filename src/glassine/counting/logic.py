@@ -24,10 +24,14 @@ class LiteralLogic:
     a conjunction is possible if and only if its part in every block is. Each block has finitely many *atoms*, the sets
     of values that its literals cannot tell apart; a literal is the bit set of the atoms on which it holds.
 
+    What is possible is judged by complete records, in which no value is missing: so no conjunction holds for missing
+    values alone. Only of an attribute with a literal that tests nothing else, such as "age is missing", a missing value
+    is a value like others.
+
     Attributes
     ----------
     literals : tuple of Literal
-        The literals, sorted by block. Those that the domain makes always true or always false are left out.
+        The literals, sorted by block. Those that are true or false for all complete records are left out.
     blocks : ndarray of int64, shape (p,)
         Block of each literal, increasing.
     starts : ndarray of int64, shape (b + 1,)
@@ -35,7 +39,7 @@ class LiteralLogic:
     masks : ndarray of uint64, shape (p, w)
         Atoms on which each literal holds.
     full : ndarray of uint64, shape (b, w)
-        All atoms of each block.
+        The atoms of complete records of each block.
     """
 
     literals: tuple[Literal, ...]
@@ -64,23 +68,30 @@ class LiteralLogic:
             If a literal names an attribute or a value that the domain does not have.
         """
         space = Space(domain, literals, domain_aware=True)
-        full = [factor.possible for factor in space.factors]
+        return cls._of(space, complete_atoms(space, literals), literals, up_to_negation=up_to_negation)
+
+    @classmethod
+    def _of(
+        cls, space: Space, full: Sequence[int], literals: Sequence[Literal], *, up_to_negation: bool
+    ) -> LiteralLogic:
         kept: list[tuple[int, int, int, Literal]] = []
         seen: set[tuple[int, int]] = set()
         for position, literal in enumerate(dict.fromkeys(literals)):
             block = space.factor_of(literal.attribute)
-            mask = space.box([literal])[block] & full[block]
-            if mask in (0, full[block]) or (block, mask) in seen:
+            # Literals that differ on missing values alone are different.
+            possible = space.factors[block].possible
+            mask = space.box([literal])[block] & possible
+            if mask & full[block] in (0, full[block]) or (block, mask) in seen:
                 continue
             seen.add((block, mask))
             if up_to_negation:
-                seen.add((block, full[block] & ~mask))
+                seen.add((block, possible & ~mask))
             kept.append((block, position, mask, literal))
         kept.sort(key=lambda entry: entry[:2])
         used = sorted({block for block, _, _, _ in kept})
         at = {block: i for i, block in enumerate(used)}
         blocks = np.array([at[block] for block, _, _, _ in kept], dtype=np.int64)
-        width = max((-(-full[block].bit_length() // WORD) for block in used), default=1)
+        width = max((-(-space.factors[block].possible.bit_length() // WORD) for block in used), default=1)
         return cls(
             literals=tuple(literal for _, _, _, literal in kept),
             blocks=blocks,
@@ -93,12 +104,28 @@ class LiteralLogic:
         return f"<LiteralLogic of {len(self.literals)} literals in {len(self.full)} blocks>"
 
     def is_possible(self, chosen: Sequence[int], signs: Sequence[bool]) -> bool:
-        """Return whether some record of the domain satisfies a conjunction; literals of sign False are negated."""
+        """Return whether some complete record satisfies a conjunction; literals of sign False are negated."""
         masks = self.full.copy()
         for literal, sign in zip(chosen, signs, strict=True):
             block = self.blocks[literal]
             masks[block] &= self.masks[literal] if sign else ~self.masks[literal]
         return bool(masks.any(axis=1).all())
+
+
+def complete_atoms(space: Space, literals: Sequence[Literal]) -> list[int]:
+    """Return the atoms of complete records of each factor, as bit masks.
+
+    A missing value is a value like others where a literal distinguishes it alone, such as "age is missing".
+    """
+    full = [factor.present for factor in space.factors]
+    for literal in literals:
+        # Attributes that are tied to others are never missing.
+        factor = space.factor_of(literal.attribute)
+        present, possible = space.factors[factor].present, space.factors[factor].possible
+        mask = space.box([literal])[factor]
+        if mask & present in (0, present) and mask & possible not in (0, possible):
+            full[factor] = possible
+    return full
 
 
 def _words(masks: Sequence[int], width: int) -> npt.NDArray[np.uint64]:
@@ -119,7 +146,8 @@ class RuleLogic:
     Attributes
     ----------
     antecedents : tuple of tuple of Literal
-        The p rules. Those that the domain makes always true, always false or equal to an earlier one are left out.
+        The p rules. Those that are always true or always false for complete records, or equal to an earlier one, are
+        left out.
     blocks, starts, masks, full
         As in :class:`~glassine.counting.logic.LiteralLogic`; masks of rules of several literals are zero.
     covers : ndarray of bool, shape (p, p) or (0, 0)
@@ -143,19 +171,23 @@ class RuleLogic:
             If a literal names an attribute or a value that the domain does not have.
         """
         rules = [tuple(antecedent) for antecedent in antecedents]
-        single = LiteralLogic.of(domain, [rule[0] for rule in rules if len(rule) == 1], up_to_negation=False)
-        space = Space(domain, [literal for rule in rules for literal in rule], domain_aware=True)
+        literals = [literal for rule in rules for literal in rule]
+        space = Space(domain, literals, domain_aware=True)
+        full = complete_atoms(space, literals)
+        possible = [factor.possible for factor in space.factors]
+        ones = [rule[0] for rule in rules if len(rule) == 1]
+        single = LiteralLogic._of(space, full, ones, up_to_negation=False)
         alone = [(literal,) for literal in single.literals]
-        boxes = [_box(space, rule) for rule in alone]
-        seen = {_key(box) for box in boxes}
+        seen = {_key(constrained(space.box(rule), possible)) for rule in alone}
         wide: list[tuple[Literal, ...]] = []
         for rule in rules:
-            box = _box(space, rule)
-            if len(rule) < 2 or not box or 0 in box.values() or _key(box) in seen:
+            box = constrained(space.box(rule), possible)
+            taken = constrained(box, full)
+            if len(rule) < 2 or not taken or 0 in taken.values() or _key(box) in seen:
                 continue
             seen.add(_key(box))
             wide.append(rule)
-            boxes.append(box)
+        boxes = [constrained(space.box(rule), full) for rule in (*alone, *wide)]
         pad = ((0, len(wide)), (0, 0))
         return cls(
             antecedents=(*alone, *wide),
@@ -163,28 +195,24 @@ class RuleLogic:
             starts=single.starts,
             masks=np.pad(single.masks, pad),
             full=single.full,
-            covers=_covers(space, boxes) if wide else np.zeros((0, 0), dtype=bool),
+            covers=_covers(full, boxes) if wide else np.zeros((0, 0), dtype=bool),
         )
 
     def __repr__(self) -> str:
         return f"<RuleLogic of {len(self.antecedents)} rules>"
 
 
-def _possible(space: Space, factor: int) -> int:
-    return space.factors[factor].possible
-
-
-def _box(space: Space, rule: Sequence[Literal]) -> Box:
-    """Return the factors that a rule constrains, with the possible atoms that it allows."""
-    box = {factor: mask & _possible(space, factor) for factor, mask in space.box(rule).items()}
-    return {factor: mask for factor, mask in box.items() if mask != _possible(space, factor)}
+def constrained(box: Box, full: Sequence[int]) -> Box:
+    """Return the factors of which a box takes a part, or nothing, of some atoms, with what it takes of these."""
+    taken = {factor: mask & full[factor] for factor, mask in box.items()}
+    return {factor: mask for factor, mask in taken.items() if mask != full[factor]}
 
 
 def _key(box: Box) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(box.items()))
 
 
-def _covers(space: Space, boxes: Sequence[Box]) -> npt.NDArray[np.bool_]:
+def _covers(full: Sequence[int], boxes: Sequence[Box]) -> npt.NDArray[np.bool_]:
     """Return whether after rule i rule j takes nothing, or leaves nothing."""
     out = np.zeros((len(boxes), len(boxes)), dtype=bool)
     by_factors: dict[tuple[int, ...], list[int]] = {}
@@ -198,7 +226,7 @@ def _covers(space: Space, boxes: Sequence[Box]) -> npt.NDArray[np.bool_]:
                 for i in by_factors.get(subset, ()):
                     takes_nothing = all(not then[factor] & ~mask for factor, mask in boxes[i].items())
                     leaves_nothing = len(factors) == 1 and not (
-                        _possible(space, factors[0]) & ~boxes[i][factors[0]] & ~then[factors[0]]
+                        full[factors[0]] & ~boxes[i][factors[0]] & ~then[factors[0]]
                     )
                     out[i, j] = takes_nothing or leaves_nothing
     return out

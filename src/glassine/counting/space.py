@@ -49,6 +49,11 @@ class Factor(Protocol):
         """Atoms that some record can have, as a bit mask; a single point of a continuum is one, of measure zero."""
         ...
 
+    @property
+    def present(self) -> int:
+        """The possible atoms in which no value is missing, as a bit mask."""
+        ...
+
     def mask(self, literal: Literal) -> int:
         """Return the atoms on which a literal holds, as a bit mask."""
         ...
@@ -100,6 +105,11 @@ class NumberFactor:
             # A bound, to which values are clipped, may be an atom of its own.
             mask |= sum(1 << i for i, (lo, hi) in enumerate(self._spans) if lo < attribute.hi and hi >= attribute.lo)
         return mask
+
+    @property
+    def present(self) -> int:
+        """The possible atoms in which no value is missing, as a bit mask."""
+        return self.possible & (1 << len(self._spans)) - 1
 
     def _pieces(self, literal: Literal) -> list[tuple[float, float]]:
         """Return the intervals ``(lo, hi]`` that a literal speaks of, before negation."""
@@ -217,6 +227,13 @@ class ListFactor:
     def possible(self) -> int:
         """Atoms that some record can have, as a bit mask: all."""
         return (1 << len(self._classes)) - 1
+
+    @property
+    def present(self) -> int:
+        """The possible atoms in which no value is missing, as a bit mask."""
+        return sum(
+            1 << atom for atom, members in enumerate(self._classes) if any(None not in self._items[i] for i in members)
+        )
 
     def mask(self, literal: Literal) -> int:
         """Return the atoms on which a literal holds, as a bit mask."""

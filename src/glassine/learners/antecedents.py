@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral
 
@@ -33,6 +33,7 @@ __all__ = [
     "coarse",
     "data_quantiles",
     "declared",
+    "either_side",
     "of_thresholds",
     "pairs",
     "private_quantile_cuts",
@@ -168,7 +169,7 @@ class LiteralPlan:
             if literals in ("auto", "quantiles"):
                 quantiled = [name for name in names if _is_number(domain[name], without=literals == "auto")]
             stated = coarse if literals == "coarse" else declared
-            public = [literal for literal in stated(domain, names) if not _replaced(literal, quantiled)]
+            public = stated(domain, [name for name in names if name not in quantiled])
             return cls(
                 domain=domain,
                 public=tuple(public),
@@ -186,20 +187,23 @@ class LiteralPlan:
         """Return literals that stand for the largest class that the plan can lead to."""
         out = list(self.public)
         for name in self.quantiled:
-            out += of_thresholds(name, candidates(self.domain, name)[: self.n_quantiles])
+            out += self._cut(name, candidates(self.domain, name)[: self.n_quantiles])
         return out
+
+    def _cut(self, name: str, cuts: Sequence[float]) -> list[Literal]:
+        return either_side(self.domain, of_thresholds(name, cuts))
 
     def release(self, intake: Intake, epsilon: Fraction, randomness: Randomness) -> tuple[list[Literal], list[Event]]:
         """Return the literals, private quantiles released with the given budget, and the events."""
         if not self.quantiled:
             return list(self.public), []
         cuts, events = private_quantile_cuts(intake, self.quantiled, self.n_quantiles, epsilon, randomness)
-        return [*self.public, *(lit for name in self.quantiled for lit in of_thresholds(name, cuts[name]))], events
+        return [*self.public, *(lit for name in self.quantiled for lit in self._cut(name, cuts[name]))], events
 
     def from_data(self, intake: Intake) -> list[Literal]:
         """Return the literals, quantiles taken from the data without protection."""
         cuts = data_quantiles(intake, self.quantiled, self.n_quantiles)
-        return [*self.public, *(lit for name in self.quantiled for lit in of_thresholds(name, cuts[name]))]
+        return [*self.public, *(lit for name in self.quantiled for lit in self._cut(name, cuts[name]))]
 
     def text(self) -> str:
         """Return where the literals come from, in words."""
@@ -217,15 +221,11 @@ def _is_number(attribute: object, *, without: bool) -> bool:
     return not (without and attribute.thresholds)
 
 
-def _replaced(literal: Literal, quantiled: Sequence[str]) -> bool:
-    return literal.attribute in quantiled and isinstance(literal, Between) and not literal.missing
-
-
 def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
     """Return the literals that a domain declares for some attributes, in order.
 
-    A number gives one literal ``x <= t`` per threshold, a binary attribute ``x = 1``, a category one literal per value,
-    and an attribute that may be missing also "x is missing". Nothing is read from data.
+    A number gives one literal ``x <= t`` per threshold, a binary attribute ``x = 1``, a category one literal per value;
+    of an attribute that may be missing each stands twice, as :func:`either_side` says. Nothing is read from data.
     """
     out: list[Literal] = []
     for name in names:
@@ -236,8 +236,26 @@ def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
             out.append(OneOf(name, (1,)))
         else:
             out += [OneOf(name, (value,)) for value in attribute.values]
-        if attribute.missing:
-            out.append(OneOf(name, (), missing=True) if isinstance(attribute, Binary | Category) else _gap(name))
+    return either_side(domain, out)
+
+
+def either_side(domain: Domain, literals: Iterable[Literal]) -> list[Literal]:
+    """Return literals, each on an attribute that may be missing once without missing values and once with them.
+
+    So a split or a rule chooses with its condition where missing values go. None holds for missing values alone: how
+    many are missing may be few, and is not what the condition is about.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": Integer(18, 90, missing=True)})
+    >>> print(*either_side(domain, [Between("age", hi=40)]), sep="; ")
+    age <= 40; age <= 40 or missing
+    """
+    out: list[Literal] = []
+    for literal in literals:
+        out.append(literal)
+        if domain[literal.attribute].missing:
+            out.append(replace(literal, missing=not literal.missing))
     return out
 
 
@@ -268,14 +286,12 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
     out: list[Literal] = []
     for name in names:
         attribute = domain[name]
-        own = declared(domain, (name,))
         if isinstance(attribute, Integer | Real):
-            gaps = own[len(attribute.thresholds) :]
-            out += [*of_thresholds(name, public_grid(attribute, size=COARSE_CUTS)), *gaps]
+            out += either_side(domain, of_thresholds(name, public_grid(attribute, size=COARSE_CUTS)))
         elif isinstance(attribute, Category) and (groups := _begun_alike(attribute.values)):
-            out += [*(OneOf(name, group) for group in groups), *own[len(attribute.values) :]]
+            out += either_side(domain, (OneOf(name, group) for group in groups))
         else:
-            out += own
+            out += declared(domain, (name,))
     return out
 
 
@@ -293,10 +309,6 @@ def _begun_alike(values: tuple[Scalar, ...]) -> list[tuple[Scalar, ...]]:
             break
         groups = list(map(tuple, found.values()))
     return groups if len(groups) > 1 else []
-
-
-def _gap(name: str) -> Between:
-    return Between(name, negated=True, missing=True)
 
 
 def of_thresholds(name: str, thresholds: Sequence[float]) -> list[Literal]:

@@ -17,6 +17,7 @@ from glassine.data.frames import truths
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
+from glassine.errors import ClassTooLargeError
 from glassine.learners.additive.records import HeldRecords
 from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan, check_whole
@@ -26,6 +27,7 @@ from glassine.learners.exhaustive.gibbs import LOG_RANGE
 from glassine.learners.exhaustive.lists import ListClass
 from glassine.learners.exhaustive.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
 from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.sizes import smaller
 from glassine.learners.exhaustive.trees import TreeClass
 from glassine.learners.intake import HeldIntake, Intake, read_training
 from glassine.learners.persons import Persons
@@ -182,6 +184,18 @@ class ClassLearner(TransparentModel):
             steps -= 1
             members = members.with_loss(self._public_loss(n_classes, steps))
         return members
+
+    def _refuse_too_large(self, members: ModelClass[Any], intake: Intake, **weighing: Any) -> None:
+        """Raise ClassTooLargeError if summing a class may exceed the limits, with what would not.
+
+        ``weighing`` is passed on to :meth:`~glassine.learners.exhaustive.model_class.ModelClass.refuse_too_large`.
+        """
+        try:
+            members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit, **weighing)
+        except ClassTooLargeError as error:
+            if ways := smaller(self, intake.domain, members.n_classes):
+                error.advise(ways.text(lambda names: f"without {' and '.join(map(repr, names))}"))
+            raise
 
 
 class Classes(TransparentClassifier, ClassLearner):

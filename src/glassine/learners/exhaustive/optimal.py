@@ -69,7 +69,7 @@ class Optimal(ClassLearner):
                 remedy="Lower it, or give more records.",
             )
         members = self._members(intake.domain, conditions, self._public_loss(n_classes, MOST_STEPS))
-        members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
+        self._refuse_too_large(members, intake)
         bitsets = intake.pack(members.antecedents)
         if self._ranks(n_classes):
             members = members.with_loss(self._loss(base_rates(bitsets.totals()), math.inf, members))

@@ -97,9 +97,9 @@ class _Exponential(PrivateLearner, ClassLearner):
                 f"{widest.loss.parts * unit:,} units.",
                 remedy=f"Use at least {float(budget.total * LEAST_RATE / rate):.1g}.",
             )
-        widest.refuse_too_large(
-            memory_limit=self.memory_limit,
-            time_limit=self.time_limit,
+        self._refuse_too_large(
+            widest,
+            intake,
             more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts, unit),
             part_weight=prior,
         )
@@ -360,8 +360,9 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
         The conditions of splits. "thresholds": those that the domain declares. "quantiles": private quantiles for all
         numbers. "auto": declared thresholds, and private quantiles for numbers that have none. "coarse": declared
-        thresholds, else a few round numbers within the bounds, and codes of many by their first characters; free. A
-        sequence is used unchanged.
+        thresholds, else a few round numbers within the bounds, and codes of many by their first characters; free. Of an
+        attribute that may be missing each condition is offered twice, with missing values on either side. A sequence
+        is used unchanged.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     accuracy_share : float, default=0.3

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.counting.logic import complete_atoms, constrained
 from glassine.counting.space import Box, Space
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
@@ -288,18 +289,18 @@ class GreedyPool:
     ----------
     domain : Domain
         What is publicly known about the attributes.
-    space : Space
-        The domain as a product of factors.
     antecedents : tuple of tuple of Literal
-        The rules in order; those that the domain makes always true, always false or equal to an earlier one are left
-        out.
+        The rules in order; those that are always true or always false for complete records, or equal to an earlier one,
+        are left out.
+    full : tuple of int
+        The atoms of complete records of each factor, as in :class:`~glassine.counting.logic.LiteralLogic`.
     boxes : tuple of dict
-        Of each rule the factors that it constrains, with the atoms that it allows.
+        Of each rule the factors that it constrains, with what it allows of these atoms.
     """
 
     domain: Domain
-    space: Space
     antecedents: tuple[Antecedent, ...]
+    full: tuple[int, ...]
     boxes: tuple[Box, ...]
 
     @classmethod
@@ -311,18 +312,21 @@ class GreedyPool:
         InvalidModelError
             If a literal names an attribute or a value that the domain does not have.
         """
-        space = Space(domain, [literal for rule in antecedents for literal in rule], domain_aware=True)
+        literals = [literal for rule in antecedents for literal in rule]
+        space = Space(domain, literals, domain_aware=True)
+        full = complete_atoms(space, literals)
+        possible = [factor.possible for factor in space.factors]
         distinct: dict[tuple[tuple[int, int], ...], tuple[Antecedent, Box]] = {}
         for rule in antecedents:
-            box = {factor: mask & space.factors[factor].possible for factor, mask in space.box(rule).items()}
-            box = {factor: mask for factor, mask in box.items() if mask != space.factors[factor].possible}
-            # Equal boxes are equal rules: the first one stays.
+            box = constrained(space.box(rule), full)
             if box and 0 not in box.values():
-                distinct.setdefault(tuple(sorted(box.items())), (rule, box))
+                # Rules that allow the same are equal, missing values included: the first one stays.
+                allowed = constrained(space.box(rule), possible)
+                distinct.setdefault(tuple(sorted(allowed.items())), (rule, box))
         return cls(
             domain=domain,
-            space=space,
             antecedents=tuple(rule for rule, _ in distinct.values()),
+            full=tuple(full),
             boxes=tuple(box for _, box in distinct.values()),
         )
 
@@ -342,7 +346,7 @@ class GreedyPool:
                 wide.append(box)
                 continue
             for factor, mask in box.items():
-                left[factor] = left.get(factor, self.space.factors[factor].possible) & ~mask
+                left[factor] = left.get(factor, self.full[factor]) & ~mask
         if 0 in left.values():
             return []
         taken = set(chosen)
@@ -352,11 +356,11 @@ class GreedyPool:
         rest = {factor: mask & left.get(factor, mask) for factor, mask in box.items()}
         if 0 in rest.values():
             return False
-        if all(not left.get(factor, self.space.factors[factor].possible) & ~mask for factor, mask in box.items()):
+        if all(not left.get(factor, self.full[factor]) & ~mask for factor, mask in box.items()):
             return False
 
         def allowed(factor: int) -> int:
-            return rest.get(factor, left.get(factor, self.space.factors[factor].possible))
+            return rest.get(factor, left.get(factor, self.full[factor]))
 
         return not any(all(not allowed(factor) & ~mask for factor, mask in earlier.items()) for earlier in wide)
 

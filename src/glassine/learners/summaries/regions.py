@@ -39,12 +39,15 @@ class Splits:
         Bins of the attribute that satisfy each literal.
     literals : tuple of Literal
         The literals.
+    present : tuple of ndarray of bool, shape (bins,)
+        Bins of each attribute that have other than missing values.
     """
 
     sizes: tuple[int, ...]
     attributes: Ints
     bins: tuple[Bools, ...]
     literals: tuple[Literal, ...]
+    present: tuple[Bools, ...]
 
     @classmethod
     def of(cls, growth: Growth) -> Splits:
@@ -55,12 +58,24 @@ class Splits:
             attributes=np.array([one[0] for one in listed], dtype=np.int64),
             bins=tuple(one[1] for one in listed),
             literals=tuple(one[2] for one in listed),
+            present=tuple(growth.present(k) for k in range(len(growth.axes))),
         )
 
     @property
     def number(self) -> int:
         """Number of literals."""
         return len(self.literals)
+
+    def divide(self, regions: Regions) -> Bools:
+        """Return whether each literal leaves either side of each region other than missing values of its attribute."""
+        out = np.ones((len(regions.pairs), self.number), dtype=np.bool_)
+        for k, present in enumerate(self.present):
+            own = np.flatnonzero(self.attributes == k)
+            if not present.all() and len(own):
+                masks = masks_of(self, k)
+                left = masks[regions.pairs].prod(axis=1) * present
+                out[:, own] = (left @ masks[2 * own].T > 0) & (left @ masks[2 * own + 1].T > 0)
+        return out
 
     def holds(self, codes: Ints) -> Bools:
         """Return which literals hold for records, given by their bins of shape (attributes, n): (n, literals)."""

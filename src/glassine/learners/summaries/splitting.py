@@ -135,8 +135,22 @@ class Growth:
     def candidates(self) -> Iterator[tuple[int, Bools, Literal]]:
         """Yield the splits of all records: attribute, bins of the true side, and the literal that holds there."""
         for k, table in enumerate(self.tree.tables([None] * len(self.axes))):
+            held = self.present(k)
             for bins, literal in self._candidates(k, table[:, 0]):
-                yield k, bins, literal
+                if (bins & held).any() and (~bins & held).any():
+                    yield k, bins, literal
+
+    def present(self, attribute: int) -> Bools:
+        """Return which bins of an attribute have other than missing values: each side of a split needs one of them."""
+        axis = self.axes[attribute]
+        if not self.domain[axis.grid.attribute].missing:
+            return np.ones(axis.n_bins, dtype=np.bool_)
+        if axis.ordered:
+            return np.asarray(np.arange(axis.n_bins) < axis.n_ordered)
+        out = np.zeros(axis.n_bins, dtype=np.bool_)
+        for group, to in zip(axis.grid.groups or (), axis.bin_of[:-1], strict=True):
+            out[to] |= any(value is not None for value in group)
+        return out
 
     def parts(self, region: Region, attribute: int, bins: Bools) -> tuple[Region, Region]:
         """Return what of a region is in some bins of an attribute, and what is not."""
@@ -156,10 +170,15 @@ class Growth:
         weights = [None if k not in region else region[k][None, None] for k in range(len(self.axes))]
         best: _Split | None = None
         for k, table in enumerate(self.tree.tables(weights)):
+            held = self.present(k)
+            if k in region:
+                held &= region[k] > 0
             for bins, literal in self._candidates(k, table[:, 0]):
                 inside = table[:, 0] @ bins
                 outside = table[:, 0] @ ~bins
                 if not min(inside.sum(), outside.sum()) >= self.least:
+                    continue
+                if not ((bins & held).any() and (~bins & held).any()):
                     continue
                 cost = self._cost(inside) + self._cost(outside)
                 if best is None or cost < best.cost - 1e-9:
@@ -172,11 +191,12 @@ class Growth:
         if axis.ordered:
             cuts = axis.grid.cuts if axis.grid.cuts is not None else np.zeros(0)
             borders = cuts[np.flatnonzero(np.diff(axis.bin_of[:-1]))]
+            gaps = ~self.present(place)
             for k, cut in enumerate(borders.tolist()):
-                yield np.arange(axis.n_bins) <= k, Between(axis.grid.attribute, hi=cut)
-            if axis.n_bins > axis.n_ordered > 0 and self.domain[axis.grid.attribute].missing:
-                bins = np.arange(axis.n_bins) < axis.n_ordered
-                yield bins, Between(axis.grid.attribute)
+                bins = np.arange(axis.n_bins) <= k
+                yield bins, Between(axis.grid.attribute, hi=cut)
+                if gaps.any():
+                    yield bins | gaps, Between(axis.grid.attribute, hi=cut, missing=True)
             return
         totals = table.sum(axis=0)
         rates = table[-1] / np.maximum(totals, 1e-12) if len(table) == 2 else _main_direction(table)

@@ -58,7 +58,7 @@ class TreeSet:
     side_labels, side_wrong : ndarray, shape (regions, literals, 2)
         The same of both sides of each split; the literal holds on the first.
     divides : ndarray of bool, shape (regions, literals)
-        Whether both sides of each split hold enough records.
+        Whether both sides of each split hold enough records, and values that are not missing.
     stumps : ndarray, shape (last regions, literals)
         Errors of each of the last regions once it is divided; infinite where it may not be.
     lowest_below, reach : ndarray, shape (regions,)
@@ -75,7 +75,7 @@ class TreeSet:
         self.labels, self.side_labels = whole.argmax(axis=1), sides.argmax(axis=3)
         self.wrong = whole.sum(axis=1) - whole.max(axis=1)
         self.side_wrong = sides.sum(axis=3) - sides.max(axis=3)
-        self.divides = sides.sum(axis=3).min(axis=2) >= least
+        self.divides = (sides.sum(axis=3).min(axis=2) >= least) & splits.divide(self.regions)
         self.n_records = float(whole[0].sum())
         self.stumps = np.where(self.divides[self.last], self.side_wrong[self.last].sum(axis=2), np.inf)
         self.lowest_below = self._lowest(np.ones(splits.number, dtype=np.bool_))
