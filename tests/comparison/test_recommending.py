@@ -115,7 +115,7 @@ def test_the_measure_may_be_auroc() -> None:
 
 
 def test_another_measure_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="accuracy, auroc or log_loss, got 'f1'"):
+    with pytest.raises(InvalidParameterError, match="one of accuracy, auroc, log_loss for classes, got 'f1'"):
         recommend(comparison(CONSTANT), cast("Any", "f1"))
 
 
