@@ -25,18 +25,22 @@ def predicts_number(model: Any) -> bool:
     """
     if isinstance(model, AdditiveModel):
         return model.classes is None
-    from sklearn.base import is_regressor
-
-    try:
-        if is_regressor(model):
-            return True
-    except (AttributeError, TypeError):  # scikit-learn asks for tags that other objects lack
-        pass
+    if _is_regressor(model):
+        return True
     try:
         plain = published(model)
     except UnsupportedModelError:
         return False
     return plain is not None and plain.classes is None
+
+
+def _is_regressor(model: Any) -> bool:
+    from sklearn.base import is_regressor
+
+    try:
+        return bool(is_regressor(model))
+    except (AttributeError, TypeError):  # scikit-learn asks for tags that other objects lack
+        return False
 
 
 def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
@@ -63,9 +67,7 @@ def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
 
 def _answers(model: Any, records: Records) -> npt.NDArray[np.float64]:
     """Return the numbers that a model predicts."""
-    plain = model if isinstance(model, AdditiveModel) else None
-    if plain is None and not callable(getattr(model, "fit", None)):
-        plain = published(model)
+    plain = model if isinstance(model, AdditiveModel) else None if _is_regressor(model) else published(model)
     given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
     with asking(type(model).__name__):
         return np.asarray((model if plain is None else plain).predict(given), dtype=float)
