@@ -403,7 +403,8 @@ def test_what_agrees_is_within_the_tolerance(step: float, tolerance: float | Non
 def test_an_answer_that_is_no_number_is_not_what_is_sought() -> None:
     goal = ContrastConstraints(at_least=60)
     assert [goal.sought(answer) for answer in (60, 59.9, "61", True, None, float("nan"))] == [True] + 5 * [False]
-    for bound in (np.int64(60), np.float64(60.0), np.float32(60.0)):
+    bounds: list[Any] = [np.int64(60), np.float64(60.0), np.float32(60.0)]
+    for bound in bounds:
         given = ContrastConstraints(at_least=bound)
         assert given == goal
         assert type(given.at_least) in (int, float)

@@ -220,7 +220,7 @@ def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.
     heaviest = np.zeros(len(leaves.sizes))
     np.maximum.at(heaviest, kinds[:, 0], weights)
     # Rounded, so that a tenth of the range is one however it is added up.
-    return np.round(np.minimum(1 / (heaviest[leaves.sizes > 0] * answer.n_steps), 1.0), 12)
+    return np.asarray(np.round(np.minimum(1 / (heaviest[leaves.sizes > 0] * answer.n_steps), 1.0), 12), dtype=float)
 
 
 def representatives_told(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:

@@ -194,8 +194,8 @@ def second_measure(measure: Measure) -> Measure:
     >>> second_measure("accuracy"), second_measure("log_loss"), second_measure("rmse"), second_measure("r2")
     ('auroc', 'accuracy', 'mae', 'rmse')
     """
-    first, other = ("rmse", "mae") if measure in NUMBER_MEASURES else ("accuracy", "auroc")
-    return other if measure == first else first
+    pair: tuple[Measure, Measure] = ("rmse", "mae") if measure in NUMBER_MEASURES else ("accuracy", "auroc")
+    return pair[1] if measure == pair[0] else pair[0]
 
 
 def _choose(rows: Sequence[Row], measure: Measure) -> tuple[Row | None, tuple[Criterion, ...]]:

@@ -27,7 +27,7 @@ Kind: TypeAlias = Literal["classes", "number"]
 Measure: TypeAlias = Literal["accuracy", "auroc", "log_loss", "rmse", "mae", "r2"]
 CLASS_MEASURES: tuple[Measure, ...] = ("accuracy", "auroc", "log_loss")
 NUMBER_MEASURES: tuple[Measure, ...] = ("rmse", "mae", "r2")
-"""How well a model predicts classes, and a number; the first has a value wherever a model was measured."""
+"""How well a model predicts classes, and a number; the first has a value for every model that was measured."""
 LESS_IS_BETTER: tuple[Measure, ...] = ("log_loss", "rmse", "mae")
 NO_PARTS = "bits are defined for trees and rule lists."
 """Why a model without leaves and rules has no bits."""
@@ -63,7 +63,7 @@ class Figures:
     n_parts : int or None
         Leaves or rules of the model.
     seconds : float or None
-        CPU seconds of the fit, on one thread. Two figures are equal whatever it is.
+        CPU seconds of the fit, on one thread; not compared when figures are.
     """
 
     accuracy: float | None = None
@@ -285,7 +285,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How well models predict such a target; the first is measured wherever anything is."""
+        """How well models predict such a target; every model that was measured has the first."""
         return CLASS_MEASURES if self.target_range is None else NUMBER_MEASURES
 
     def row(self, model: str, epsilon: float | None = None) -> Row | None:
