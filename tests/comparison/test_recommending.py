@@ -121,7 +121,7 @@ def test_another_measure_is_refused() -> None:
 
 def _naive(found: Comparison) -> tuple[str, float | None] | None:
     """Recompute the recommendation, figure by figure, from the rule as it is written."""
-    lopsided = found.largest_class >= 0.8
+    lopsided = found.largest_class is not None and found.largest_class >= 0.8
     private = [row for row in found.rows if row.epsilon is not None and row.accuracy is not None]
     name = "accuracy"
     if lopsided:

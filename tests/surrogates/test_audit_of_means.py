@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ def test_widths_and_shares_are_those_of_their_definition(options: dict[str, Any]
     values = list(zip(*(training.columns.values(name).tolist() for name in training.columns.names), strict=True))
     expected, shares = [], []
     for _, rows in behind(explainer):
-        weights: Counter[Any] = Counter()
+        weights: defaultdict[Any, float] = defaultdict(float)
         whose = values if training.persons is None else training.persons.codes.tolist()
         held = {whose[i] for i in rows}
         for owner in held:
@@ -121,6 +121,6 @@ def test_a_black_box_that_knows_its_records_does_not_pass() -> None:
     explainer = SurrogateExplainer(leaking, 40, domain=PEOPLE, distance="gower", answer=RANGE)
     explainer.fit(frame[:600])
     findings = audit(explainer, holdout=frame[600:].reset_index(drop=True))
-    attacks = {attack.attack: attack for attack in findings.measured["membership"].value.attacks}
+    attacks = {attack.attack: attack for attack in findings.value("membership").attacks}
     assert attacks["best-loss threshold"].advantage_low > 0.9
     assert checked(findings, "largest_measured_advantage") == "unknown"
