@@ -86,17 +86,18 @@ def test_a_rule_list_without_a_learner() -> None:
     assert again.to_dict() == found.to_dict()
 
 
-def test_of_a_regression_only_the_thresholds_are_attacked() -> None:
+def test_of_a_regression_the_losses_and_the_thresholds_are_attacked() -> None:
     X = np.arange(40.0)[:, None]
     found = attack_membership(
         DecisionTreeRegressor().fit(X[:20], X[:20, 0]), Sample(X[:20], X[:20, 0]), Sample(X[20:], X[20:, 0])
     )
-    assert found.results == ()
+    assert isinstance(found.best_loss, Measured)
+    assert found.results == (found.best_loss.value,)
     assert isinstance(found.midpoint, Measured)
-    assert found.strongest is found.midpoint.value
+    assert found.strongest in (found.midpoint.value, found.best_loss.value)
     assert isinstance(found.gap, NotApplicable)
     assert isinstance(found.vulnerability, NotApplicable)
-    assert "none detected" in repr(found)
+    assert "best-loss threshold detected" in repr(found)
 
 
 def test_a_model_that_raises_fails_each_attack_and_not_the_suite() -> None:

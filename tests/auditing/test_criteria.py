@@ -55,6 +55,7 @@ EVERY = Policy(
     smallest_class_count=10,
     zero_classes=0,
     degrees_of_freedom=10,
+    narrowest_answer=0.1,
 )
 RULES = "if [age <= 40] then [true] ([24 ; 6] examples)\nelse [false] ([5 ; 25] examples)\n"
 
@@ -157,7 +158,19 @@ def test_findings_with_remedies_keep_their_schema() -> None:
 def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply(
     kind: Kind, criterion: Criterion[Any, Any]
 ) -> None:
-    facts = ("sizes", "groups", "cells", "shares", "bits", "thresholds", "named", "membership", "certain", "contents")
+    facts = (
+        "sizes",
+        "groups",
+        "cells",
+        "shares",
+        "bits",
+        "thresholds",
+        "named",
+        "membership",
+        "certain",
+        "contents",
+        "narrowed",
+    )
     if criterion.of_claim:
         assert criterion.check(1, Evidence(kind=kind), HIDING) is None
         return

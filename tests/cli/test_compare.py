@@ -25,6 +25,7 @@ from glassine.cli.compare import fit_command_line
 from glassine.cli.options import PublicOptions, RecordsFileOptions
 from glassine.cli.training import TrainingFile
 from glassine.comparison import CANDIDATES, Row, Shape, Task
+from glassine.comparison.targets import Classes
 from glassine.errors import PrivacyLeakWarning
 from glassine.formats.json import to_dict
 from tests.cli.running import Run, attributes, listing, people
@@ -85,7 +86,9 @@ def test_the_command_fits_what_was_compared(run: Run, folder: Path, name: str) -
     assert done.status == 0, done.err
     names = ["age", "smoker"]
     known = Domain(attributes()).restrict(names)
-    learner = CANDIDATES[name].make(Shape(domain=known, n_classes=2, max_depth=2, max_rules=2, delta=1e-5), 0.5, 7)
+    learner = CANDIDATES[name].make(
+        Shape(domain=known, target=Classes((0, 1)), max_depth=2, max_rules=2, delta=1e-5), 0.5, 7
+    )
     frame = people()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -103,7 +106,7 @@ def test_json_holds_all_figures(run: Run, folder: Path) -> None:
     assert done.status == 0, done.err
     plain = json.loads(done.out)
     assert plain == json.loads((folder / "found.json").read_text())
-    assert plain["schema"] == "glassine.comparison/2"
+    assert plain["schema"] == "glassine.comparison/3"
     assert plain["private"] is False
     assert [(row["model"], row["epsilon"]) for row in plain["rows"]] == [
         ("tree", 1.0),
@@ -141,7 +144,7 @@ def test_without_a_domain_it_is_refused_with_the_remedy(run: Run, folder: Path) 
         (("--splits", "0"), "--splits must be a whole number"),
         (("--seed", "-1"), "--seed must be at least 0, got -1"),
         (("--test-share", "1"), "--test-share must be a number above 0"),
-        (("--target", "age"), "declares the target 'age' as a number"),
+        (("--measure", "rmse"), "--measure rmse is for numbers"),
         (("--target", "nobody"), "the classes of the target 'nobody' must be public"),
         (("-o", "people.csv"), "it is read or written already"),
         (("-o", "page.pdf"), "reports are written as HTML, JSON or text"),
@@ -233,3 +236,40 @@ def test_adult_with_all_learners(data_dir: Path, tmp_path: Path) -> None:
     chosen = plain["recommendation"]["chosen"]
     assert (chosen["model"], chosen["epsilon"]) == (least["model"], least["epsilon"])
     assert rows["boosting", None]["accuracy"]["value"] > best["accuracy"]["value"] > 0.84
+
+
+def test_numbers_are_compared_and_the_command_fits_what_was_recommended(run: Run, folder: Path) -> None:
+    frame = pl.read_csv(folder / "people.csv").with_columns(cost=2.0 * pl.col("age") + 10 * pl.col("smoker"))
+    frame.write_csv(folder / "costs.csv")
+    words = ("costs.csv", "--target", "cost", "--epsilon", "2", "--max-depth", "2", "--splits", "2")
+    known = ("--domain", "domain.json", "--target-range", "0,300", "--models", "tree,cart,constant")
+    done = run("compare", *words, *known, "-o", "page.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert "Fit the private tree at epsilon 2." in done.out
+    assert "RMSE" in done.out
+    (command,) = (line.strip() for line in done.out.splitlines() if line.startswith("  glassine fit "))
+    fitted = run(*shlex.split(command)[1:], cwd=folder)
+    assert fitted.status == 0, fitted.err
+    model = read_cells(folder / "private-tree.json")
+    assert model.classes is None
+    assert model.guarantee is not None
+    assert all(0 <= value <= 300 for cell in model.cells if (value := cell.evidence.value) is not None)
+    plain = json.loads(run("compare", *words, *known, "--json", cwd=folder).out)
+    assert (plain["measure"], plain["target_range"], plain["classes"]) == ("rmse", [0.0, 300.0], [])
+    assert all(len(row["rmse"]["values"]) == 2 for row in plain["rows"])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--measure", "accuracy"), "--measure accuracy is for classes"),
+        (("--models", "rule-list"), "predicts classes, and the target is a number"),
+        (("--classes", "a,b"), "--classes and --infer-classes are for a target of classes"),
+        (("--target-range", "3,1"), "--target-range must be LO,HI with LO below HI"),
+    ],
+)
+def test_what_contradicts_a_number_is_refused(run: Run, folder: Path, option: tuple[str, ...], message: str) -> None:
+    known = ("--domain", "domain.json", "--target-range", "0,300")
+    done = run("compare", "people.csv", "--target", "other", *known, *option, cwd=folder)
+    assert done.status == 2
+    assert message in " ".join(done.err.split())

@@ -38,19 +38,35 @@ def row(
     )
 
 
+def numeric_row(model: str, epsilon: float | None, errors: Sequence[float], *, bits: float | None = 2.0) -> Row:
+    """Return a learner of numbers with a given root mean squared error on each split."""
+    figures = [Figures(rmse=rmse, mae=0.8 * rmse, r2=1 - (rmse / 100) ** 2, bits=bits, gap=0.02) for rmse in errors]
+    return Row.of(
+        [
+            Result(model=model, epsilon=epsilon, split=number, status="measured", figures=figure)
+            for number, figure in enumerate(figures)
+        ]
+    )
+
+
 def refused(model: str, epsilon: float | None, reason: str = "it needs two classes.") -> Row:
     """Return a learner that was not applicable on any split."""
     return Row.of([Result(model=model, epsilon=epsilon, split=0, status="not applicable", reason=reason)])
 
 
-def comparison(*rows: Row, n_splits: int = 3, largest_class: float = 0.6) -> Comparison:
+def comparison(
+    *rows: Row,
+    n_splits: int = 3,
+    largest_class: float | None = 0.6,
+    target_range: tuple[float, float] | None = None,
+) -> Comparison:
     """Return a comparison of made-up rows."""
     return Comparison(
         target="ill",
-        classes=("no", "yes"),
+        classes=("no", "yes") if target_range is None else (),
         n_records=1000,
         n_attributes=4,
-        largest_class=largest_class,
+        largest_class=largest_class if target_range is None else None,
         n_splits=n_splits,
         test_share=0.3,
         seed=0,
@@ -60,6 +76,7 @@ def comparison(*rows: Row, n_splits: int = 3, largest_class: float = 0.6) -> Com
         caveats=(),
         rows=rows,
         version="0",
+        target_range=target_range,
     )
 
 

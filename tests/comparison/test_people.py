@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from glassine.comparison import Task, compare
-from glassine.comparison.running import RECORDS_COVERED, split
+from glassine.comparison.records import split
+from glassine.comparison.running import RECORDS_COVERED
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer
 from glassine.errors import InvalidDataError, InvalidParameterError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from glassine.comparison.measuring import auroc, full_probabilities, log_loss
+from glassine.comparison.targets import auroc, full_probabilities, log_loss
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

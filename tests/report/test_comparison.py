@@ -15,10 +15,10 @@ from glassine.auditing.findings import InputFile
 from glassine.comparison import Comparison, Figures, Result, Row
 from glassine.comparison.values import NO_PARTS
 from glassine.report import Page, comparison_page, render_html, render_text
-from glassine.report.blocks import Command, Definitions, Figure
+from glassine.report.advice import advice_of
+from glassine.report.blocks import Command, Definitions, Figure, Table
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
-from glassine.report.sections.comparison import advice_of
-from tests.comparison.builders import comparison, refused, row
+from tests.comparison.builders import comparison, numeric_row, refused, row
 from tests.report.blocks import all_of, rows_of
 
 CONSTANT = row("constant", None, (0.6, 0.6, 0.6), bits=0.0, vulnerability=0.5, auroc=0.5)
@@ -116,6 +116,31 @@ def test_a_ranking_by_log_loss_puts_the_lowest_first() -> None:
     assert "Its mean log-loss on held-out records is 0.200 ± 0.000, the lowest of the private models." in view.why
     assert "One private model has 0.200 or less, the best plus its standard error" in view.why
     assert [fact.value for fact in comparison_page(found).figures] == ["0.200 ± 0.000", "0.400 ± 0.000"]
+
+
+def test_a_comparison_of_numbers_shows_errors_in_units_of_the_target() -> None:
+    rows = (
+        numeric_row("tree", 0.1, (50_000.0, 51_000.0, 52_000.0)),
+        numeric_row("cart", None, (49_000.0, 49_100.0, 49_200.0), bits=5.0),
+        numeric_row("constant", None, (90_000.0, 90_000.0, 90_000.0), bits=0.0),
+    )
+    found = comparison(*rows, target_range=(0.0, 500_000.0))
+    view, shown = advice_of(found), comparison_page(found)
+    assert view.headline == "Fit the private tree at epsilon 0.1"
+    assert view.ranked_by == "Ranked by RMSE, as numbers are unless asked otherwise."
+    assert "Its mean RMSE on held-out records is 51,000 ± 577, the lowest of the private models." in view.why
+    assert "One private model has 51,577 or less" in view.why
+    assert "AUROC" not in view.rule
+    assert "vulnerability" not in view.rule
+    (table,) = all_of(shown.section("table"), Table)
+    heads = ["Model", "Epsilon", "RMSE", "MAE", "R²", "Bits", "Advantage", "Parts", "CPU s"]
+    assert [column.name for column in table.columns] == heads
+    assert table.rows[0].cells[:3] == ("0.1", "51,000 ± 577", "40,800 ± 462")
+    assert "the constant prediction is the mean of the training records" in shown.described
+    text, page = render_text(found), render_html(found, title="x")
+    assert "51,000 ± 577" in text
+    assert "R² against bits learned per record" in page
+    assert "Who was in the data" not in page
 
 
 @pytest.mark.parametrize(
@@ -259,11 +284,11 @@ def test_points_are_named_and_colored_by_model_and_stand_in_a_table() -> None:
     section = shown.section("membership")
     svg = str(all_of(section, Figure)[0].drawings[0])
     assert re.findall(r'class="name mid k1"[^>]*>([^<]*)<', svg) == ["tree 0.1"]
-    assert re.findall(r'class="name mid"[^>]*>([^<]*)<', svg) == ["scikit-learn tree", "commonest class"]
+    assert re.findall(r'class="name mid"[^>]*>([^<]*)<', svg) == ["scikit-learn tree", "constant prediction"]
     assert len(re.findall(r'class="spot k\d"', svg)) == 2
     rows = rows_of(section)
     assert list(rows) == [
-        "4. the commonest class",
+        "4. constant prediction",
         "1. private tree at epsilon 0.1",
         "2. private additive model at epsilon 1",
         "3. scikit-learn tree",

@@ -26,6 +26,7 @@ from glassine.surrogates import (
     group_trees,
 )
 from glassine.surrogates.answers import distinct_records
+from glassine.surrogates.measuring import _errors
 from tests.surrogates.scenes import PEOPLE, people
 
 SCORE = NumericAnswer(lo=0, hi=200, step=0.5, tolerance=6)
@@ -271,15 +272,27 @@ def test_errors_are_those_of_their_definition() -> None:
     assert explainer.accuracy(X, truth, guided=False) == measures.fidelity
 
 
+def test_errors_in_a_huge_range_are_finite() -> None:
+    step = 2.0**980
+    huge = NumericAnswer(lo=0, hi=100 * step, step=step)
+    answered = np.array([0.0, 50 * step, 100 * step], dtype=object)
+    places = [np.array([0, 50, 100]), np.array([0, 50, 90]), np.array([100, 50, 0])]
+    errors = _errors(huge, answered, places[0], places[1], [places[2]])
+    assert (errors.rmse, errors.r2) == (0.0, 1.0)
+    assert errors.rmse_guided == float(f"{10 * step / np.sqrt(3):.3g}")
+    assert errors.rmse_null == float(f"{100 * step * np.sqrt(2 / 3):.3g}")
+    assert errors.rmse_baseline == float(f"{100 * step * np.sqrt(1 / 6):.3g}")
+
+
 @pytest.mark.slow
 def test_contrasts_lead_to_a_sought_mean_or_are_none() -> None:
     explainer = explained()
     query = {"age": 40, "income": 30.0, "job": "a", "smoker": 0}
     free = explainer.explain(query, check=True)
     assert all(abs(float(one.decision) - float(free.tree_decision)) > 6 for one in free.contrasts)
-    own, seen = float(free.tree_decision), 0
+    own, seen, goals = float(free.tree_decision), 0, set()
     for row in _frame(60).to_dict("records"):
-        for constraints in (ContrastConstraints(at_least=own + 20), ContrastConstraints(at_most=own - 10)):
+        for constraints in (ContrastConstraints(at_least=own + 20), ContrastConstraints(at_most=-1000.0)):
             answer = explainer.explain(row, check=True, constraints=constraints)
             for contrast in answer.contrasts:
                 seen += 1
@@ -287,9 +300,18 @@ def test_contrasts_lead_to_a_sought_mean_or_are_none() -> None:
                 changed = row | {change.attribute: change.after for change in contrast.changes}
                 asked = score(_one(changed))[0]
                 assert contrast.confirmed == constraints.sought(asked)
-            if constraints.sought(answer.tree_decision):
+            met = constraints.sought(answer.tree_decision)
+            reached = "within reach" if answer.contrasts else "out of reach"
+            assert answer.goal == ("met" if met else reached)
+            assert answer.to_dict()["goal"] == answer.goal
+            if met:
                 assert answer.contrasts == ()
+            # How many are asked for changes nothing about whether there is one.
+            assert explainer.explain(row, n_contrasts=0, constraints=constraints).goal == answer.goal
+            goals.add(answer.goal)
     assert seen > 20
+    assert goals == {"met", "within reach", "out of reach"}
+    assert free.goal is None
     with pytest.raises(InvalidParameterError, match="at least"):
         ContrastConstraints(at_least=3, at_most=2)
 
@@ -384,6 +406,13 @@ def test_what_agrees_is_within_the_tolerance(step: float, tolerance: float | Non
 def test_an_answer_that_is_no_number_is_not_what_is_sought() -> None:
     goal = ContrastConstraints(at_least=60)
     assert [goal.sought(answer) for answer in (60, 59.9, "61", True, None, float("nan"))] == [True] + 5 * [False]
+    bounds: list[Any] = [np.int64(60), np.float64(60.0), np.float32(60.0)]
+    for bound in bounds:
+        given = ContrastConstraints(at_least=bound)
+        assert given == goal
+        assert type(given.at_least) in (int, float)
+    with pytest.raises(InvalidParameterError, match="finite number"):
+        ContrastConstraints(at_most=np.float64("inf"))
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,13 @@ from glassine.auditing.criterion import (
 )
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
 from glassine.auditing.file_criteria import FITTED_VALUES, OTHER_CONTENT
-from glassine.auditing.inference_criteria import MIDPOINTS, MOST_CERTAIN, NAMED_BY_THRESHOLDS, THRESHOLDS_OFF_GRID
+from glassine.auditing.inference_criteria import (
+    MIDPOINTS,
+    MOST_CERTAIN,
+    NAMED_BY_THRESHOLDS,
+    NARROWEST_ANSWER,
+    THRESHOLDS_OFF_GRID,
+)
 from glassine.auditing.membership_criteria import (
     CERTAIN_BY_MEMBERSHIP,
     COUNTS,
@@ -420,6 +426,7 @@ class Limits:
     midpoints: int | None = limited_by(MIDPOINTS)
     largest_attack_advantage: float | None = limited_by(LARGEST_ATTACK_ADVANTAGE)
     most_certain: int | None = limited_by(MOST_CERTAIN)
+    narrowest_answer: float | None = limited_by(NARROWEST_ANSWER)
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)
     other_content: int | None = limited_by(OTHER_CONTENT)

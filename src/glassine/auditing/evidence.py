@@ -22,6 +22,7 @@ __all__ = [
     "Inapplicable",
     "Kind",
     "Named",
+    "Narrowed",
     "Parts",
     "Shares",
     "Sizes",
@@ -254,6 +255,19 @@ class Certain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowed:
+    """How closely a published mean determines the answer to one record for an attacker who knows those to all others.
+
+    Attributes
+    ----------
+    widths : tuple of float
+        Of each part with a mean, the width of the interval that is left, as a share of the public range, in (0, 1].
+    """
+
+    widths: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What was measured of a subject, before suppression, as criteria read it. Findings hold checks, never this.
 
@@ -279,6 +293,8 @@ class Evidence:
         Membership attacks.
     certain : Fact of Certain
         People whose sensitive value can be inferred.
+    narrowed : Fact of Narrowed
+        How closely means determine single answers.
     contents : Fact of FileContents
         Everything in the file that holds the subject; None where no file is audited.
     declared_k : int or None
@@ -306,6 +322,7 @@ class Evidence:
     named: Fact[Named] = None
     membership: Fact[MembershipFinding] = None
     certain: Fact[Certain] = None
+    narrowed: Fact[Narrowed] = None
     contents: Fact[FileContents] = None
     declared_k: int | None = None
     has_data: bool = False

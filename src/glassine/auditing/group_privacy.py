@@ -18,6 +18,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category
 from glassine.domain.attributes import Scalar
+from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.release import SurrogateRelease
 
 # A mean of a few whole numbers has few digits by chance; of more than these, it was not rounded.
@@ -139,6 +140,7 @@ def leaves_of(
     if leaves.of_record is not None and isinstance(suppression.count(alone), int):
         rows = np.flatnonzero(leaves.sizes[leaves.of_record] == 1)[:MOST_ROWS].tolist()
     purest = certain = None
+    equal = None if inputs.release.answer is None else equal_answers(inputs, leaves)
     if leaves.counts is not None:
         counts = leaves.counts[leaves.sizes > 0]
         purest = suppression.share(float((counts.max(axis=1) / occupied).max()))
@@ -157,11 +159,55 @@ def leaves_of(
             n_alone=suppression.count(alone),
             share_alone=suppression.proportion(alone / n, n),
             rows_alone=tuple(rows),
-            purest=purest,
+            purest=purest if equal is None else suppression.share(float(equal.max())),
             share_certain=certain,
             origin=leaves.origin,
         )
     )
+
+
+def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.float64] | None:
+    """Return the largest share of the people, or distinct records, of each occupied leaf that gave one answer.
+
+    Answers are equal within a step. Where a leaf's all are, its mean is the answer of each. None where answers, or the
+    people behind the release, are not known.
+    """
+    targets, people = inputs.targets(), inputs.people
+    if leaves is None or leaves.of_record is None or targets is None or people is None:
+        return None
+    pairs = np.column_stack([leaves.of_record, targets])
+    kinds, which = np.unique(pairs, axis=0, return_inverse=True)
+    held = people.counts(which.reshape(-1), len(kinds), distinct=True)
+    most = np.zeros(len(leaves.sizes))
+    np.maximum.at(most, kinds[:, 0], held)
+    occupied = leaves.sizes > 0
+    return np.asarray(most[occupied] / leaves.sizes[occupied])
+
+
+def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.float64] | None:
+    """Return how wide the mean of each occupied leaf leaves the answer to one record, as a share of the range.
+
+    A mean is known to within half a step, and so the answer to a record of weight w in it, the others being known, to
+    within half a step over w. The record of the largest weight counts. With n distinct records w is 1/n; with persons,
+    each has an equal share, and it is that of all who have the record. None where the records are not known.
+    """
+    answer, people = inputs.release.answer, inputs.people
+    if answer is None or people is None or leaves is None or leaves.of_record is None:
+        return None
+    distinct = distinct_records(people.columns).codes
+    whose = distinct if people.persons is None else people.persons.codes
+    _, inside, times = np.unique(
+        np.column_stack([leaves.of_record, whose]), axis=0, return_inverse=True, return_counts=True
+    )
+    first = np.unique(inside.reshape(-1), return_index=True)[1]
+    behind = np.bincount(leaves.of_record[first], minlength=len(leaves.sizes))
+    shares = 1 / (behind[leaves.of_record] * times[inside.reshape(-1)])
+    kinds, which = np.unique(np.column_stack([leaves.of_record, distinct]), axis=0, return_inverse=True)
+    weights = np.bincount(which.reshape(-1), weights=shares, minlength=len(kinds))
+    heaviest = np.zeros(len(leaves.sizes))
+    np.maximum.at(heaviest, kinds[:, 0], weights)
+    # Rounded, so that a tenth of the range is one however it is added up.
+    return np.asarray(np.round(np.minimum(1 / (heaviest[leaves.sizes > 0] * answer.n_steps), 1.0), 12), dtype=float)
 
 
 def representatives_told(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:

@@ -9,8 +9,10 @@ from glassine.auditing.criterion import (
     DOMAIN,
     GROUPED,
     OCCURRENCES,
+    SHARE,
     VALUES,
     Criterion,
+    Limit,
     Remedies,
     Ruling,
     Words,
@@ -23,7 +25,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.evidence import Certain, Evidence, Named, Thresholds
+from glassine.auditing.evidence import Certain, Evidence, Named, Narrowed, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
 from glassine.errors import first_of
 
@@ -230,6 +232,40 @@ def _judge_certain(limit: int, certain: Certain, evidence: Evidence) -> Ruling:
         certain.number,
     )
 
+
+def _judge_narrowed(limit: float, narrowed: Narrowed, evidence: Evidence) -> Ruling:
+    """Judge the leaf whose mean leaves the least open. The width is not shown: it follows from the size of the leaf."""
+    close = sum(width < limit for width in narrowed.widths)
+    if close:
+        return failed(
+            f"In {close:,} of {len(narrowed.widths):,} {evidence.parts}, an attacker who knows the other answers "
+            f"behind a mean learns the last one to within less than {limit:.3g} of the range."
+        )
+    return passed(
+        f"An attacker who knows all answers behind a mean but one learns the last one to within at least {limit:.3g} "
+        "of the range."
+    )
+
+
+NARROWEST_ANSWER: Criterion[float, Narrowed] = Criterion(
+    name="narrowest_answer",
+    limit=Limit(unit=SHARE, default=None, most=1, range="a share greater than 0 and at most 1", fewest=True),
+    words=Words(
+        label="Single answers behind a mean",
+        measures="Narrowest interval, as a share of the public range of numeric answers, in which a published mean "
+        "lets an attacker place one answer who knows all others behind it. Needs the records behind the release; off "
+        "unless it is set.",
+        unmeasured="How closely means determine single answers is not known: {reason}",
+    ),
+    reads=lambda evidence: evidence.narrowed,
+    judge=_judge_narrowed,
+    remedies={
+        "release": remedy(
+            "Explain again with a coarser step of the answers, or with larger leaves: {step}.", "explain", answer=None
+        )
+    },
+    inputs={"release": GROUPED},
+)
 
 MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     name="most_certain",

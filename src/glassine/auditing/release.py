@@ -14,7 +14,7 @@ from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplic
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
 from glassine.auditing.describe_membership import describe_membership
-from glassine.auditing.evidence import Bits, Certain, Evidence, Fact, Inapplicable, Parts, Shares, Sizes
+from glassine.auditing.evidence import Bits, Certain, Evidence, Fact, Inapplicable, Narrowed, Parts, Shares, Sizes
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     DiversityFinding,
@@ -32,11 +32,13 @@ from glassine.auditing.findings import (
 from glassine.auditing.group_privacy import (
     coded,
     diversity_of,
+    equal_answers,
     groups_of,
     leak_all,
     leaves_of,
     representatives_told,
     sizes_of,
+    widths_left,
 )
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import named_of_values, thresholds_of_values
@@ -141,7 +143,18 @@ def evidence_of_release(
         bits=_bits(together),
         membership=membership,
         certain=_certain(inputs, codes),
+        narrowed=_narrowed(inputs, leaves),
     )
+
+
+def _narrowed(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Narrowed]:
+    """Return how closely means determine single answers; a release of classes has no mean."""
+    if inputs.release.answer is None:
+        return None
+    widths = widths_left(inputs, leaves)
+    if widths is None:
+        return NotApplicable(inputs.lacking or "no record is behind the release.")
+    return Measured(Narrowed(widths=tuple(widths.tolist())))
 
 
 def _held(sizes: npt.NDArray[np.int64]) -> tuple[int, ...]:
@@ -155,7 +168,12 @@ def _sizes(inputs: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
 
 
 def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
-    """Return the largest share of one true label in each leaf; trees on decisions publish no label."""
+    """Return the largest share of one true label, or number, in each leaf; trees of decisions publish no label."""
+    if inputs.release.answer is not None:
+        equal = equal_answers(inputs, leaves)
+        if equal is None:
+            return NotApplicable(inputs.lacking or "the black box's answers on the training records are not known.")
+        return Measured(Shares(bounds=tuple((share, share) for share in equal.tolist()), outcome="one answer"))
     if inputs.kind == DECISIONS:
         return DECIDED
     if leaves is None or leaves.counts is None:
@@ -312,6 +330,7 @@ class ReleaseSubject(Subject):
             declared_k=whole.declared_k if "groups" in raw else None,
             sizes=whole.sizes if "leaves" in raw else None,
             shares=whole.shares if "leaves" in raw else None,
+            narrowed=whole.narrowed if "leaves" in raw else None,
             bits=whole.bits if "together" in raw else None,
             thresholds=whole.thresholds if "thresholds" in raw else None,
             membership=whole.membership if "membership" in raw else None,

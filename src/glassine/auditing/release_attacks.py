@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
@@ -27,6 +28,7 @@ from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
 from glassine.models.evidence import class_array
+from glassine.surrogates.answers import index_of
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
 
@@ -36,7 +38,7 @@ REACH = 3
 NO_HOLDOUT = Text(
     f"no holdout was given: records of the same population that are not behind the release (`{parameter('holdout=')}`)."
 )
-OF_NUMBERS = "the attacks are on classes, and this release answers with numbers."
+OF_NUMBERS = "the gap attack is on classes, and this release answers with numbers."
 NO_LABELS = Text(
     f"neither true labels nor the black box's decisions are known on both sides (`{parameter('target=')}`)."
 )
@@ -49,13 +51,9 @@ class PublishedAnswers:
         self.release = release
         self.classes_ = class_array(release.classes)
 
-    def _asked(self, X: Any) -> tuple[Columns, npt.NDArray[np.intp]]:
-        columns = read(open_records(X, self.release.domain)[2], self.release.domain, refuse_outside=False)
-        return columns, self.release.closest(columns, 1)
-
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the decisions on records, shape (n,)."""
-        columns, closest = self._asked(X)
+        columns, closest = _asked(self.release, X)
         return np.asarray(self.classes_[self.release.decisions(columns, closest)[:, 0]])
 
 
@@ -64,7 +62,7 @@ class PublishedShares(PublishedAnswers):
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the shares of the classes, shape (n, n_classes)."""
-        columns, closest = self._asked(X)
+        columns, closest = _asked(self.release, X)
         out = np.zeros((columns.n_records, len(self.classes_)))
         for group in np.unique(closest).tolist():
             tree = self.release.trees[group]
@@ -74,7 +72,42 @@ class PublishedShares(PublishedAnswers):
         return out
 
 
-def _classifier(release: SurrogateRelease) -> PublishedAnswers:
+class PublishedMeans(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A release of means as one model: the tree of the closest representative answers with a number."""
+
+    def __init__(self, release: SurrogateRelease) -> None:
+        self.release = release
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the means for records, shape (n,)."""
+        return _numbers(self.release, self.release.decisions(*_asked(self.release, X))[:, 0])
+
+
+def _asked(release: SurrogateRelease, X: Any) -> tuple[Columns, npt.NDArray[np.intp]]:
+    """Return records as the release reads them, and the closest group of each, shape (n, 1)."""
+    columns = read(open_records(X, release.domain)[2], release.domain, refuse_outside=False)
+    return columns, release.closest(columns, 1)
+
+
+def _numbers(release: SurrogateRelease, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the numbers at places, shape (n,)."""
+    whole, at = np.unique(places, return_inverse=True)
+    return np.array([release.answers.value(place) for place in whole.tolist()], dtype=float)[at]
+
+
+def _on_steps(release: SurrogateRelease, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers rounded to the steps of a release; classes stay the same.
+
+    Those behind a release are known so alone: rounding of one side only would tell the two apart.
+    """
+    if release.answer is None:
+        return labels
+    return _numbers(release, index_of(labels, release.answers, "members or holdout"))
+
+
+def _classifier(release: SurrogateRelease) -> PublishedAnswers | PublishedMeans:
+    if release.answer is not None:
+        return PublishedMeans(release)
     counts = [cell.evidence.counts for tree in release.trees for cell in tree.cells]
     shares = all(count is not None and sum(count) > 0 for count in counts)
     return PublishedShares(release) if shares else PublishedAnswers(release)
@@ -158,8 +191,6 @@ def membership_of(
     people, others = inputs.people, inputs.others
     if people is None or others is None:
         return NotApplicable(inputs.lacking or NO_HOLDOUT)
-    if inputs.release.answer is not None:
-        return NotApplicable(OF_NUMBERS)
     kinds = (inputs.kind, *(kind for kind in (TRUE, DECISIONS) if kind != inputs.kind))
     for kind in kinds:
         inside, outside = people.labels(kind), others.labels(kind)
@@ -184,7 +215,8 @@ def _suite(
     others: tuple[Side, npt.NDArray[Any]],
     random_state: int | np.random.Generator | None,
 ) -> Outcome[MembershipAttacks]:
-    data = _both(people, others)
+    (inside, told), (outside, other) = people, others
+    data = _both((inside, _on_steps(release, told)), (outside, _on_steps(release, other)))
     # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
     one = np.zeros((1, 1))
     return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))

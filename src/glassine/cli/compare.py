@@ -25,15 +25,16 @@ from glassine.cli.options import (
     SeedOption,
     SummaryOption,
     TargetOption,
+    TargetRangeOption,
     TrainingArgument,
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.summarize import compare_from_summary, near_optimal_from_summary
-from glassine.cli.training import TrainingFile, check_public, read_training
+from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import InputFile
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_command", "fit_command_line"]
 
-SCHEMA = "glassine.comparison/2"
+SCHEMA = "glassine.comparison/3"
 
 MODELS = (
     "tree",
@@ -60,6 +61,7 @@ MODELS = (
     "cart",
     "deep-cart",
     "logistic",
+    "linear",
     "boosting",
     "constant",
 )
@@ -78,6 +80,8 @@ OPTIONS = {
     "measure": "--measure",
     "records_per_person": "--records-per-person",
     "persons": "--person",
+    "target_range": "--target-range",
+    "classes": "--classes",
 }
 
 
@@ -97,9 +101,10 @@ class ModelOptions(Group):
             "--models",
             metavar="A,B",
             help=f"Learners, separated by commas: {', '.join(MODELS)}.",
-            show_default="all",
+            show_default="all that predict such a target",
         ),
     ] = None
+    target_range: TargetRangeOption = None
     max_depth: GrownDepthOption = None
     max_rules: Annotated[
         int,
@@ -138,11 +143,11 @@ class MeasureOptions(Group):
         float, typer.Option("--test-share", metavar="SHARE", help="Share of the records that test.")
     ] = 0.3
     measure: Annotated[
-        Literal["accuracy", "auroc", "log-loss"] | None,
+        Literal["accuracy", "auroc", "log-loss", "rmse", "mae", "r2"] | None,
         typer.Option(
             "--measure",
             help="Figure that ranks the models.",
-            show_default="accuracy; auroc if a class has 80% of the records or more",
+            show_default="accuracy; auroc if a class has 80% of the records or more; rmse of numbers",
         ),
     ] = None
     person: PersonColumnOption = None
@@ -170,7 +175,7 @@ def compare_command(
     data: TrainingArgument = None,
     target: TargetOption = None,
 ) -> None:
-    """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
+    """Compare private learners with ordinary ones: errors against epsilon, bits learned and vulnerability.
 
     With --twin, one private model is compared with its twin without privacy on its training records and a holdout. No
     ledger is charged and what is printed is not private: it is for the checker, and for people who may see the records.
@@ -182,7 +187,8 @@ def compare_command(
     Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
     3 if there is none that holds, or members and holdout differ without the model.
     """
-    from glassine.comparison import CANDIDATES, Task, compare, recommend
+    from glassine.comparison import Task, compare, recommend
+    from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES
 
     output, as_json = report.output, report.as_json
     stated = replace(models, summary=None, near_optimal=None, ask=None)
@@ -243,7 +249,7 @@ def compare_command(
     with in_options(OPTIONS):
         task = Task(
             epsilons=_numbers(models.epsilon),
-            models=tuple(CANDIDATES) if models.models is None else _names(models.models),
+            models=None if models.models is None else _names(models.models),
             n_splits=comparison.splits,
             test_share=comparison.test_share,
             seed=comparison.seed,
@@ -255,28 +261,41 @@ def compare_command(
         )
     domain_file = opened(public.domain)
     known = read_domain(domain_file)
-    _check_kind(known, target)
-    check_public(known, target, public, private=any(CANDIDATES[name].private for name in task.models))
+    ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
+    limits = range_of(models.target_range)
+    number = _predicts_number(known, target, public, models, task)
+    if ranked not in (None, *(NUMBER_MEASURES if number else CLASS_MEASURES)):
+        raise InvalidParameterError(
+            f"--measure {comparison.measure} is for {'classes' if number else 'numbers'}, and the target {target!r} is "
+            f"{'a number' if number else 'of classes'}.",
+            remedy="Leave it out, or declare the target otherwise.",
+        )
     file = TrainingFile(path=data, written=written, person=comparison.person)
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
-        training = read_training(file, target, known, public.classes, counts=True)
+        training = read_training(
+            file, target, known, public.classes, number=number, ranged=limits is not None, counts=True
+        )
         display.stage("fitting and measuring")
         compared = compare(
             training.frame,
             target,
             domain=known,
             classes=training.classes,
+            target_range=limits,
             persons=comparison.person,
             task=task,
             folder=comparison.resume,
             progress=display,
         )
-    ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
     chosen = recommend(compared, ranked).chosen
     if comparison.records_per_person is None:
         file = replace(file, person=None)
-    command = "" if chosen is None else fit_command_line(chosen, task, file=file, target=target, public=public)
+    command = ""
+    if chosen is not None:
+        command = fit_command_line(
+            chosen, task, file=file, target=target, public=public, target_range=models.target_range
+        )
     inputs = input_files(data=data, domain=domain_file)
     _write(compared, ranked, command, inputs, output, as_json, data.name)
 
@@ -287,7 +306,15 @@ def _refuse_beside_summary(*asked: tuple[bool, str]) -> None:
             raise InvalidParameterError(f"{what} cannot be combined with --summary.", remedy="Leave it out.")
 
 
-def fit_command_line(row: Row, task: Task, *, file: TrainingFile, target: str, public: PublicOptions) -> str:
+def fit_command_line(
+    row: Row,
+    task: Task,
+    *,
+    file: TrainingFile,
+    target: str,
+    public: PublicOptions,
+    target_range: str | None = None,
+) -> str:
     """Return the command line that fits a private model, of the parameters with which it was compared."""
     from glassine.comparison import CANDIDATES
 
@@ -304,6 +331,8 @@ def fit_command_line(row: Row, task: Task, *, file: TrainingFile, target: str, p
         words += ["--domain", str(public.domain)]
     if public.classes is not None:
         words += [f"--classes={public.classes}"]
+    if target_range is not None:
+        words += [f"--target-range={target_range}"]
     words += ["--infer-domain"] * public.infer_domain + ["--infer-classes"] * public.infer_classes
     return shlex.join([*words, "--output", f"private-{row.model}.json"])
 
@@ -325,15 +354,22 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _check_kind(domain: Domain | None, target: str) -> None:
-    """Raise if the target is declared as a number."""
+def _predicts_number(
+    domain: Domain | None, target: str, public: PublicOptions, models: ModelOptions, task: Task
+) -> bool:
+    """Return whether the domain or the options say that the target is a number; raise if they contradict each other."""
+    from glassine.comparison import CANDIDATES
     from glassine.domain import Integer, Real
 
-    if domain is not None and target in domain and isinstance(domain[target], Integer | Real):
-        raise InvalidDataError(
-            f"the domain declares the target {target!r} as a number, and only learners of classes are compared.",
-            remedy="Declare it as a category, or fit an additive model with glassine fit.",
-        )
+    declared = domain is not None and target in domain and isinstance(domain[target], Integer | Real)
+    number, ranged = declared or models.target_range is not None, models.target_range is not None
+    with in_options(OPTIONS):
+        chosen = task.of_kind("number" if number else "classes").models or ()
+    private = any(CANDIDATES[name].private for name in chosen)
+    if number:
+        return predicts_number(domain, target, public, ranged=ranged, infer_range=False, private=private)
+    check_public(domain, target, public, private=private)
+    return False
 
 
 def _write(
@@ -347,7 +383,8 @@ def _write(
 ) -> None:
     from glassine.files import write_json, write_text
     from glassine.report import render_html, render_text
-    from glassine.report.sections.comparison import advice_of, comparison_page
+    from glassine.report.advice import advice_of
+    from glassine.report.sections.comparison import comparison_page
 
     advice = advice_of(found, measure)
     chosen: dict[str, Any] | None = None

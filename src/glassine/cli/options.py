@@ -65,6 +65,7 @@ __all__ = [
     "SmallOption",
     "SummaryOption",
     "TargetOption",
+    "TargetRangeOption",
     "TrainingArgument",
     "TrustOption",
     "UnprotectedSeedOption",
@@ -228,6 +229,9 @@ RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
 PersonColumnOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
+]
+TargetRangeOption = Annotated[
+    str | None, typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict.")
 ]
 TargetOption: TypeAlias = Annotated[str | None, _TARGET]
 RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]

@@ -234,7 +234,7 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
         return dict(zip(("rmse", "baseline_rmse"), outcome.errors, strict=True))
     import numpy as np
 
-    from glassine.comparison.measuring import auroc, log_loss
+    from glassine.comparison.targets import auroc, log_loss
     from glassine.learners.publishing import probabilities
 
     model = outcome.estimator.model_

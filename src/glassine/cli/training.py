@@ -27,6 +27,7 @@ __all__ = [
     "errors_of",
     "predicts_number",
     "public_parameters",
+    "range_of",
     "read_training",
 ]
 
@@ -86,8 +87,8 @@ def check_public(domain: Domain | None, target: str, public: PublicOptions, *, p
     if private and not declared and public.classes is None and not public.infer_classes:
         raise InvalidParameterError(
             f"the classes of the target {target!r} must be public, and the domain does not declare it."
-            f"{nearest(target, domain or ())} Check its spelling; declare it in the domain as a category, or list its "
-            "classes as --classes a,b. With --infer-classes the guarantee does not hold."
+            f"{nearest(target, domain or ())} Check its spelling; declare it in the domain, or list its classes as "
+            "--classes a,b. With --infer-classes the guarantee does not hold."
         )
 
 
@@ -164,6 +165,21 @@ def public_parameters(
     category = None if domain is None or target not in domain else domain[target]
     classes = category.values if isinstance(category, Category) else declared["classes"]
     return {"domain": others, "classes": classes or (0, 1)}
+
+
+def range_of(text: str | None) -> tuple[float, float] | None:
+    """Return the range that ``--target-range LO,HI`` gives."""
+    if text is None:
+        return None
+    try:
+        lo, hi = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameterError(
+            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}."
+        ) from None
+    if not lo < hi:
+        raise InvalidParameterError(f"--target-range must be LO,HI with LO below HI, got {text!r}.")
+    return lo, hi
 
 
 def errors_of(estimator: Any, frame: Any, target: str) -> tuple[float, float]:

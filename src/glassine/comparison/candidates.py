@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from glassine.comparison.targets import Target
+from glassine.comparison.values import Kind
 from glassine.domain import Category, Domain
 
 __all__ = ["CANDIDATES", "CONSTANT", "Candidate", "Shape", "encoded"]
@@ -21,8 +23,8 @@ class Shape:
     ----------
     domain : Domain
         The attributes, without the target.
-    n_classes : int
-        Number of classes; learners get them as 0, 1, ...
+    target : Classes or Number
+        What is predicted.
     max_depth, max_rules : int
         Splits on a path of a tree, and rules of a list, at most.
     delta : float
@@ -34,7 +36,7 @@ class Shape:
     """
 
     domain: Domain
-    n_classes: int
+    target: Target
     max_depth: int = 3
     max_rules: int = 3
     delta: float = 1e-6
@@ -49,8 +51,12 @@ class Shape:
 
     @property
     def public(self) -> dict[str, Any]:
-        """Domain and classes, as parameters of a learner of the package."""
-        return {"domain": self.domain, "classes": tuple(range(self.n_classes))}
+        """Domain and classes or range, as parameters of a learner of the package."""
+        return {"domain": self.domain, **self.target.parameters}
+
+    def either(self, classifier: Any, regressor: Any) -> Any:
+        """Return which of two estimators predicts the target."""
+        return regressor if self.target.kind == "number" else classifier
 
 
 Make = Callable[[Shape, float, int], Any]
@@ -74,6 +80,8 @@ class Candidate:
         Whether people can read the model.
     size : {"max_depth", "max_rules", ""}
         The parameter of a shape that bounds it.
+    predicts : tuple of {"classes", "number"}
+        The targets that it can have.
     """
 
     name: str
@@ -82,14 +90,15 @@ class Candidate:
     make: Make
     readable: bool = True
     size: str = ""
+    predicts: tuple[Kind, ...] = ("classes",)
 
 
 def _private_tree(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.exhaustive.private import PrivateTreeClassifier
+    from glassine.learners.exhaustive.regression import PrivateTreeRegressor
 
-    return PrivateTreeClassifier(
-        shape.max_depth, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.private
-    )
+    learner = shape.either(PrivateTreeClassifier, PrivateTreeRegressor)
+    return learner(shape.max_depth, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.private)
 
 
 def _private_list(shape: Shape, epsilon: float, seed: int) -> Any:
@@ -107,9 +116,10 @@ def _private_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
 
 
 def _additive(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.additive.estimators import PrivateEBMClassifier
+    from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 
-    return PrivateEBMClassifier(epsilon, shape.delta, random_state=seed, **shape.private)
+    learner = shape.either(PrivateEBMClassifier, PrivateEBMRegressor)
+    return learner(epsilon, shape.delta, random_state=seed, **shape.private)
 
 
 def _private_card(shape: Shape, epsilon: float, seed: int) -> Any:
@@ -125,15 +135,17 @@ def _card(shape: Shape, epsilon: float, seed: int) -> Any:
 
 
 def _plain_additive(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.additive.ordinary import EBMClassifier
+    from glassine.learners.additive.ordinary import EBMClassifier, EBMRegressor
 
-    return EBMClassifier(**shape.public)
+    return shape.either(EBMClassifier, EBMRegressor)(**shape.public)
 
 
 def _optimal_tree(shape: Shape, epsilon: float, seed: int) -> Any:
     from glassine.learners.exhaustive.optimal import OptimalTreeClassifier
+    from glassine.learners.exhaustive.regression import OptimalTreeRegressor
 
-    return OptimalTreeClassifier(shape.max_depth, time_limit=shape.time_limit, **shape.public)
+    learner = shape.either(OptimalTreeClassifier, OptimalTreeRegressor)
+    return learner(shape.max_depth, time_limit=shape.time_limit, **shape.public)
 
 
 def _optimal_list(shape: Shape, epsilon: float, seed: int) -> Any:
@@ -155,21 +167,23 @@ def _multiway(shape: Shape, epsilon: float, seed: int) -> Any:
 
 
 def _constant(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.dummy import DummyClassifier
+    from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    return DummyClassifier(strategy="prior")
+    return shape.either(DummyClassifier, DummyRegressor)(strategy=shape.either("prior", "mean"))
 
 
 def _cart(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    return encoded(shape.domain, DecisionTreeClassifier(max_depth=shape.max_depth, random_state=seed))
+    learner = shape.either(DecisionTreeClassifier, DecisionTreeRegressor)
+    return encoded(shape.domain, learner(max_depth=shape.max_depth, random_state=seed))
 
 
 def _deep_cart(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    return encoded(shape.domain, DecisionTreeClassifier(random_state=seed))
+    learner = shape.either(DecisionTreeClassifier, DecisionTreeRegressor)
+    return encoded(shape.domain, learner(random_state=seed))
 
 
 def _logistic(shape: Shape, epsilon: float, seed: int) -> Any:
@@ -178,10 +192,17 @@ def _logistic(shape: Shape, epsilon: float, seed: int) -> Any:
     return encoded(shape.domain, LogisticRegression(max_iter=2000), scaled=True)
 
 
-def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+def _linear(shape: Shape, epsilon: float, seed: int) -> Any:
+    from sklearn.linear_model import LinearRegression
 
-    return encoded(shape.domain, HistGradientBoostingClassifier(random_state=seed))
+    return encoded(shape.domain, LinearRegression(), scaled=True)
+
+
+def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    learner = shape.either(HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+    return encoded(shape.domain, learner(random_state=seed))
 
 
 def encoded(domain: Domain, learner: Any, *, scaled: bool = False, by_place: bool = False) -> Any:
@@ -204,10 +225,12 @@ def encoded(domain: Domain, learner: Any, *, scaled: bool = False, by_place: boo
     return make_pipeline(ColumnTransformer([("numbers", filled, numbers), ("text", one_hot, text)]), learner)
 
 
+BOTH: tuple[Kind, ...] = ("classes", "number")
+
 CANDIDATES: dict[str, Candidate] = {
     candidate.name: candidate
     for candidate in (
-        Candidate(name="tree", title="private tree", private=True, make=_private_tree, size="max_depth"),
+        Candidate(name="tree", title="private tree", private=True, make=_private_tree, size="max_depth", predicts=BOTH),
         Candidate(name="rule-list", title="private rule list", private=True, make=_private_list, size="max_rules"),
         Candidate(
             name="greedy-rule-list",
@@ -216,9 +239,16 @@ CANDIDATES: dict[str, Candidate] = {
             make=_private_greedy,
             size="max_rules",
         ),
-        Candidate(name="additive", title="private additive model", private=True, make=_additive),
+        Candidate(name="additive", title="private additive model", private=True, make=_additive, predicts=BOTH),
         Candidate(name="scorecard", title="private scorecard", private=True, make=_private_card),
-        Candidate(name="optimal-tree", title="optimal tree", private=False, make=_optimal_tree, size="max_depth"),
+        Candidate(
+            name="optimal-tree",
+            title="optimal tree",
+            private=False,
+            make=_optimal_tree,
+            size="max_depth",
+            predicts=BOTH,
+        ),
         Candidate(
             name="optimal-rule-list", title="optimal rule list", private=False, make=_optimal_list, size="max_rules"
         ),
@@ -229,14 +259,19 @@ CANDIDATES: dict[str, Candidate] = {
             make=_plain_greedy,
             size="max_rules",
         ),
-        Candidate(name="plain-additive", title="additive model", private=False, make=_plain_additive),
+        Candidate(name="plain-additive", title="additive model", private=False, make=_plain_additive, predicts=BOTH),
         Candidate(name="plain-scorecard", title="scorecard", private=False, make=_card),
         Candidate(name="multiway-tree", title="multiway tree", private=False, make=_multiway, size="max_depth"),
-        Candidate(name="cart", title="scikit-learn tree", private=False, make=_cart, size="max_depth"),
-        Candidate(name="deep-cart", title="scikit-learn tree of any depth", private=False, make=_deep_cart),
+        Candidate(name="cart", title="scikit-learn tree", private=False, make=_cart, size="max_depth", predicts=BOTH),
+        Candidate(
+            name="deep-cart", title="scikit-learn tree of any depth", private=False, make=_deep_cart, predicts=BOTH
+        ),
         Candidate(name="logistic", title="logistic regression", private=False, make=_logistic),
-        Candidate(name="boosting", title="gradient boosting", private=False, make=_boosting, readable=False),
-        Candidate(name=CONSTANT, title="the commonest class", private=False, make=_constant),
+        Candidate(name="linear", title="linear regression", private=False, make=_linear, predicts=("number",)),
+        Candidate(
+            name="boosting", title="gradient boosting", private=False, make=_boosting, readable=False, predicts=BOTH
+        ),
+        Candidate(name=CONSTANT, title="constant prediction", private=False, make=_constant, predicts=BOTH),
     )
 }
 """The learners by name, in the order in which they are shown."""

@@ -4,104 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
+from glassine.attacks.membership.attack_model import loss_attack
 from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import Measured
 from glassine.attacks.overfitting import vulnerability
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
+from glassine.comparison.records import Sides
 from glassine.comparison.values import NO_PARTS, Figures, Result
 from glassine.data.inference import columns
 from glassine.data.labels import Sample
-from glassine.data.persons import Persons
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import as_model, tree_or_rules
 from glassine.models.transform import with_sizes
 
-__all__ = ["Sides", "auroc", "full_probabilities", "log_loss", "measure", "seed_of"]
-
-# How well probabilities foretell classes.
-
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
-
-LEAST = 1e-6
-"""Probability below which a class counts as having it, so that one sure mistake does not cost infinitely much."""
-
-
-def full_probabilities(model: Any, probabilities: Floats, n_classes: int) -> Floats:
-    """Return one column for each class; those that the model has not seen have probability 0."""
-    out = np.zeros((len(probabilities), n_classes))
-    out[:, np.asarray(model.classes_, dtype=np.intp)] = probabilities
-    return out
-
-
-def auroc(truth: Labels, probabilities: Floats) -> float | None:
-    """Return the area under the ROC curve; of several classes the mean of each against the others, None if one lacks.
-
-    Examples
-    --------
-    >>> auroc(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
-    0.75
-    """
-    if not np.isfinite(probabilities).all():
-        return None
-    classes = (1,) if probabilities.shape[1] == 2 else range(probabilities.shape[1])
-    areas = [_area(truth == k, probabilities[:, k]) for k in classes]
-    defined = [area for area in areas if area is not None]
-    return math.fsum(defined) / len(defined) if defined and len(defined) == len(areas) else None
-
-
-def _area(positive: npt.NDArray[np.bool_], score: Floats) -> float | None:
-    """Return the chance that a positive's score exceeds a negative's, ties counting half."""
-    from scipy.stats import rankdata
-
-    m = int(positive.sum())
-    n = len(positive) - m
-    if not (m and n):
-        return None
-    ranks = rankdata(score)
-    return float((ranks[positive].sum() - m * (m + 1) / 2) / (m * n))
-
-
-def log_loss(truth: Labels, probabilities: Floats) -> float | None:
-    """Return the mean of -ln of the probability of the true class, probabilities below a millionth taken as that.
-
-    Examples
-    --------
-    >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]])), 4)
-    7.2543
-    """
-    assigned = probabilities[np.arange(len(truth)), truth]
-    if not np.isfinite(assigned).all():
-        return None
-    return float(-np.log(np.clip(assigned, LEAST, 1.0)).mean())
-
+__all__ = ["measure", "seed_of"]
 
 PERMUTATIONS = 99
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """Training and test records of one split, with their classes as 0, 1, ... and their persons."""
-
-    number: int
-    train: Any
-    train_labels: npt.NDArray[np.int64]
-    test: Any
-    test_labels: npt.NDArray[np.int64]
-    train_persons: Persons | None = None
-    test_persons: Persons | None = None
 
 
 def seed_of(seed: int, model: str, epsilon: float | None, split: int) -> int:
@@ -122,8 +51,10 @@ def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: 
             whose: dict[str, Any] = {}
             if CANDIDATES[name].private and shape.records_per_person is not None and sides.train_persons is not None:
                 whose = {"persons": list(sides.train_persons.keys)}
+            started = time.process_time()
             model.fit(sides.train, sides.train_labels, **whose)
-            figures = _figures(name, model, sides, shape, drawn)
+            seconds = time.process_time() - started
+            figures = replace(_figures(name, model, sides, shape, drawn), seconds=seconds)
     except GlassineError as error:
         return Result(status="not applicable", reason=str(error), **key)
     except Exception as error:
@@ -134,18 +65,15 @@ def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: 
 
 
 def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Figures:
-    truth = sides.test_labels
-    foretold = full_probabilities(model, model.predict_proba(sides.test), shape.n_classes)
     members = replace(Records.read(Sample(sides.train, sides.train_labels), "members"), persons=sides.train_persons)
     others = replace(Records.read(Sample(sides.test, sides.test_labels), "non-members"), persons=sides.test_persons)
     separation = vulnerability(model, members, others, n_permutations=PERMUTATIONS, random_state=seed)
-    gap = gap_attack(model, members, others)
+    numbers = shape.target.kind == "number"
+    gap = (loss_attack if numbers else gap_attack)(model, members, others, random_state=seed)
     bits, unknown, n_parts = _bits(name, model, shape.domain, sides.train)
     seen = separation.value if isinstance(separation, Measured) else None
     return Figures(
-        accuracy=float((np.asarray(model.predict(sides.test)) == truth).mean()),
-        auroc=auroc(truth, foretold),
-        log_loss=log_loss(truth, foretold),
+        **shape.target.scores(model, sides.test, sides.test_labels),
         bits=bits,
         bits_unknown=unknown,
         vulnerability=None if seen is None else float(seen.vulnerability.value),

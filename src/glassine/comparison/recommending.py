@@ -8,15 +8,24 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from glassine.comparison.candidates import CONSTANT
-from glassine.comparison.values import MEASURES, Comparison, Mean, Measure, Row
+from glassine.comparison.values import CLASS_MEASURES, LESS_IS_BETTER, NUMBER_MEASURES, Comparison, Mean, Measure, Row
 from glassine.errors import InvalidParameterError, parameter
 
-__all__ = ["LOPSIDED", "Criterion", "Recommendation", "beats", "default_measure", "dominates", "recommend"]
+__all__ = [
+    "LOPSIDED",
+    "Criterion",
+    "Recommendation",
+    "beats",
+    "default_measure",
+    "dominates",
+    "recommend",
+    "second_measure",
+]
 
 LOPSIDED = 0.8
 """Share of the largest class from which accuracy says little: whoever predicts that class for all has as much."""
 
-Criterion: TypeAlias = Literal["epsilon", "accuracy", "auroc", "log_loss", "bits", "vulnerability", "mean", "order"]
+Criterion: TypeAlias = Literal["epsilon", "bits", "vulnerability", "mean", "order"] | Measure
 """What sets one model apart from others that are as good."""
 
 
@@ -26,8 +35,8 @@ class Recommendation:
 
     Attributes
     ----------
-    measure : {"accuracy", "auroc", "log_loss"}
-        What models are ranked by.
+    measure : str
+        What models are ranked by, one of the comparison's measures.
     chosen : Row or None
         The model to fit; None if there is none to recommend.
     best : Row or None
@@ -61,8 +70,10 @@ def default_measure(comparison: Comparison) -> Measure:
     """Return what models are ranked by unless it is said: accuracy, or AUROC where one class has most records.
 
     AUROC is taken where the largest class has 80 % of the records or more. Where no private model has one, because a
-    class of one record cannot be tested, it is log-loss.
+    class of one record cannot be tested, it is log-loss. Of numbers it is the root mean squared error.
     """
+    if comparison.largest_class is None:
+        return "rmse"
     if comparison.largest_class < LOPSIDED:
         return "accuracy"
     private = [row for row in comparison.rows if row.private and row.accuracy is not None]
@@ -75,15 +86,16 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
     Only private models count that every split has measured. Of those whose mean is at most a standard error worse than
     the best, the ones stay that beat the constant prediction: their mean difference over the splits exceeds its
     standard error. One that another of these dominates drops out. Of the rest the smallest epsilon is taken; then those
-    whose AUROC (or accuracy, where AUROC ranks) is within a standard error of the best of them; then the fewest bits
-    learned, where none count as most; then the lowest vulnerability; then the better mean; then the order of the rows.
+    whose AUROC (accuracy, where AUROC ranks; of numbers the mean absolute error) is within a standard error of the best
+    of them; then the fewest bits learned, where none count as most; then the lowest vulnerability; then the better
+    mean; then the order of the rows.
 
     Parameters
     ----------
     comparison : Comparison
         The figures.
-    measure : {"accuracy", "auroc", "log_loss"}, optional
-        What models are ranked by; see :func:`default_measure`.
+    measure : {"accuracy", "auroc", "log_loss", "rmse", "mae", "r2"}, optional
+        What models are ranked by, one of the comparison's ``measures``; see :func:`default_measure`.
 
     Raises
     ------
@@ -92,8 +104,11 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
     """
     if measure is None:
         measure = default_measure(comparison)
-    if measure not in MEASURES:
-        raise InvalidParameterError(f"{parameter('measure')} must be accuracy, auroc or log_loss, got {measure!r}.")
+    if measure not in comparison.measures:
+        what = "classes" if comparison.target_range is None else "numbers"
+        raise InvalidParameterError(
+            f"{parameter('measure')} must be one of {', '.join(comparison.measures)} for {what}, got {measure!r}."
+        )
     candidates = [(row, mean) for row in comparison.rows if row.private and (mean := _gain(row, measure)) is not None]
     constant = comparison.row(CONSTANT)
     base = None if constant is None else _gain(constant, measure)
@@ -120,7 +135,7 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
         measure=measure,
         chosen=chosen,
         best=best,
-        floor=-floor if measure == "log_loss" else floor,
+        floor=-floor if measure in LESS_IS_BETTER else floor,
         constant=kept,
         n_close=len(close),
         useful=tuple(useful),
@@ -132,8 +147,8 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
 def dominates(row: Row, other: Row) -> bool:
     """Return whether a model is at least as good as another in every figure, and better in one.
 
-    The figures are epsilon, accuracy, AUROC, log-loss, bits learned and vulnerability. One that a model lacks is as bad
-    as can be.
+    The figures are epsilon, how well it predicts, bits learned and vulnerability. One that a model lacks is as bad as
+    can be.
     """
     own, theirs = _figures(row), _figures(other)
     return own != theirs and all(a >= b for a, b in zip(own, theirs, strict=True))
@@ -154,16 +169,16 @@ def beats(mean: Mean, other: Mean) -> bool:
 
 
 def _gain(row: Row, measure: Measure) -> Mean | None:
-    """Return a figure of which more is better: a log-loss with its sign turned."""
+    """Return a figure of which more is better: a loss or an error with its sign turned."""
     mean = row.measured(measure)
-    if mean is None or measure != "log_loss":
+    if mean is None or measure not in LESS_IS_BETTER:
         return mean
     return replace(mean, value=-mean.value, values=tuple(-value for value in mean.values))
 
 
 def _figures(row: Row) -> list[float]:
     """Return what speaks for a model, more being better."""
-    gains = [_value(row, measure) for measure in MEASURES]
+    gains = [_value(row, measure) for measure in (*CLASS_MEASURES, *NUMBER_MEASURES)]
     return [-(row.epsilon or 0.0), *gains, -_leak(row.bits), -_leak(row.vulnerability)]
 
 
@@ -171,9 +186,21 @@ def _leak(mean: Mean | None) -> float:
     return math.inf if mean is None else mean.value
 
 
+def second_measure(measure: Measure) -> Measure:
+    """Return what sets models apart that the first measure does not.
+
+    Examples
+    --------
+    >>> second_measure("accuracy"), second_measure("log_loss"), second_measure("rmse"), second_measure("r2")
+    ('auroc', 'accuracy', 'mae', 'rmse')
+    """
+    pair: tuple[Measure, Measure] = ("rmse", "mae") if measure in NUMBER_MEASURES else ("accuracy", "auroc")
+    return pair[1] if measure == pair[0] else pair[0]
+
+
 def _choose(rows: Sequence[Row], measure: Measure) -> tuple[Row | None, tuple[Criterion, ...]]:
     """Return the one of some models that the criteria leave, one after the other, and which of them left fewer."""
-    second: Measure = "accuracy" if measure != "accuracy" else "auroc"
+    second = second_measure(measure)
     if second == "auroc" and all(row.auroc is None for row in rows):
         second = "log_loss"
     criteria: tuple[tuple[Criterion, Callable[[Sequence[Row]], list[Row]]], ...] = (

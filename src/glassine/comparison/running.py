@@ -6,42 +6,28 @@ import math
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine import __version__
 from glassine.codec import Codec, Field, optional, record
 from glassine.comparison.candidates import CANDIDATES, Shape
-from glassine.comparison.measuring import Sides, measure
-from glassine.comparison.values import Comparison, Figures, Result, Row
-from glassine.data.conform import conform
-from glassine.data.inference import eager, infer_domain
-from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
-from glassine.data.persons import Persons
+from glassine.comparison.measuring import measure
+from glassine.comparison.records import Labelled, Sides, read_labelled
+from glassine.comparison.targets import Number
+from glassine.comparison.values import Comparison, Figures, Kind, Result, Row
 from glassine.data.slices import Progress
 from glassine.data.store import ResultKind, Store
-from glassine.data.table import with_persons
-from glassine.domain import Domain, Integer, Real
+from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError, parameter
+from glassine.errors import InvalidParameterError, UnreadableFileError, parameter
 from glassine.privacy.unit import PrivacyUnit
 
-__all__ = [
-    "CLASSES_INFERRED",
-    "DOMAIN_INFERRED",
-    "Labelled",
-    "Rows",
-    "Task",
-    "check_classes",
-    "compare",
-    "read_labelled",
-    "split",
-]
+__all__ = ["Task", "compare"]
 
 FIGURES: Codec[Figures] = record(Figures, {name: Field(required=True) for name in Figures.__slots__})
 RESULT: Codec[Result] = record(
@@ -50,79 +36,22 @@ RESULT: Codec[Result] = record(
 RESULTS_OF: ResultKind[Result] = ResultKind(
     name="comparison",
     identity="comparison.json",
-    schema="glassine.comparison-results/2",
+    schema="glassine.comparison-results/3",
     codec=RESULT,
     key=lambda result: result.key,
 )
 """The results of a comparison, as a folder keeps them."""
-
-# Seeded splits into training and test records, class by class.
-
-
-Rows = npt.NDArray[np.intp]
-
-
-def check_classes(labels: npt.NDArray[np.int64]) -> None:
-    """Raise unless two classes at least have two records each, so that both sides of a split can hold them."""
-    counts = np.bincount(labels)
-    if not (counts >= 2).sum() >= 2:
-        raise InvalidDataError(
-            f"two classes must have two records each at least, got {counts[counts > 0].tolist()} records by class.",
-            remedy="Give more records.",
-        )
-
-
-def split(
-    labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed: int, persons: Persons | None = None
-) -> tuple[Rows, Rows]:
-    """Return the rows that train and those that test, each class in the same shares.
-
-    A class of two records or more stands on both sides; the only record of a class trains. Where persons are stated,
-    all records of a person are on one side, and a person has the class that most of their records have.
-
-    Examples
-    --------
-    >>> train, test = split(np.array([0, 0, 0, 0, 1, 1]), 0, test_share=0.25, seed=0)
-    >>> len(train), len(test)
-    (4, 2)
-    """
-    if persons is not None:
-        people = split(_class_of_each(labels, persons), number, test_share=test_share, seed=seed)
-        train_rows, test_rows = (np.flatnonzero(np.isin(persons.codes, side)) for side in people)
-        return train_rows, test_rows
-    rng = np.random.default_rng([seed, number])
-    train, test = [], []
-    for label in np.unique(labels):
-        rows = rng.permutation(np.flatnonzero(labels == label))
-        n_test = 0 if len(rows) < 2 else min(max(round(test_share * len(rows)), 1), len(rows) - 1)
-        test.append(rows[:n_test])
-        train.append(rows[n_test:])
-    return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
-
-
-def _class_of_each(labels: npt.NDArray[np.int64], persons: Persons) -> npt.NDArray[np.int64]:
-    """Return the class that most records of each person have, the first of equals, shape (people,)."""
-    n = int(labels.max()) + 1
-    table = np.bincount(persons.codes * n + labels, minlength=persons.number * n).reshape(persons.number, n)
-    return np.asarray(table.argmax(axis=1), dtype=np.int64)
-
-
-DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."
-CLASSES_INFERRED = "The classes were taken from the data: the guarantee of a model that is fitted so does not hold."
 
 RECORDS_COVERED = (
     "The records were split by person, and the private models were fitted for single records: their epsilon covers one "
     "record of a person, not the person. State records_per_person to fit them for people."
 )
 
-TELLING = ("logistic", "deep-cart", "cart", "multiway-tree", "boosting")
+TELLING = ("logistic", "linear", "deep-cart", "cart", "multiway-tree", "boosting")
 """Learners whose figures change with almost any record, the quickest first: one of them is measured again."""
 
 ROUNDING = 1e-9
 """Relative difference of two figures that is taken for the rounding of another machine."""
-
-MOST_NUMBERS = 20
-"""Different numbers that a target may have which nothing declares as classes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +62,8 @@ class Task:
     ----------
     epsilons : tuple of float
         Budgets of the private learners.
-    models : tuple of str
-        Learners, of :data:`~glassine.comparison.CANDIDATES`.
+    models : tuple of str, optional
+        Learners, of :data:`~glassine.comparison.CANDIDATES`; all that predict such a target by default.
     n_splits : int
         Splits into training and test records.
     test_share : float
@@ -157,7 +86,7 @@ class Task:
     """
 
     epsilons: tuple[float, ...] = (0.1, 1.0)
-    models: tuple[str, ...] = tuple(CANDIDATES)
+    models: tuple[str, ...] | None = None
     n_splits: int = 5
     test_share: float = 0.3
     seed: int = 0
@@ -173,8 +102,9 @@ class Task:
             raise InvalidParameterError(
                 f"{parameter('epsilons')} must be positive numbers, such as 0.1 and 1, got {self.epsilons!r}."
             )
-        unknown = next((name for name in self.models if name not in CANDIDATES), None)
-        if unknown is not None or not self.models:
+        named = tuple(CANDIDATES) if self.models is None else self.models
+        unknown = next((name for name in named if name not in CANDIDATES), None)
+        if unknown is not None or not named:
             raise InvalidParameterError(
                 f"{parameter('models')} must be some of {', '.join(CANDIDATES)}; got {unknown!r}."
             )
@@ -192,11 +122,30 @@ class Task:
                     f"{parameter(name)} must be a number above 0 and below {top:g}, got {getattr(self, name)!r}."
                 )
 
+    def of_kind(self, kind: Kind) -> Task:
+        """Return the same with the learners named that predict classes, or a number.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a learner was asked for that predicts the other kind.
+        """
+        able = tuple(name for name, candidate in CANDIDATES.items() if kind in candidate.predicts)
+        unable = next((name for name in self.models or () if name not in able), None)
+        if unable is not None:
+            other = "classes" if kind == "number" else "a number"
+            raise InvalidParameterError(
+                f"{CANDIDATES[unable].title} ({unable}) predicts {other}, and the target is "
+                f"{'a number' if kind == 'number' else 'of classes'}.",
+                remedy=f"Choose among {', '.join(able)}, or declare the target otherwise.",
+            )
+        return replace(self, models=self.models or able)
+
     @property
     def steps(self) -> list[tuple[int, str, float | None]]:
         """Split, learner and epsilon of every fit."""
         budgets: tuple[float | None, ...] = tuple(sorted(set(self.epsilons)))
-        models = [name for name in CANDIDATES if name in self.models]
+        models = [name for name in CANDIDATES if self.models is None or name in self.models]
         return [
             (number, name, epsilon)
             for number in range(self.n_splits)
@@ -205,43 +154,21 @@ class Task:
         ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
-    """What is compared on: a polars frame of the domain's attributes, and classes as 0, 1, ..."""
-
-    frame: Any
-    labels: npt.NDArray[np.int64]
-    domain: Domain
-    classes: tuple[Scalar, ...]
-    caveats: tuple[str, ...]
-    persons: Persons | None = None
-
-    def sides(self, number: int, task: Task) -> Sides:
-        """Return the training and test records of a split."""
-        train, test = split(self.labels, number, test_share=task.test_share, seed=task.seed, persons=self.persons)
-        return Sides(
-            number=number,
-            train=self.frame[train],
-            train_labels=self.labels[train],
-            test=self.frame[test],
-            test_labels=self.labels[test],
-            train_persons=None if self.persons is None else self.persons.take(train),
-            test_persons=None if self.persons is None else self.persons.take(test),
-        )
-
-
 def compare(
     frame: Any,
     target: str,
     *,
     domain: Domain | None = None,
     classes: Sequence[Scalar] | None = None,
+    target_range: tuple[float, float] | None = None,
     persons: Any = None,
     task: Task | None = None,
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Return how learners do on the same seeded splits: accuracy, AUROC, log-loss, bits learned, vulnerability.
+    """Return how learners do on the same seeded splits: errors on held-out records, bits learned, vulnerability.
+
+    Classes are judged by accuracy, AUROC and log-loss; numbers by root mean squared error, mean absolute error and R².
 
     **Guarantee**: none. The figures are exact, of many fits on the same records, and no ledger is charged.
 
@@ -250,12 +177,15 @@ def compare(
     frame : data frame
         The records. Columns that the domain does not declare are left out.
     target : str
-        The column of classes.
+        The column of classes, or of numbers.
     domain : Domain, optional
-        What is public; it may declare the target as a category. Without one it is taken from the data, with a caveat.
+        What is public; it may declare the target. Without one it is taken from the data, with a caveat.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare them; otherwise they are taken from the data, with a
         caveat.
+    target_range : (float, float), optional
+        The public range of a target of numbers, where the domain does not declare it. Of more than 20 different numbers
+        that nothing declares, it is taken from the data, with a caveat.
     persons : str, or array-like of shape (n,), optional
         Whose record each is: the column that holds identifiers, or one identifier for each record. Records are then
         split by person, and the gap attack and the vulnerability are those of people.
@@ -271,9 +201,10 @@ def compare(
     Raises
     ------
     InvalidDataError
-        If the target is missing, a number, or of one class; records do not fit the domain, or have no identifier.
+        If the target is missing or of one class; records do not fit the domain, or have no identifier.
     InvalidParameterError
-        If ``task.records_per_person`` comes without persons.
+        If ``task.records_per_person`` comes without persons, classes and range contradict each other or the domain, or
+        a learner is asked for that does not predict such a target.
     UnreadableFileError
         If the folder cannot be used.
 
@@ -289,8 +220,8 @@ def compare(
     >>> [(row.model, row.epsilon, round(row.accuracy.value, 2)) for row in found.rows]
     [('tree', 1.0, 1.0), ('constant', None, 0.75)]
     """
-    task = task or Task()
-    records = read_labelled(frame, target, domain, classes, persons)
+    records = read_labelled(frame, target, domain, classes, persons, target_range)
+    task = (task or Task()).of_kind(records.target.kind)
     if records.persons is None and task.records_per_person is not None:
         raise InvalidParameterError(
             f"{parameter('records_per_person')} needs {parameter('persons')}: whose record each is.",
@@ -300,12 +231,12 @@ def compare(
     if (
         records.persons is not None
         and task.records_per_person is None
-        and any(CANDIDATES[m].private for m in task.models)
+        and any(CANDIDATES[m].private for m in task.models or ())
     ):
         caveats = (*caveats, RECORDS_COVERED)
     shape = Shape(
         domain=records.domain,
-        n_classes=len(records.classes),
+        target=records.target,
         max_depth=task.max_depth,
         max_rules=task.max_rules,
         records_per_person=task.records_per_person,
@@ -326,7 +257,7 @@ def compare(
         classes=tuple(map(str, records.classes)),
         n_records=len(records.labels),
         n_attributes=len(records.domain),
-        largest_class=float(np.bincount(records.labels).max() / len(records.labels)),
+        largest_class=float(np.bincount(records.labels).max() / len(records.labels)) if records.classes else None,
         n_splits=task.n_splits,
         test_share=task.test_share,
         seed=task.seed,
@@ -335,6 +266,7 @@ def compare(
         max_rules=task.max_rules,
         caveats=caveats,
         n_people=None if records.persons is None else records.persons.number,
+        target_range=_range_of(records),
         rows=_rows(task, results),
         version=__version__,
     )
@@ -351,7 +283,7 @@ def _run(
         if (name, epsilon, number) in results:
             continue
         if sides is None or sides.number != number:
-            sides = records.sides(number, task)
+            sides = records.sides(number, test_share=task.test_share, seed=task.seed)
         yield measure(name, epsilon, sides, shape, task.seed)
     if progress is not None:
         progress(len(steps), len(steps))
@@ -372,7 +304,8 @@ def _check_records(records: Labelled, task: Task, shape: Shape, store: Store[Res
         return
     last = len(TELLING)
     one = min(measured, key=lambda result: TELLING.index(result.model) if result.model in TELLING else last)
-    again = measure(one.model, one.epsilon, records.sides(one.split, task), shape, task.seed)
+    sides = records.sides(one.split, test_share=task.test_share, seed=task.seed)
+    again = measure(one.model, one.epsilon, sides, shape, task.seed)
     if not _alike(one, again):
         raise UnreadableFileError(
             f"{store.folder} holds the results of other records: {one.model} on split {one.split + 1} comes out "
@@ -385,6 +318,8 @@ def _check_records(records: Labelled, task: Task, shape: Shape, store: Store[Res
 def _alike(one: Result, other: Result) -> bool:
     """Return whether two results are the same but for the rounding of another machine."""
     first, second = (asdict(result.figures) if result.figures is not None else {} for result in (one, other))
+    for figures in (first, second):
+        figures.pop("seconds", None)
     if one.status != other.status or set(first) != set(second):
         return False
     numbers = [(first[name], second[name]) for name in first]
@@ -401,61 +336,9 @@ def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> t
     return tuple(Row.of(group) for group in kinds.values())
 
 
-def read_labelled(
-    frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None, persons: Any
-) -> Labelled:
-    """Return the records, as far as the domain declares them, and their classes."""
-    whose: Persons | None = None
-    if persons is not None:
-        if isinstance(persons, str) and persons == target:
-            raise InvalidDataError(
-                f"the column {target!r} is the target, and cannot hold the persons too.", remedy="Name another."
-            )
-        frame = with_persons(frame, persons)
-        whose = frame.persons
-        if domain is not None and whose is not None and whose.column in domain:
-            domain = domain.restrict([name for name in domain if name != whose.column])
-    data = eager(frame).to_polars()
-    if target not in data.columns:
-        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its spelling.")
-    if domain is not None and target in domain and isinstance(domain[target], Integer | Real):
-        raise InvalidDataError(
-            f"the domain declares the target {target!r} as a number, and only learners of classes are compared.",
-            remedy="Declare it as a category.",
-        )
-    caveats: list[str] = []
-    names = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
-    if names is None:
-        labels = one_type(data[target].to_numpy())
-        refuse_gaps(labels)
-        names = classes_of(labels)
-        if labels.dtype.kind in "iuf" and len(names) > MOST_NUMBERS:
-            raise InvalidDataError(
-                f"the target {target!r} has {len(names)} different numbers, and only learners of classes are compared.",
-                remedy="Group them into classes, or declare the classes.",
-            )
-        caveats.append(CLASSES_INFERRED)
-    codes = index_of(data[target], names)
-    check_classes(codes if whose is None else _class_of_each(codes, whose))
-    public = _attributes(data, target, domain)
-    if domain is None or public.inferred:
-        caveats.insert(0, DOMAIN_INFERRED)
-    data = data.select(public.names)
-    conform(data, public)
-    return Labelled(frame=data, labels=codes, domain=public, classes=names, caveats=tuple(caveats), persons=whose)
-
-
-def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
-    """Return the domain of the attributes, without the target."""
-    names = [name for name in (data.columns if domain is None else domain) if name != target]
-    missing = next((name for name in names if name not in data.columns), None)
-    if missing is not None:
-        raise InvalidDataError(
-            f"data lack the column {missing!r} of the domain.", remedy="Add it, or leave it out of the domain."
-        )
-    if not names:
-        raise InvalidDomainError("there is no attribute but the target.", remedy="Give records of attributes.")
-    return infer_domain(data.select(names)) if domain is None else domain.restrict(names)
+def _range_of(records: Labelled) -> tuple[float, float] | None:
+    target = records.target
+    return (target.low, target.high) if isinstance(target, Number) else None
 
 
 def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
@@ -470,6 +353,7 @@ def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
         "domain": to_dict(records.domain),
         "target": target,
         "classes": [str(value) for value in records.classes],
+        "range": _range_of(records),
         "options": options,
         "versions": {
             "glassine": __version__,

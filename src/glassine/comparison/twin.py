@@ -21,12 +21,13 @@ from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
-from glassine.comparison.running import Labelled, read_labelled
+from glassine.comparison.records import Labelled, read_labelled
+from glassine.comparison.targets import Classes
 from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
 from glassine.data.labels import Sample
 from glassine.domain import Category, Domain
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats.sklearn.interpret import TAKEN_OVER, additive_from_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 
@@ -231,6 +232,11 @@ def compare_twin(
     names = [name for name in inside.columns if name in outside.columns]
     inside, outside = inside[names], outside[names]
     whole = read_labelled(inside.vstack(outside.cast(inside.schema)), target, domain, None, persons)
+    if not isinstance(whole.target, Classes):
+        raise InvalidDataError(
+            f"the target {target!r} is a number, and models of classes alone are compared with a twin.",
+            remedy="Compare learners of numbers by glassine.compare.",
+        )
     title = "the twin that was given"
     by_code = twin is None
     if twin is None:
@@ -288,7 +294,7 @@ def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
         name = "plain-additive" if model.scorecard is None else "plain-scorecard"
         pairs = [term.attributes for term in model.terms if len(term.bins) == 2]
         settings = {"interactions": pairs} if pairs else {}
-    shape = Shape(domain=whole.domain, n_classes=len(whole.classes), max_depth=max(depth, 1), max_rules=max(rules, 1))
+    shape = Shape(domain=whole.domain, target=whole.target, max_depth=max(depth, 1), max_rules=max(rules, 1))
     twin = CANDIDATES[name].make(shape, math.nan, 0).set_params(**settings).fit(whole.frame[:n], whole.labels[:n])
     return f"{CANDIDATES[name].title}, trained on the same records", twin
 

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["MEASURES", "NO_PARTS", "Comparison", "Figures", "Mean", "Measure", "Result", "Row", "Status"]
+__all__ = [
+    "CLASS_MEASURES",
+    "LESS_IS_BETTER",
+    "NO_PARTS",
+    "NUMBER_MEASURES",
+    "Comparison",
+    "Figures",
+    "Kind",
+    "Mean",
+    "Measure",
+    "Result",
+    "Row",
+    "Status",
+]
 
 Status: TypeAlias = Literal["measured", "not applicable", "failed"]
-Measure: TypeAlias = Literal["accuracy", "auroc", "log_loss"]
-MEASURES: tuple[Measure, ...] = ("accuracy", "auroc", "log_loss")
+Kind: TypeAlias = Literal["classes", "number"]
+Measure: TypeAlias = Literal["accuracy", "auroc", "log_loss", "rmse", "mae", "r2"]
+CLASS_MEASURES: tuple[Measure, ...] = ("accuracy", "auroc", "log_loss")
+NUMBER_MEASURES: tuple[Measure, ...] = ("rmse", "mae", "r2")
+"""How well a model predicts classes, and a number; the first has a value for every model that was measured."""
+LESS_IS_BETTER: tuple[Measure, ...] = ("log_loss", "rmse", "mae")
 NO_PARTS = "bits are defined for trees and rule lists."
 """Why a model without leaves and rules has no bits."""
 
@@ -22,12 +39,16 @@ class Figures:
 
     Attributes
     ----------
-    accuracy : float
-        Share of the test records that it classifies correctly.
+    accuracy : float or None
+        Share of the test records that it classifies correctly; None of a model of numbers, as AUROC and log-loss.
     auroc : float or None
         Area under the ROC curve on the test records; of more than two classes the mean of one against the others.
     log_loss : float or None
         Mean of -ln of the probability given to the true class of a test record.
+    rmse, mae : float or None
+        Root mean squared and mean absolute error on the test records, in units of the target; None of classes.
+    r2 : float or None
+        1 less the squared errors as a share of those of the test records' own mean; None of classes.
     bits : float or None
         Bits that a reader learns about a training record, on average.
     bits_unknown : str
@@ -37,14 +58,20 @@ class Figures:
     over : str
         What V tells records apart by: leaves, rules or predictions.
     gap : float or None
-        Advantage of the gap attack: training accuracy less test accuracy.
+        Advantage of the gap attack: training accuracy less test accuracy. Of a model of numbers, of a threshold on its
+        absolute error.
     n_parts : int or None
         Leaves or rules of the model.
+    seconds : float or None
+        CPU seconds of the fit, on one thread; not compared when figures are.
     """
 
-    accuracy: float
+    accuracy: float | None = None
     auroc: float | None = None
     log_loss: float | None = None
+    rmse: float | None = None
+    mae: float | None = None
+    r2: float | None = None
     bits: float | None = None
     bits_unknown: str = ""
     vulnerability: float | None = None
@@ -52,6 +79,7 @@ class Figures:
     over: str = ""
     gap: float | None = None
     n_parts: int | None = None
+    seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +164,12 @@ class Row:
         Name of the learner.
     epsilon : float or None
         Privacy budget; None for what is not private.
-    accuracy, auroc, log_loss, bits, vulnerability, control, gap, n_parts : Mean or None
+    accuracy, auroc, log_loss, rmse, mae, r2, bits, vulnerability, control, gap, n_parts, seconds : Mean or None
         The figures; None unless every split has one.
     over : str
         What V tells records apart by.
     reason : str
-        Why there is no accuracy, or else no bits.
+        Why nothing was measured, or else why there are no bits.
     status : {"measured", "not applicable", "failed"}
         Measured if every split was.
     """
@@ -152,11 +180,15 @@ class Row:
     accuracy: Mean | None = None
     auroc: Mean | None = None
     log_loss: Mean | None = None
+    rmse: Mean | None = None
+    mae: Mean | None = None
+    r2: Mean | None = None
     bits: Mean | None = None
     vulnerability: Mean | None = None
     control: Mean | None = None
     gap: Mean | None = None
     n_parts: Mean | None = None
+    seconds: Mean | None = field(default=None, compare=False)
     over: str = ""
     reason: str = ""
 
@@ -173,16 +205,17 @@ class Row:
                 reason = f"On {len(lacking)} of {len(results)} splits: {reason}"
             return cls(model=first.model, epsilon=first.epsilon, status=example.status, reason=reason)
         figures = [result.figures for result in results if result.figures is not None]
-        names = ("accuracy", "auroc", "log_loss", "bits", "vulnerability", "control", "gap", "n_parts")
+        names = (name for name in Figures.__slots__ if name not in ("bits_unknown", "over"))
         means = {name: Mean.of(getattr(figure, name) for figure in figures) for name in names}
-        measured = means["accuracy"] is not None
+        leading = "rmse" if figures[0].rmse is not None else "accuracy"
+        measured = means[leading] is not None
         unknown = next((figure.bits_unknown for figure in figures if figure.bits_unknown), "")
         return cls(
             model=first.model,
             epsilon=first.epsilon,
             status="measured" if measured else "failed",
             over=figures[0].over,
-            reason=unknown if measured else "its accuracy is not a finite number.",
+            reason=unknown if measured else f"its {leading} is not a finite number.",
             **means,
         )
 
@@ -192,8 +225,9 @@ class Row:
         return self.epsilon is not None
 
     def measured(self, measure: Measure) -> Mean | None:
-        """Return its accuracy, AUROC or log-loss."""
-        return {"accuracy": self.accuracy, "auroc": self.auroc, "log_loss": self.log_loss}[measure]
+        """Return one of its figures on held-out records."""
+        mean: Mean | None = getattr(self, measure)
+        return mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,11 +239,11 @@ class Comparison:
     target : str
         What is predicted.
     classes : tuple of str
-        Its classes.
+        Its classes; none where it is a number.
     n_records, n_attributes : int
         Records, and the attributes of the domain.
-    largest_class : float
-        Share of the records that have the commonest class.
+    largest_class : float or None
+        Share of the records that have the commonest class; None where the target is a number.
     n_splits : int
         Splits into training and test records.
     test_share : float
@@ -228,13 +262,15 @@ class Comparison:
         Of Glassine.
     n_people : int or None
         People, where persons were stated: records were split by person, and membership is that of people.
+    target_range : (float, float) or None
+        The range of a target of numbers; None where it is classes.
     """
 
     target: str
     classes: tuple[str, ...]
     n_records: int
     n_attributes: int
-    largest_class: float
+    largest_class: float | None
     n_splits: int
     test_share: float
     seed: int
@@ -245,6 +281,12 @@ class Comparison:
     rows: tuple[Row, ...]
     version: str
     n_people: int | None = None
+    target_range: tuple[float, float] | None = None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How well models predict such a target; every model that was measured has the first."""
+        return CLASS_MEASURES if self.target_range is None else NUMBER_MEASURES
 
     def row(self, model: str, epsilon: float | None = None) -> Row | None:
         """Return a learner at an epsilon, if it was compared."""

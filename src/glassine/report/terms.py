@@ -49,6 +49,8 @@ entropy l | Entropy l, t | How many equally frequent values a group has, in effe
 those of all records, from 0 to 1.
 entropy left | Entropy left | The uncertainty about a class that remains, in bits.
 epsilon | Epsilon | The privacy budget of a fit: the smaller it is, the less the model depends on any one record.
+errors compared | RMSE, MAE, R² | Root mean squared error and mean absolute error, in units of what is predicted, on \
+records that did not train the model. R² is 1 minus the squared errors as a share of those around the mean.
 evidence | Evidence | What a model publishes about the records of a leaf or rule, such as class counts.
 exponential mechanism | Exponential mechanism | A mechanism that samples an output with probability proportional to \
 exp(-epsilon cost).

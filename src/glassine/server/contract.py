@@ -246,6 +246,10 @@ def _explanation(domain: Domain) -> Json:
             "conditions": texts,
             "contrasts": {"type": "array", "items": contrast},
             "tolerance": {"type": ["number", "null"], "description": "Of numbers: what is taken for agreement."},
+            "goal": {
+                "enum": ["met", "within reach", "out of reach", None],
+                "description": "Of a number that is sought: whether the mean is so, or allowed changes lead there.",
+            },
             "reveals": {**texts, "description": "What this answer tells about the records behind it."},
         }
     )

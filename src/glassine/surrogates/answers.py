@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,10 @@ from glassine.models import Evidence
 
 __all__ = [
     "FEWEST_BEHIND_MEANS",
+    "REACHED",
     "AnswerErrors",
     "Answers",
+    "Goal",
     "Names",
     "NumericAnswer",
     "distinct_records",
@@ -37,6 +39,13 @@ MOST_STEPS = 10**9
 
 TOLERANCE = 20
 """Into how many parts of its range a tolerance that is not stated divides it."""
+
+Goal: TypeAlias = Literal["met", "within reach", "out of reach"]
+REACHED: dict[Goal | None, str] = {
+    "met": ". The mean is as sought already",
+    "out of reach": ". No allowed change was found to lead to the mean that is sought",
+}
+"""What an explanation says of a number that is sought, besides its contrasts."""
 
 Places = npt.NDArray[np.int64]
 """Where answers stand, shape (n,): the index of a class, or the number of steps above a lower bound; -1 for neither."""

@@ -100,16 +100,18 @@ def _errors(
 
     An exact figure would give the answer on one record to who knows all others.
     """
-    truth = numbers_of(answered)
+    # In units of the range: squares of the largest numbers would overflow.
+    unit = float(answer.hi) - float(answer.lo)
+    truth = numbers_of(answered) / unit - float(answer.lo) / unit
 
     def rmse(places: npt.NDArray[Any]) -> float:
-        return float(np.sqrt(np.mean((float(answer.lo) + places * float(answer.step) - truth) ** 2)))
+        return unit * float(np.sqrt(np.mean((places / answer.n_steps - truth) ** 2)))
 
-    closest, sought, baseline = rmse(first), rmse(guided), float(truth.std())
+    closest, sought, baseline = rmse(first), rmse(guided), unit * float(truth.std())
     return AnswerErrors(
         rmse=_rough(closest),
         rmse_guided=_rough(sought),
-        rmse_null=_rough(float(np.sqrt(np.mean([rmse(one) ** 2 for one in null])))),
+        rmse_null=_rough(unit * float(np.sqrt(np.mean([(rmse(one) / unit) ** 2 for one in null])))),
         rmse_baseline=_rough(baseline),
         r2=round(1 - (closest / baseline) ** 2, 3) if baseline > 0 else None,
         r2_guided=round(1 - (sought / baseline) ** 2, 3) if baseline > 0 else None,

@@ -22,7 +22,7 @@ from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
-from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, Answers, Names, NumericAnswer, numbers_of
+from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, Answers, Goal, Names, NumericAnswer, numbers_of
 from glassine.surrogates.checking import check_point, check_tree
 from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
@@ -260,6 +260,19 @@ class SurrogateRelease:
         tree = self.trees[chosen]
         path, literals = way_of(tree, record)
         own = answers.value(self._place(chosen, record))
+        contrasts = contrasts_of(
+            tree,
+            record,
+            decision=own,
+            domain=self.domain,
+            metric=self.metric,
+            n_contrasts=max(most, 1) if constraints.seeks else most,
+            constraints=constraints,
+            answers=answers,
+        )
+        goal: Goal | None = None
+        if constraints.seeks:
+            goal = "met" if constraints.sought(own) else "within reach" if contrasts else "out of reach"
         return Explanation(
             decision=answer,
             tree_decision=own,
@@ -273,17 +286,9 @@ class SurrogateRelease:
             tree=tree,
             path=path,
             conditions=conditions_of(literals),
-            contrasts=contrasts_of(
-                tree,
-                record,
-                decision=own,
-                domain=self.domain,
-                metric=self.metric,
-                n_contrasts=most,
-                constraints=constraints,
-                answers=answers,
-            ),
+            contrasts=contrasts[:most],
             tolerance=None if self.answer is None else self.answer.tolerance,
+            goal=goal,
         )
 
     def _place(self, group: int, record: Mapping[str, Scalar | None]) -> int:

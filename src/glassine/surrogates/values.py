@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from glassine import __version__
 from glassine.codec import record
 from glassine.domain import Category, Domain
@@ -16,7 +18,7 @@ from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats.json import to_dict as model_to_dict
 from glassine.models.tree import DecisionTree
-from glassine.surrogates.answers import AnswerErrors, shown
+from glassine.surrogates.answers import REACHED, AnswerErrors, Goal, shown
 
 __all__ = [
     "CONSTRAINTS",
@@ -102,6 +104,8 @@ class ContrastConstraints:
         object.__setattr__(self, "costs", dict(costs))
         for name in ("at_least", "at_most"):
             bound: object = getattr(self, name)
+            bound = bound.item() if isinstance(bound, np.generic) else bound
+            object.__setattr__(self, name, bound)
             if bound is not None and (isinstance(bound, bool | str) or not is_scalar(bound)):
                 raise InvalidParameterError(f"{parameter(name)} must be a finite number or None, got {bound!r}.")
         if self.at_least is not None and self.at_most is not None and not self.at_least <= self.at_most:
@@ -265,6 +269,9 @@ class Explanation:
     contrasts : tuple of Contrast
         The nearest changes under which the tree decides otherwise, within the constraints: the smallest cost first
         where costs were named, then fewest attributes, then smallest distance. Empty if no allowed change leads there.
+    goal : {"met", "within reach", "out of reach"} or None
+        Of a number that is sought, whether the tree's mean is so already, an allowed change was found that leads there,
+        or none was; None where nothing is sought.
     """
 
     decision: Scalar
@@ -281,6 +288,7 @@ class Explanation:
     conditions: tuple[str, ...]
     contrasts: tuple[Contrast, ...] = ()
     tolerance: float | None = None
+    goal: Goal | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; the tree is a model of schema ``glassine.model/1``."""
@@ -299,6 +307,7 @@ class Explanation:
             "conditions": list(self.conditions),
             "contrasts": [contrast.to_dict() for contrast in self.contrasts],
             "tolerance": self.tolerance,
+            "goal": self.goal,
         }
 
     def to_json(self) -> str:
@@ -322,7 +331,7 @@ class Explanation:
         for contrast in self.contrasts[:1]:
             other = str(contrast.decision) if self.tolerance is None else f"Mean {shown(contrast.decision)}"
             text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
-        return text
+        return text + REACHED.get(self.goal, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
+from glassine.attacks.membership.numbers import errors_of, predicts_number
 from glassine.attacks.membership.outputs import Answers, Records, attempt
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
@@ -32,14 +33,15 @@ def loss_attack(
     The literature chooses the threshold on the records on which the attack is judged: that is ``best``, an upper bound
     on what a threshold can reach. The figures and their intervals are those of a cross-fitted threshold, which an
     attacker who knows the membership of some records has. Cross-entropy and probability of the class order the records
-    in the same way, so one attack stands for both.
+    in the same way, so one attack stands for both. The loss of a model of numbers is its absolute error, which orders
+    records as the squared error does.
 
     Parameters
     ----------
-    model : fitted classifier with ``predict_proba``, DecisionTree or RuleList
+    model : fitted classifier with ``predict_proba``, fitted regressor, DecisionTree, RuleList or AdditiveModel
         The model under attack.
     members, nonmembers : Sample
-        Training records, and records that were not used for training, with their classes.
+        Training records, and records that were not used for training, with their classes or numbers.
     confidence : float, default=0.95
         Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -65,16 +67,29 @@ def loss_attack(
     inside, outside = read_sides(members, nonmembers)
 
     def work() -> MembershipResult:
-        sides = _with_losses(model, inside, outside)
-        return judge_scores(
-            "best-loss threshold",
-            sides[0].mean(sides[0].confidence),
-            sides[1].mean(sides[1].confidence),
-            setting,
-            gap=gap_figure(*sides, setting.confidence),
-        )
+        told, others, sides = _fits(model, inside, outside)
+        gap = None if sides is None else gap_figure(*sides, setting.confidence)
+        return judge_scores("best-loss threshold", told, others, setting, gap=gap)
 
     return attempt(work)
+
+
+def _fits(
+    model: Any, inside: Records, outside: Records
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], tuple[Answers, Answers] | None]:
+    """Return how well a model fits members and non-members, and what it answers where it predicts classes.
+
+    The logarithm of the odds of the true class falls as the loss rises, and so does the error of a number with its sign
+    turned: thresholds and tests see the order alone.
+    """
+    if predicts_number(model):
+        return -errors_of(model, inside), -errors_of(model, outside), None
+    sides = answered(model, inside, outside)
+    for side in sides:
+        if side.probabilities is None:
+            raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
+    told, others = (side.mean(side.confidence) for side in sides)
+    return told, others, sides
 
 
 MOST_EXACT = 1000
@@ -106,9 +121,7 @@ def compare_losses(model: Any, members: Sample | Records, nonmembers: Sample | R
     def work() -> LossComparison:
         from scipy.stats import ks_2samp
 
-        sides = _with_losses(model, inside, outside)
-        # The logarithm of the odds falls as the loss rises, and the test sees the order alone.
-        told, others = (side.mean(side.confidence) for side in sides)
+        told, others, _ = _fits(model, inside, outside)
         exact = max(len(told), len(others)) <= MOST_EXACT
         found = ks_2samp(told, others, method="exact" if exact else "asymp")
         return LossComparison(statistic=float(found.statistic), p_value=float(found.pvalue))

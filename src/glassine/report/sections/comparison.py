@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from glassine.auditing.findings import InputFile
-from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
+from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Row
 from glassine.comparison.candidates import CONSTANT
-from glassine.comparison.recommending import LOPSIDED, Criterion
-from glassine.comparison.values import NO_PARTS, Measure
+from glassine.comparison.values import LESS_IS_BETTER, NO_PARTS, Measure
 from glassine.report import wording
+from glassine.report.advice import TITLES, advice_of, figure, mean_of, name_of
 from glassine.report.blocks import (
     Block,
     Column,
@@ -30,27 +30,12 @@ from glassine.report.blocks import Row as TableLine
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
 from glassine.report.section import Page, Section, clean_inputs
 
-TITLES: dict[Measure, str] = {"accuracy": "Accuracy", "auroc": "AUROC", "log_loss": "Log-loss"}
-DRAWN: tuple[Measure, ...] = ("accuracy", "auroc")
 
-RULE = (
-    "Of the private models that every split has measured, those count whose mean {measure} is at most a standard error "
-    "over the splits worse than the best, and which beat the constant prediction: their mean difference on the same "
-    "splits exceeds its standard error. A model drops out that another of these dominates: at least as good in "
-    "epsilon, accuracy, AUROC, log-loss, vulnerability and bits, and better in one. Of the rest "
-    "the smallest epsilon is taken; then those whose {second} is at most a standard error worse than the best of them; "
-    "then the fewest bits learned, where none count as most; then the lowest vulnerability; then the better {measure}."
-)
+DRAWN: tuple[Measure, ...] = ("accuracy", "auroc", "r2")
+"""Measures that are drawn: shares, of which more is better."""
 
-DECIDED: dict[Criterion, str] = {
-    "accuracy": "an accuracy within the standard error of the best",
-    "auroc": "an AUROC within the standard error of the best",
-    "log_loss": "a log-loss within the standard error of the best",
-    "bits": "the fewest bits learned",
-    "vulnerability": "the lowest vulnerability",
-}
-"""What a criterion of the rule says of the model that it leaves."""
-COLUMNS = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Parts compared")
+CHANCE = "V (by chance)"
+ADVANTAGE = "Advantage"
 BUDGET = "Means on held-out records, bars one standard error over the splits. Dashed: models without privacy."
 REBUILD = "What an attacker can reconstruct"
 BITS = (
@@ -63,44 +48,6 @@ SEEN = (
     "parts give more by chance alone, see the table; models that show no parts are judged by their predictions, which "
     "hides more."
 )
-NOT_PRIVATE = (
-    "This page is not private. Its figures are exact, from many fits on the same records, and no ledger was charged. "
-    "Keep it where the records are; publish the model that is fitted afterwards, not the page. That a model was chosen "
-    "by the records is covered by no guarantee either."
-)
-
-
-def name_of(row: Row) -> str:
-    """Return a model in words, such as ``private tree at epsilon 0.1``."""
-    title = CANDIDATES[row.model].title
-    return title if row.epsilon is None else f"{title} at epsilon {row.epsilon:g}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
-    """A recommendation in words: what to fit, what models are ranked by, why, by which rule, and what must be known."""
-
-    recommendation: Recommendation
-    headline: str
-    ranked_by: str
-    why: str
-    rule: str
-    notes: tuple[str, ...]
-
-
-def advice_of(comparison: Comparison, measure: Measure | None = None) -> Advice:
-    """Return the recommendation that follows from a comparison, in words."""
-    advice = recommend(comparison, measure)
-    headline, why = _advice(advice, comparison.n_splits)
-    second = "AUROC" if advice.measure == "accuracy" else "accuracy"
-    return Advice(
-        recommendation=advice,
-        headline=headline,
-        ranked_by=_ranked_by(comparison, advice.measure, asked=measure is not None),
-        why=why,
-        rule=RULE.format(measure=_word(advice.measure), second=second),
-        notes=(NOT_PRIVATE, *comparison.caveats),
-    )
 
 
 def comparison_page(
@@ -119,7 +66,7 @@ def comparison_page(
         The figures.
     title : str, optional
         Title of the page.
-    measure : {"accuracy", "auroc", "log_loss"}, optional
+    measure : {"accuracy", "auroc", "log_loss", "rmse", "mae", "r2"}, optional
         What models are ranked by; see :func:`glassine.comparison.recommend`.
     command : str, optional
         The command that fits the recommended model.
@@ -149,7 +96,7 @@ def comparison_page(
             *_charts(comparison, advice.chosen),
             replace(table, text=(*table.text, f"Rule: {worded.rule}")),
         ),
-        terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "parts compared"),
+        terms=_terms(comparison),
         inputs=clean_inputs(inputs),
         notice=wording.CHECKER_ONLY,
         version=wording.clean(comparison.version),
@@ -160,8 +107,17 @@ def _figures_section(comparison: Comparison, advice: Recommendation) -> Section:
     """Return all figures, and what has none."""
     numbers = _numbers(comparison)
     measured = [row for row in comparison.rows if id(row) in numbers]
-    rows = tuple(_table_row(row, numbers[id(row)], advice) for row in measured)
-    columns = tuple(Column(name, numeric=True) for name in COLUMNS)
+    shown = [_cells(comparison, row) for row in measured]
+    rows = tuple(
+        TableLine(
+            name=f"{numbers[id(row)]}. {CANDIDATES[row.model].title}",
+            note="recommended" if row is advice.chosen else "",
+            cells=tuple(cells.values()),
+            picked=row is advice.chosen,
+        )
+        for row, cells in zip(measured, shown, strict=True)
+    )
+    columns = tuple(Column(name, numeric=True) for name in (shown[0] if shown else ()))
     missing = _missing(comparison)
     blocks: list[Block] = []
     if rows:
@@ -172,12 +128,16 @@ def _figures_section(comparison: Comparison, advice: Recommendation) -> Section:
         blocks.append(Table(caption=caption, columns=(Column("Model"), *columns), rows=rows, style="wide"))
     if missing:
         blocks += [Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing))]
-    # Log-loss, and what the control and the parts are, stand on the page alone: a terminal is 88 characters wide.
-    lines = [("model", "epsilon", "accuracy", "AUROC", "bits", "V", "gap")] if rows else []
-    for row in rows:
-        epsilon, accuracy, auroc, _, bits, seen, gap, _ = map(str, row.cells)
+    # The rest stands on the page alone: a terminal is 88 characters wide.
+    brief = ("Epsilon", "Accuracy", "AUROC", "RMSE", "R²", "Bits", CHANCE, "Gap", ADVANTAGE)
+    heads = [name for name in (shown[0] if shown else ()) if name in brief]
+    briefly = [name.partition(" (")[0] for name in heads]
+    # An abbreviation keeps its capitals.
+    lines = [("model", *(name if len(name) < 3 or name[1].isupper() else name.lower() for name in briefly))]
+    for row, cells in zip(rows, shown, strict=True):
         name = f"{'* ' if row.picked else ''}{row.name.partition(' ')[2]}"
-        lines.append((name, epsilon, accuracy, auroc, bits, seen.partition(" ")[0], gap))
+        lines.append((name, *(cells[head].partition(" (")[0] for head in heads)))
+    lines = lines if rows else []
     return Section(
         id="table",
         title="All figures",
@@ -195,87 +155,8 @@ def _no_bits(comparison: Comparison) -> str:
 
 def _numbers(comparison: Comparison) -> dict[int, int]:
     """Return the numbers of the rows that were measured, from 1."""
-    measured = [row for row in comparison.rows if row.accuracy is not None]
+    measured = [row for row in comparison.rows if row.status == "measured"]
     return {id(row): number for number, row in enumerate(measured, start=1)}
-
-
-def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
-    word = _word(advice.measure)
-    best, chosen = advice.best, advice.chosen
-    top = None if best is None else best.measured(advice.measure)
-    if best is None or top is None or advice.floor is None:
-        return "No private model was measured", "No private model was measured on every split; the reasons stand below."
-    single = n_splits == 1
-    beaten = "" if single else " within its standard error"
-    constant = None if advice.constant is None else advice.constant.measured(advice.measure)
-    if chosen is None:
-        base = "" if constant is None else f" of {constant.value:.3f}"
-        return (
-            "No private model is worth fitting",
-            f"The best private model, the {name_of(best)}, has a mean {word} of {_mean(top)} on held-out records. "
-            f"Neither it nor any other{beaten or ' as good'} beats the constant prediction{base} by more than the "
-            "standard error of the difference. More records, a larger epsilon or other attributes may help.",
-        )
-    mean = chosen.measured(advice.measure) or top
-    low = advice.measure == "log_loss"
-    text = f"Its mean {word} on held-out records is {_mean(mean)}, "
-    text += (
-        f"the {'lowest' if low else 'highest'} of the private models. "
-        if chosen is best
-        else f"where the best private model, the {name_of(best)}, has {_mean(top)}. "
-    )
-    edge = "as the best does" if single else f"the best {'plus' if low else 'less'} its standard error"
-    text += f"{_many(advice.n_close, single)} {advice.floor:.3f} or {'less' if low else 'more'}, {edge}"
-    if constant is None:
-        text += "; the constant prediction was not measured, so whether they beat it is not known. "
-    else:
-        of_them = "all of them" if len(advice.useful) == advice.n_close else f"{len(advice.useful)} of them"
-        of_them = "it" if advice.n_close == 1 else of_them
-        text += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, {constant.value:.3f}. "
-    dominated = len(advice.useful) - len(advice.undominated)
-    if dominated:
-        one = dominated == 1
-        text += f"{'One' if one else dominated} of these {'is' if one else 'are'} dominated: another is at least as "
-        text += "good in every figure, and better in one. "
-    text += "It is the only one." if len(advice.undominated) == 1 and advice.n_close > 1 else ""
-    text += _decided(advice, single) if len(advice.undominated) > 1 else ""
-    return f"Fit the {name_of(chosen)}", text.strip()
-
-
-def _decided(advice: Recommendation, single: bool) -> str:
-    """Return what sets the chosen model apart from the others that the rule leaves."""
-    text = "Of these it has the smallest epsilon"
-    for criterion in advice.decided_by:
-        if criterion == "order":
-            return f"{text}, and stands first in the table."
-        if criterion != "epsilon":
-            words = f"the best {_word(advice.measure)}" if criterion == "mean" else DECIDED[criterion]
-            words = words.replace("within the standard error of", "as good as") if single else words
-            text += f", and of those {'also ' if ', and' in text else 'with that epsilon '}{words}"
-    return f"{text}."
-
-
-def _ranked_by(comparison: Comparison, measure: Measure, *, asked: bool) -> str:
-    """Return what models are ranked by, and why."""
-    share = wording.percent(comparison.largest_class)
-    word = _word(measure)
-    lopsided = comparison.largest_class >= LOPSIDED
-    classes = f"the largest class has {share} of the records"
-    if asked:
-        doubt = f" But {classes}: AUROC says more." if lopsided and measure == "accuracy" else ""
-        return f"Ranked by {word}, as asked.{doubt}"
-    if not lopsided:
-        return f"Ranked by {word}: {classes}, which is less than {LOPSIDED:.0%}."
-    instead = "" if measure == "auroc" else " AUROC is not defined on every split."
-    return f"Ranked by {word}: {classes}, so that to predict it for all is as accurate.{instead}"
-
-
-def _word(measure: Measure) -> str:
-    return TITLES[measure] if measure == "auroc" else TITLES[measure].lower()
-
-
-def _many(count: int, single: bool) -> str:
-    return "One private model has" if count == 1 else f"{count} private models have"
 
 
 def _facts(comparison: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
@@ -284,7 +165,7 @@ def _facts(comparison: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     out: list[Fact] = []
     if advice.chosen is not None and (mean := advice.chosen.measured(measure)) is not None:
         meaning = name_of(advice.chosen)
-        out.append(Fact(f"{title} of the recommended model", _mean(mean), meaning))
+        out.append(Fact(f"{title} of the recommended model", mean_of(mean, measure), meaning))
         out += _cheaper(comparison, advice.chosen, measure)
     plain = [(row, mean) for row in comparison.rows if not row.private and (mean := row.measured(measure)) is not None]
     readable = [pair for pair in plain if CANDIDATES[pair[0].model].readable and pair[0].model != CONSTANT]
@@ -295,12 +176,12 @@ def _facts(comparison: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     ):
         if rows:
             row, mean = _best(rows, measure)
-            out.append(Fact(head, _mean(mean), name_of(row)))
+            out.append(Fact(head, mean_of(mean, measure), name_of(row)))
     return tuple(out)
 
 
 def _best(rows: Sequence[tuple[Row, Mean]], measure: Measure) -> tuple[Row, Mean]:
-    sign = -1 if measure == "log_loss" else 1
+    sign = -1 if measure in LESS_IS_BETTER else 1
     return max(rows, key=lambda pair: sign * pair[1].value)
 
 
@@ -311,39 +192,46 @@ def _cheaper(comparison: Comparison, chosen: Row, measure: Measure) -> list[Fact
     if least >= (chosen.epsilon or 0.0):
         return []
     row, mean = _best([pair for pair in private if pair[0].epsilon == least], measure)
-    return [Fact(f"Best at epsilon {least:g}", _mean(mean), CANDIDATES[row.model].title)]
+    return [Fact(f"Best at epsilon {least:g}", mean_of(mean, measure), CANDIDATES[row.model].title)]
 
 
-def _mean(mean: Mean) -> str:
-    return f"{mean.value:.3f}" if mean.error is None else f"{mean.value:.3f} ± {mean.error:.3f}"
-
-
-def _table_row(row: Row, number: int, advice: Recommendation) -> TableLine:
+def _cells(comparison: Comparison, row: Row) -> dict[str, str]:
+    """Return the cells of a row of the table, by the heads of their columns."""
+    measures = {
+        TITLES[name]: "" if (mean := row.measured(name)) is None else _short(mean, name) for name in comparison.measures
+    }
     seen = "" if row.vulnerability is None else f"{row.vulnerability.value:.3f}"
     if row.control is not None:
         seen += f" ({row.control.value:.3f})"
-    return TableLine(
-        name=f"{number}. {CANDIDATES[row.model].title}",
-        note="recommended" if row is advice.chosen else "",
-        cells=(
-            "" if row.epsilon is None else f"{row.epsilon:g}",
-            "" if row.accuracy is None else _mean(row.accuracy),
-            "" if row.auroc is None else _mean(row.auroc),
-            "" if row.log_loss is None else f"{row.log_loss.value:.3f}",
-            "" if row.bits is None else f"{row.bits.value:.2f}",
-            seen,
-            "" if row.gap is None else f"{row.gap.value:.3f}".replace("-0.000", "0.000"),
-            row.over if row.n_parts is None or row.over == "predictions" else f"{row.n_parts.value:,.0f} {row.over}",
-        ),
-        picked=row is advice.chosen,
-    )
+    gap = "" if row.gap is None else f"{row.gap.value:.3f}".replace("-0.000", "0.000")
+    over = row.over or "parts"
+    parts = row.over if row.n_parts is None or over == "predictions" else f"{row.n_parts.value:,.0f} {over}"
+    return {
+        "Epsilon": "" if row.epsilon is None else f"{row.epsilon:g}",
+        **measures,
+        "Bits": "" if row.bits is None else f"{row.bits.value:.2f}",
+        **({CHANCE: seen, "Gap": gap} if comparison.target_range is None else {ADVANTAGE: gap}),
+        "Parts compared" if comparison.target_range is None else "Parts": parts,
+        "CPU s": "" if row.seconds is None else f"{row.seconds.value:.2g}",
+    }
+
+
+def _short(mean: Mean, measure: Measure) -> str:
+    """Return the mean of a measure; a log-loss without its error, for which the table is too narrow."""
+    return figure(mean.value, measure) if measure == "log_loss" else mean_of(mean, measure)
+
+
+def _terms(comparison: Comparison) -> tuple[str, ...]:
+    if comparison.target_range is None:
+        return ("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "parts compared")
+    return ("epsilon", "errors compared", "bits compared", "advantage")
 
 
 def _missing(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return what has no figures, or no bits though it has parts; learners of the same reason at every epsilon once."""
     reasons: dict[tuple[str, str], list[Row]] = {}
     for row in comparison.rows:
-        if row.accuracy is None:
+        if row.status != "measured":
             state = "failed" if row.status == "failed" else "not applicable"
         elif row.bits is None and row.reason not in ("", NO_PARTS):
             state = "no bits"
@@ -357,12 +245,22 @@ def _missing(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     return tuple(out)
 
 
+def _target(comparison: Comparison) -> str:
+    """Return what is predicted, and what a constant prediction is."""
+    name = wording.clean(comparison.target)
+    if comparison.target_range is None:
+        return f"{len(comparison.classes)} classes of {name}; the constant prediction is the commonest."
+    low, high = comparison.target_range
+    return f"{name} from {low:,g} to {high:,g}; the constant prediction is the mean of the training records."
+
+
 def _settings(comparison: Comparison) -> str:
+    by = "class by class, " if comparison.target_range is None else ""
     return (
         f"{comparison.n_records:,} records, {wording.plural(comparison.n_attributes, 'attribute')}, "
-        f"{len(comparison.classes)} classes of {wording.clean(comparison.target)}. "
+        f"{_target(comparison)} "
         f"{wording.plural(comparison.n_splits, 'random split')} into {1 - comparison.test_share:.0%} training and "
-        f"{comparison.test_share:.0%} test records, class by class, seed {comparison.seed}. Trees of at most "
+        f"{comparison.test_share:.0%} test records, {by}seed {comparison.seed}. Trees of at most "
         f"{comparison.max_depth} splits on a path, lists of at most {wording.plural(comparison.max_rules, 'rule')}; "
         f"additive models have delta {comparison.delta:g}, the other private models delta 0."
     )
@@ -372,9 +270,10 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
     """Yield what is drawn: each measure against the budget, against bits, and against vulnerability."""
     numbers = _numbers(comparison)
     rows = [row for row in comparison.rows if id(row) in numbers]
+    drawn = [measure for measure in DRAWN if measure in comparison.measures]
     budget = tuple(
         draw_budget(_lines(rows, measure), _references(rows, measure), title=TITLES[measure], ident=f"e-{measure}")
-        for measure in DRAWN
+        for measure in drawn
     )
     yield from _drawn("budget", "What a budget buys", BUDGET, budget)
     styles = _styles(rows)
@@ -398,7 +297,7 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
         ("membership", "Who was in the data", SEEN, "vulnerability", "vulnerability", 0.5),
     ):
         charts = []
-        for measure in DRAWN:
+        for measure in drawn:
             marks = [
                 Mark(
                     number=numbers[id(row)],
@@ -415,10 +314,12 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
             ident = f"{leak}-{measure}"
             charts.append(draw_frontier(marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
         for section in _drawn(name, title, caption, charts, legend):
-            yield replace(section, blocks=(*section.blocks, _points(rows, numbers, leak, chosen)))
+            yield replace(section, blocks=(*section.blocks, _points(rows, numbers, leak, chosen, drawn)))
 
 
-def _points(rows: Sequence[Row], numbers: dict[int, int], leak: str, chosen: Row | None) -> Table:
+def _points(
+    rows: Sequence[Row], numbers: dict[int, int], leak: str, chosen: Row | None, measures: Sequence[Measure]
+) -> Table:
     """Return the points of the drawings as a table, those that reveal least first."""
     drawn = [(leaked.value, row) for row in rows if (leaked := getattr(row, leak)) is not None]
     drawn.sort(key=lambda pair: pair[0])
@@ -427,7 +328,7 @@ def _points(rows: Sequence[Row], numbers: dict[int, int], leak: str, chosen: Row
         caption="The points as a table, the least revealing first",
         columns=(
             Column("Model"),
-            *(Column(name, numeric=True) for name in (leak.capitalize(), *(TITLES[measure] for measure in DRAWN))),
+            *(Column(name, numeric=True) for name in (leak.capitalize(), *(TITLES[measure] for measure in measures))),
         ),
         rows=tuple(
             TableLine(
@@ -435,7 +336,10 @@ def _points(rows: Sequence[Row], numbers: dict[int, int], leak: str, chosen: Row
                 note="recommended" if row is chosen else "",
                 cells=(
                     f"{value:.{digits}f}",
-                    *("" if (mean := row.measured(measure)) is None else _mean(mean) for measure in DRAWN),
+                    *(
+                        "" if (mean := row.measured(measure)) is None else mean_of(mean, measure)
+                        for measure in measures
+                    ),
                 ),
                 picked=row is chosen,
             )

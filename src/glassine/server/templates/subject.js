@@ -137,13 +137,12 @@
 
   const drawContrasts = (answer, constraints) => {
     const limited = constraints.fixed.length + constraints.only_up.length + constraints.only_down.length > 0;
-    const sought = constraints.at_least !== undefined || constraints.at_most !== undefined;
     const holder = at("contrasts");
     holder.replaceChildren();
     if (!answer.contrasts.length) {
       const decisions = new Set(answer.tree.nodes.filter((node) => !(node.branches || []).length).map((node) => data.tolerance === null ? node.label : node.value));
-      holder.append(make("p", sought
-        ? "The small tree's mean is so already, or no change that you allow was found to lead to such a mean."
+      holder.append(make("p", answer.goal === "met" ? "The small tree's mean is so already."
+        : answer.goal === "out of reach" ? "No change that you allow was found to lead the small tree to such a mean."
         : decisions.size < 2
         ? "The small tree decides alike whatever is changed: it has one decision."
         : limited ? "No change that you allow was found to lead the small tree to another decision."

@@ -1,0 +1,73 @@
+"""What a model of numbers answers on records, and how far off it is: the loss by which attacks tell members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.outputs import Records, UnansweredError, as_fitted, asking, published
+from glassine.errors import InvalidDataError, UnsupportedModelError
+from glassine.models import AdditiveModel
+
+__all__ = ["errors_of", "predicts_number"]
+
+
+def predicts_number(model: Any) -> bool:
+    """Return whether a published model, or a fitted estimator, predicts numbers.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    >>> predicts_number(DecisionTreeRegressor()), predicts_number(DecisionTreeClassifier())
+    (True, False)
+    """
+    if isinstance(model, AdditiveModel):
+        return model.classes is None
+    if _is_regressor(model):
+        return True
+    try:
+        plain = published(model)
+    except UnsupportedModelError:
+        return False
+    return plain is not None and plain.classes is None
+
+
+def _is_regressor(model: Any) -> bool:
+    from sklearn.base import is_regressor
+
+    try:
+        return bool(is_regressor(model))
+    except (AttributeError, TypeError):  # scikit-learn asks for tags that other objects lack
+        return False
+
+
+def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
+    """Return the absolute error of a model of numbers on each record, the mean over those of a person, shape (number,).
+
+    Raises
+    ------
+    InvalidDataError
+        If the records have no numbers to compare with.
+    UnansweredError
+        If the model raises an error, or does not answer with one finite number for each record.
+    """
+    try:
+        truth = records.target.astype(float)
+    except (TypeError, ValueError):
+        raise InvalidDataError(
+            "the model predicts a number, and the target of the records holds none.", remedy="Give their numbers."
+        ) from None
+    answered = _answers(model, records)
+    if answered.size != len(truth) or not np.isfinite(answered).all():
+        raise UnansweredError(f"{type(model).__name__} does not answer with one finite number for each record.")
+    return records.mean(np.abs(answered.reshape(-1) - truth))
+
+
+def _answers(model: Any, records: Records) -> npt.NDArray[np.float64]:
+    """Return the numbers that a model predicts."""
+    plain = model if isinstance(model, AdditiveModel) else None if _is_regressor(model) else published(model)
+    given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
+    with asking(type(model).__name__):
+        return np.asarray((model if plain is None else plain).predict(given), dtype=float)

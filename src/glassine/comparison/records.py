@@ -1,0 +1,234 @@
+"""The records that learners are compared on, and their seeded splits into training and test records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.comparison.targets import Classes, Number, Target
+from glassine.data.conform import conform
+from glassine.data.inference import eager, infer_domain
+from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
+from glassine.data.persons import Persons
+from glassine.data.table import with_persons
+from glassine.domain import Domain, Integer, Real
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
+
+__all__ = [
+    "CLASSES_INFERRED",
+    "DOMAIN_INFERRED",
+    "RANGE_INFERRED",
+    "Labelled",
+    "Sides",
+    "check_classes",
+    "read_labelled",
+    "split",
+]
+
+DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."
+CLASSES_INFERRED = "The classes were taken from the data: the guarantee of a model that is fitted so does not hold."
+RANGE_INFERRED = (
+    "The range of the target was taken from the data: the guarantee of a model that is fitted so does not hold."
+)
+
+MOST_NUMBERS = 20
+"""Different numbers up to which a target that nothing declares is taken for classes."""
+
+Rows = npt.NDArray[np.intp]
+
+
+def check_classes(labels: npt.NDArray[np.int64]) -> None:
+    """Raise unless two classes at least have two records each, so that both sides of a split can hold them."""
+    counts = np.bincount(labels)
+    if not (counts >= 2).sum() >= 2:
+        raise InvalidDataError(
+            f"two classes must have two records each at least, got {counts[counts > 0].tolist()} records by class.",
+            remedy="Give more records.",
+        )
+
+
+def split(
+    labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed: int, persons: Persons | None = None
+) -> tuple[Rows, Rows]:
+    """Return the rows that train and those that test, each class in the same shares.
+
+    A class of two records or more stands on both sides; the only record of a class trains. Where persons are stated,
+    all records of a person are on one side, and a person has the class that most of their records have.
+
+    Examples
+    --------
+    >>> train, test = split(np.array([0, 0, 0, 0, 1, 1]), 0, test_share=0.25, seed=0)
+    >>> len(train), len(test)
+    (4, 2)
+    """
+    if persons is not None:
+        people = split(_class_of_each(labels, persons), number, test_share=test_share, seed=seed)
+        train_rows, test_rows = (np.flatnonzero(np.isin(persons.codes, side)) for side in people)
+        return train_rows, test_rows
+    rng = np.random.default_rng([seed, number])
+    train, test = [], []
+    for label in np.unique(labels):
+        rows = rng.permutation(np.flatnonzero(labels == label))
+        n_test = 0 if len(rows) < 2 else min(max(round(test_share * len(rows)), 1), len(rows) - 1)
+        test.append(rows[:n_test])
+        train.append(rows[n_test:])
+    return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
+
+
+def _class_of_each(labels: npt.NDArray[np.int64], persons: Persons) -> npt.NDArray[np.int64]:
+    """Return the class that most records of each person have, the first of equals, shape (people,)."""
+    n = int(labels.max()) + 1
+    table = np.bincount(persons.codes * n + labels, minlength=persons.number * n).reshape(persons.number, n)
+    return np.asarray(table.argmax(axis=1), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Training and test records of one split, with their classes as 0, 1, ... or numbers, and their persons."""
+
+    number: int
+    train: Any
+    train_labels: npt.NDArray[Any]
+    test: Any
+    test_labels: npt.NDArray[Any]
+    train_persons: Persons | None = None
+    test_persons: Persons | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """What is compared on: a polars frame of the domain's attributes, and classes as 0, 1, ... or numbers."""
+
+    frame: Any
+    labels: npt.NDArray[Any]
+    domain: Domain
+    target: Target
+    caveats: tuple[str, ...]
+    persons: Persons | None = None
+
+    @property
+    def classes(self) -> tuple[Scalar, ...]:
+        """The classes; none where the target is a number."""
+        return self.target.names if isinstance(self.target, Classes) else ()
+
+    def sides(self, number: int, *, test_share: float, seed: int) -> Sides:
+        """Return the training and test records of a split; of numbers every record is as good as another."""
+        strata = self.labels if isinstance(self.target, Classes) else np.zeros(len(self.labels), dtype=np.int64)
+        train, test = split(strata, number, test_share=test_share, seed=seed, persons=self.persons)
+        return Sides(
+            number=number,
+            train=self.frame[train],
+            train_labels=self.labels[train],
+            test=self.frame[test],
+            test_labels=self.labels[test],
+            train_persons=None if self.persons is None else self.persons.take(train),
+            test_persons=None if self.persons is None else self.persons.take(test),
+        )
+
+
+def read_labelled(
+    frame: Any,
+    target: str,
+    domain: Domain | None,
+    classes: Sequence[Scalar] | None,
+    persons: Any,
+    target_range: tuple[float, float] | None = None,
+) -> Labelled:
+    """Return the records, as far as the domain declares them, and their classes or numbers."""
+    whose: Persons | None = None
+    if persons is not None:
+        if isinstance(persons, str) and persons == target:
+            raise InvalidDataError(
+                f"the column {target!r} is the target, and cannot hold the persons too.", remedy="Name another."
+            )
+        frame = with_persons(frame, persons)
+        whose = frame.persons
+        if domain is not None and whose is not None and whose.column in domain:
+            domain = domain.restrict([name for name in domain if name != whose.column])
+    data = eager(frame).to_polars()
+    if target not in data.columns:
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its spelling.")
+    predicted, labels, caveats = _predicted(data[target], target, domain, classes, target_range)
+    if isinstance(predicted, Classes):
+        check_classes(labels if whose is None else _class_of_each(labels, whose))
+    elif (len(labels) if whose is None else whose.number) < 2:
+        raise InvalidDataError("records must both train and test, and there is one.", remedy="Give more records.")
+    public = _attributes(data, target, domain)
+    if domain is None or public.inferred:
+        caveats.insert(0, DOMAIN_INFERRED)
+    data = data.select(public.names)
+    conform(data, public)
+    return Labelled(frame=data, labels=labels, domain=public, target=predicted, caveats=tuple(caveats), persons=whose)
+
+
+def _predicted(
+    column: Any,
+    name: str,
+    domain: Domain | None,
+    classes: Sequence[Scalar] | None,
+    target_range: tuple[float, float] | None,
+) -> tuple[Target, npt.NDArray[Any], list[str]]:
+    """Return what is predicted, its values as codes or numbers, and what of it was taken from the data."""
+    declared = None if domain is None or name not in domain else domain[name]
+    if target_range is not None and (classes is not None or declared is not None):
+        raise InvalidParameterError(
+            f"{parameter('target_range')} is for a target that neither {parameter('classes')} nor the domain declares.",
+            remedy="Leave one of them out.",
+        )
+    if isinstance(declared, Integer | Real):
+        if classes is not None:
+            raise InvalidParameterError(
+                f"the domain declares the target {name!r} as a number, and {parameter('classes')} says otherwise.",
+                remedy="Leave the classes out, or declare the target as a category.",
+            )
+        target_range = declared.lo, declared.hi
+    if target_range is not None:
+        return _number_of(target_range), _numbers(column, name), []
+    names = declared_classes(domain, name, classes, booleans=holds_booleans(column))
+    if names is not None:
+        return Classes(names), index_of(column, names), []
+    labels = one_type(column.to_numpy())
+    refuse_gaps(labels)
+    if labels.dtype.kind in "iuf" and len(np.unique(labels)) > MOST_NUMBERS:
+        numbers = _numbers(column, name)
+        return _number_of((float(numbers.min()), float(numbers.max()))), numbers, [RANGE_INFERRED]
+    names = classes_of(labels)
+    return Classes(names), index_of(column, names), [CLASSES_INFERRED]
+
+
+def _number_of(limits: tuple[float, float]) -> Number:
+    """Return a target of numbers, its range checked."""
+    low, high = (float(limit) for limit in limits)
+    if not low < high or not math.isfinite(high - low):
+        raise InvalidParameterError(
+            f"{parameter('target_range')} must be two finite numbers, the lower first, got {limits!r}."
+        )
+    return Number(low, high)
+
+
+def _numbers(column: Any, name: str) -> npt.NDArray[np.float64]:
+    """Return a target as numbers, shape (n,)."""
+    if not column.dtype.is_numeric():
+        raise InvalidDataError(f"the target {name!r} holds no numbers.", remedy="Name another column.")
+    numbers = np.asarray(column.cast(float).to_numpy(), dtype=float)
+    refuse_gaps(numbers)
+    return numbers
+
+
+def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
+    """Return the domain of the attributes, without the target."""
+    names = [name for name in (data.columns if domain is None else domain) if name != target]
+    missing = next((name for name in names if name not in data.columns), None)
+    if missing is not None:
+        raise InvalidDataError(
+            f"data lack the column {missing!r} of the domain.", remedy="Add it, or leave it out of the domain."
+        )
+    if not names:
+        raise InvalidDomainError("there is no attribute but the target.", remedy="Give records of attributes.")
+    return infer_domain(data.select(names)) if domain is None else domain.restrict(names)

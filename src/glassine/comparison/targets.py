@@ -1,0 +1,151 @@
+"""What is predicted, classes or a number, and how well a model does so on held-out records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
+from glassine.domain.attributes import Scalar
+
+__all__ = ["Classes", "Number", "Target", "auroc", "full_probabilities", "log_loss"]
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+LEAST = 1e-6
+"""Probability below which a class counts as having it, so that one sure mistake does not cost infinitely much."""
+
+
+def full_probabilities(model: Any, probabilities: Floats, n_classes: int) -> Floats:
+    """Return one column for each class; those that the model has not seen have probability 0."""
+    out = np.zeros((len(probabilities), n_classes))
+    out[:, np.asarray(model.classes_, dtype=np.intp)] = probabilities
+    return out
+
+
+def auroc(truth: Labels, probabilities: Floats) -> float | None:
+    """Return the area under the ROC curve; of several classes the mean of each against the others, None if one lacks.
+
+    Examples
+    --------
+    >>> auroc(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
+    0.75
+    """
+    if not np.isfinite(probabilities).all():
+        return None
+    classes = (1,) if probabilities.shape[1] == 2 else range(probabilities.shape[1])
+    areas = [_area(truth == k, probabilities[:, k]) for k in classes]
+    defined = [area for area in areas if area is not None]
+    return math.fsum(defined) / len(defined) if defined and len(defined) == len(areas) else None
+
+
+def _area(positive: npt.NDArray[np.bool_], score: Floats) -> float | None:
+    """Return the chance that a positive's score exceeds a negative's, ties counting half."""
+    from scipy.stats import rankdata
+
+    m = int(positive.sum())
+    n = len(positive) - m
+    if not (m and n):
+        return None
+    ranks = rankdata(score)
+    return float((ranks[positive].sum() - m * (m + 1) / 2) / (m * n))
+
+
+def log_loss(truth: Labels, probabilities: Floats) -> float | None:
+    """Return the mean of -ln of the probability of the true class, probabilities below a millionth taken as that.
+
+    Examples
+    --------
+    >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]])), 4)
+    7.2543
+    """
+    assigned = probabilities[np.arange(len(truth)), truth]
+    if not np.isfinite(assigned).all():
+        return None
+    return float(-np.log(np.clip(assigned, LEAST, 1.0)).mean())
+
+
+Scores: TypeAlias = dict[Measure, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """A target of classes; learners get them as 0, 1, ...
+
+    Attributes
+    ----------
+    names : tuple of scalars
+        The classes.
+    """
+
+    kind: ClassVar[Kind] = "classes"
+    measures: ClassVar[tuple[Measure, ...]] = CLASS_MEASURES
+    names: tuple[Scalar, ...]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is public of it, as parameters of a learner of the package."""
+        return {"classes": tuple(range(len(self.names)))}
+
+    def scores(self, model: Any, records: Any, truth: npt.NDArray[Any]) -> Scores:
+        """Return accuracy, AUROC and log-loss of a model on records and their classes, shape (n,)."""
+        foretold = full_probabilities(model, model.predict_proba(records), len(self.names))
+        return {
+            "accuracy": float((np.asarray(model.predict(records)) == truth).mean()),
+            "auroc": auroc(truth, foretold),
+            "log_loss": log_loss(truth, foretold),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A target of numbers.
+
+    Attributes
+    ----------
+    low, high : float
+        Its range, low below high.
+    """
+
+    kind: ClassVar[Kind] = "number"
+    measures: ClassVar[tuple[Measure, ...]] = NUMBER_MEASURES
+    low: float
+    high: float
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is public of it, as parameters of a learner of the package."""
+        return {"target_range": (self.low, self.high)}
+
+    def scores(self, model: Any, records: Any, truth: npt.NDArray[Any]) -> Scores:
+        """Return root mean squared error, mean absolute error and R² on records and their numbers, shape (n,).
+
+        R² is 1 less the squared errors as a share of those of the records' own mean; None where all have one number.
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyRegressor
+        >>> truth = np.array([0.0, 2.0, 4.0])
+        >>> mean = DummyRegressor().fit(np.zeros((3, 1)), truth)
+        >>> scores = Number(0.0, 4.0).scores(mean, np.zeros((3, 1)), truth)
+        >>> {name: round(value, 3) for name, value in scores.items()}
+        {'rmse': 1.633, 'mae': 1.333, 'r2': 0.0}
+        """
+        # In units of the range: squares of numbers near the largest that a float holds would overflow.
+        unit = self.high - self.low
+        errors = np.asarray(model.predict(records), dtype=float) / unit - truth / unit
+        around = truth / unit - float((truth / unit).mean())
+        total, squares = float((around**2).sum()), float((errors**2).sum())
+        return {
+            "rmse": unit * math.sqrt(squares / len(truth)),
+            "mae": unit * float(np.abs(errors).mean()),
+            "r2": 1 - squares / total if np.ptp(truth) > 0 else None,
+        }
+
+
+Target: TypeAlias = Classes | Number

@@ -1,0 +1,196 @@
+"""Which private model a comparison recommends, in words: the headline, why, and by which rule."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
+from glassine.comparison.recommending import LOPSIDED, Criterion, second_measure
+from glassine.comparison.values import LESS_IS_BETTER, Measure
+from glassine.report import wording
+
+__all__ = ["TITLES", "Advice", "advice_of", "figure", "mean_of", "name_of"]
+
+TITLES: dict[Measure, str] = {
+    "accuracy": "Accuracy",
+    "auroc": "AUROC",
+    "log_loss": "Log-loss",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "r2": "R²",
+}
+AS_THEY_ARE: tuple[Measure, ...] = ("auroc", "rmse", "mae", "r2")
+"""Measures whose titles are abbreviations."""
+
+RULE = (
+    "Of the private models that every split has measured, those count whose mean {measure} is at most a standard error "
+    "over the splits worse than the best, and which beat the constant prediction: their mean difference on the same "
+    "splits exceeds its standard error. A model drops out that another of these dominates: at least as good in "
+    "epsilon, {measures}{and_seen} and bits, and better in one. Of the rest "
+    "the smallest epsilon is taken; then those whose {second} is at most a standard error worse than the best of them; "
+    "then the fewest bits learned, where none count as most;{then_seen} then the better {measure}."
+)
+
+DECIDED: dict[Criterion, str] = {
+    "accuracy": "an accuracy within the standard error of the best",
+    "auroc": "an AUROC within the standard error of the best",
+    "log_loss": "a log-loss within the standard error of the best",
+    "mae": "an MAE within the standard error of the best",
+    "rmse": "an RMSE within the standard error of the best",
+    "bits": "the fewest bits learned",
+    "vulnerability": "the lowest vulnerability",
+}
+"""What a criterion of the rule says of the model that it leaves."""
+NOT_PRIVATE = (
+    "This page is not private. Its figures are exact, from many fits on the same records, and no ledger was charged. "
+    "Keep it where the records are; publish the model that is fitted afterwards, not the page. That a model was chosen "
+    "by the records is covered by no guarantee either."
+)
+
+
+def name_of(row: Row) -> str:
+    """Return a model in words, such as ``private tree at epsilon 0.1``."""
+    title = CANDIDATES[row.model].title
+    return title if row.epsilon is None else f"{title} at epsilon {row.epsilon:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A recommendation in words: what to fit, what models are ranked by, why, by which rule, and what must be known."""
+
+    recommendation: Recommendation
+    headline: str
+    ranked_by: str
+    why: str
+    rule: str
+    notes: tuple[str, ...]
+
+
+def advice_of(comparison: Comparison, measure: Measure | None = None) -> Advice:
+    """Return the recommendation that follows from a comparison, in words."""
+    advice = recommend(comparison, measure)
+    headline, why = _advice(advice, comparison.n_splits)
+    classes = comparison.target_range is None
+    return Advice(
+        recommendation=advice,
+        headline=headline,
+        ranked_by=_ranked_by(comparison, advice.measure, asked=measure is not None),
+        why=why,
+        rule=RULE.format(
+            measure=_word(advice.measure),
+            second=_word(second_measure(advice.measure)),
+            measures=", ".join(map(_word, comparison.measures)),
+            and_seen=", vulnerability" if classes else "",
+            then_seen=" then the lowest vulnerability;" if classes else "",
+        ),
+        notes=(NOT_PRIVATE, *comparison.caveats),
+    )
+
+
+def figure(value: float, measure: Measure) -> str:
+    """Return a figure: errors in units of the target have four significant digits, and no point beyond a thousand.
+
+    Examples
+    --------
+    >>> figure(0.85, "accuracy"), figure(78602.4, "rmse"), figure(0.052341, "mae")
+    ('0.850', '78,602', '0.05234')
+    """
+    return f"{value:,.{_places(value, measure)}f}"
+
+
+def mean_of(mean: Mean, measure: Measure) -> str:
+    """Return the mean of a measure and its standard error, with as many places."""
+    text = figure(mean.value, measure)
+    return text if mean.error is None else f"{text} ± {mean.error:,.{_places(mean.value, measure)}f}"
+
+
+def _places(value: float, measure: Measure) -> int:
+    if measure not in ("rmse", "mae") or value == 0:
+        return 3
+    return min(max(3 - math.floor(math.log10(abs(value))), 0), 15)
+
+
+def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
+    word = _word(advice.measure)
+    best, chosen = advice.best, advice.chosen
+    top = None if best is None else best.measured(advice.measure)
+    if best is None or top is None or advice.floor is None:
+        return "No private model was measured", "No private model was measured on every split; the reasons stand below."
+    single = n_splits == 1
+    beaten = "" if single else " within its standard error"
+    constant = None if advice.constant is None else advice.constant.measured(advice.measure)
+    if chosen is None:
+        base = "" if constant is None else f" of {figure(constant.value, advice.measure)}"
+        return (
+            "No private model is worth fitting",
+            f"The best private model, the {name_of(best)}, has a mean {word} of {mean_of(top, advice.measure)} on "
+            f"held-out records. Neither it nor any other{beaten or ' as good'} beats the constant prediction{base} by "
+            "more than the standard error of the difference. More records, a larger epsilon or other attributes may "
+            "help.",
+        )
+    mean = chosen.measured(advice.measure) or top
+    low = advice.measure in LESS_IS_BETTER
+    text = f"Its mean {word} on held-out records is {mean_of(mean, advice.measure)}, "
+    text += (
+        f"the {'lowest' if low else 'highest'} of the private models. "
+        if chosen is best
+        else f"where the best private model, the {name_of(best)}, has {mean_of(top, advice.measure)}. "
+    )
+    edge = "as the best does" if single else f"the best {'plus' if low else 'less'} its standard error"
+    text += (
+        f"{_many(advice.n_close, single)} {figure(advice.floor, advice.measure)} or {'less' if low else 'more'}, {edge}"
+    )
+    if constant is None:
+        text += "; the constant prediction was not measured, so whether they beat it is not known. "
+    else:
+        of_them = "all of them" if len(advice.useful) == advice.n_close else f"{len(advice.useful)} of them"
+        of_them = "it" if advice.n_close == 1 else of_them
+        text += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, "
+        text += f"{figure(constant.value, advice.measure)}. "
+    dominated = len(advice.useful) - len(advice.undominated)
+    if dominated:
+        one = dominated == 1
+        text += f"{'One' if one else dominated} of these {'is' if one else 'are'} dominated: another is at least as "
+        text += "good in every figure, and better in one. "
+    text += "It is the only one." if len(advice.undominated) == 1 and advice.n_close > 1 else ""
+    text += _decided(advice, single) if len(advice.undominated) > 1 else ""
+    return f"Fit the {name_of(chosen)}", text.strip()
+
+
+def _decided(advice: Recommendation, single: bool) -> str:
+    """Return what sets the chosen model apart from the others that the rule leaves."""
+    text = "Of these it has the smallest epsilon"
+    for criterion in advice.decided_by:
+        if criterion == "order":
+            return f"{text}, and stands first in the table."
+        if criterion != "epsilon":
+            words = f"the best {_word(advice.measure)}" if criterion == "mean" else DECIDED[criterion]
+            words = words.replace("within the standard error of", "as good as") if single else words
+            text += f", and of those {'also ' if ', and' in text else 'with that epsilon '}{words}"
+    return f"{text}."
+
+
+def _ranked_by(comparison: Comparison, measure: Measure, *, asked: bool) -> str:
+    """Return what models are ranked by, and why."""
+    if comparison.largest_class is None:
+        return f"Ranked by {_word(measure)}{', as asked' if asked else ', as numbers are unless asked otherwise'}."
+    share = wording.percent(comparison.largest_class)
+    word = _word(measure)
+    lopsided = comparison.largest_class >= LOPSIDED
+    classes = f"the largest class has {share} of the records"
+    if asked:
+        doubt = f" But {classes}: AUROC says more." if lopsided and measure == "accuracy" else ""
+        return f"Ranked by {word}, as asked.{doubt}"
+    if not lopsided:
+        return f"Ranked by {word}: {classes}, which is less than {LOPSIDED:.0%}."
+    instead = "" if measure == "auroc" else " AUROC is not defined on every split."
+    return f"Ranked by {word}: {classes}, so that to predict it for all is as accurate.{instead}"
+
+
+def _word(measure: Measure) -> str:
+    return TITLES[measure] if measure in AS_THEY_ARE else TITLES[measure].lower()
+
+
+def _many(count: int, single: bool) -> str:
+    return "One private model has" if count == 1 else f"{count} private models have"
