@@ -15,6 +15,7 @@ from glassine.cli.options import ColumnOptions, Group
 from glassine.cli.progress import progress
 from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
+from glassine.cli.training import NumberOptions, range_of
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
 
@@ -158,18 +159,6 @@ class ListOptions(Group):
     pool: Annotated[
         Literal["literals", "pairs"] | None,
         typer.Option("--pool", help="Conditions of a rule: 1 or 2.", show_default="literals"),
-    ] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberOptions(Group):
-    """What a target is that is a number."""
-
-    heading: ClassVar[str] = "The model"
-
-    target_range: Annotated[
-        str | None,
-        typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict."),
     ] = None
 
 
@@ -362,7 +351,7 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
     Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
     options = _parameters(additive) | {
-        "target_range": _range_of(additive.target_range),
+        "target_range": range_of(additive.target_range),
         "monotone": _directions_of(additive.monotone or []),
         "bins": _bins_of(additive.bins),
         "interactions": _interactions_of(additive.interactions or []),
@@ -393,7 +382,7 @@ def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
     exclude = () if columns is None else tuple(columns.exclude or ())
     private = not options.pop("not_private")
     if "target_range" in options:
-        options["target_range"] = _range_of(options["target_range"])
+        options["target_range"] = range_of(options["target_range"])
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
     return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
 
@@ -419,21 +408,6 @@ def _fit(order: Order) -> None:
     with progress(quiet=as_json) as display, in_options(names):
         outcome = run(order, display)
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
-
-
-def _range_of(text: str | None) -> tuple[float, float] | None:
-    """Return the range that ``--target-range LO,HI`` gives."""
-    if text is None:
-        return None
-    try:
-        lo, hi = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidParameterError(
-            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}."
-        ) from None
-    if not lo < hi:
-        raise InvalidParameterError(f"--target-range must be LO,HI with LO below HI, got {text!r}.")
-    return lo, hi
 
 
 def _directions_of(texts: Sequence[str]) -> dict[str, str] | None:
