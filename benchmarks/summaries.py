@@ -136,13 +136,13 @@ def german() -> Additive:
 
 
 def direct(data: Additive, epsilon: float, **public: Any) -> dict[str, Callable[[], Any]]:
-    """Return what fits an additive model, and of a number a tree of depth 4, at a budget of its own."""
+    """Return what fits an additive model, and of a number a tree of depth 3, at a budget of its own."""
     if data.target_range is None:
         return {"additive": lambda: PrivateEBMClassifier(epsilon, 1e-6, classes=data.classes, **public)}
     public["target_range"] = data.target_range
     return {
         "additive": lambda: PrivateEBMRegressor(epsilon, 1e-6, **public),
-        "tree of depth 4": lambda: PrivateTreeRegressor(4, epsilon, **public),
+        "tree of depth 3": lambda: PrivateTreeRegressor(3, epsilon, **public),
     }
 
 
@@ -196,7 +196,9 @@ def main() -> None:
             "tree of depth 4": lambda summary=summary: summary.tree(4),
             "list of 5 rules": lambda summary=summary: summary.rule_list(5),
         }
-        if not number:
+        if number:
+            makes["tree of depth 3"] = lambda summary=summary: summary.tree(3)
+        else:
             makes["tree of depth 4 for errors"] = lambda summary=summary: summary.tree(4, "errors")
             makes["scorecard"] = summary.scorecard
         for fits in (1, *given.shared):
