@@ -12,6 +12,7 @@ import pytest
 
 from glassine import Certificate, Domain, Integer, Ledger, Real, load_model
 from glassine.data.conform import conform
+from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
 from tests.cli.running import Run
 
@@ -75,7 +76,7 @@ def test_a_number_is_summarized_from_file_to_file(declared: bool, folder: Path, 
     rng = np.random.default_rng(0)
     age = rng.integers(20, 81, 4000)
     pl.DataFrame({"age": age, "fee": 10.0 + age + rng.normal(0, 4, 4000)}).write_csv(folder / "fees.csv")
-    attributes = {"age": Integer(18, 90), "fee": Real(0, 120)}
+    attributes: dict[str, Attribute] = {"age": Integer(18, 90), "fee": Real(0, 120)}
     Domain(attributes if declared else {"age": attributes["age"]}).to_json(folder / "fees.json")
     ranged = () if declared else ("--target-range", "0,120")
     asked = ("summarize", "fees.csv", "--target", "fee", "--domain", "fees.json", "--epsilon", "4", "-o", "s.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -193,14 +194,15 @@ def test_a_file_gives_the_same_models_and_one_that_was_changed_is_refused(tmp_pa
     ]
     assert back.reported(back.tree(2), bootstrap=2).error == fitted.reported(fitted.tree(2), bootstrap=2).error
     text = path.read_text()
-    for damage, said in (
+    damages: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
         (lambda v: v.update(target_range=[0, 1]), "not the one that its certificate is of"),
         (lambda v: v.update(target_range=[1, 0]), "the range of the summary's target cannot be read"),
         (lambda v: v.update(target_range=None), "at least two classes or a range"),
         (lambda v: v["released"].pop("squares"), "must have squares if its target is a number"),
         (lambda v: v["released"].update(squares=[3.0, 0.0]), "standard deviations of the summary must be positive"),
         (lambda v: v.update(classes=[0, 1]), "'classes'"),
-    ):
+    ]
+    for damage, said in damages:
         values = json.loads(text)
         damage(values)
         path.write_text(json.dumps(values))

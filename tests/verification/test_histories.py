@@ -17,7 +17,8 @@ from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateSco
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import penalized
 from glassine.learners.additive import records as additive_records
-from glassine.learners.additive.records import PARTS
+from glassine.learners.additive.records import PARTS, HeldRecords
+from glassine.learners.additive.targets import read_numbers
 from glassine.learners.summaries import estimator, release, rounds
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
@@ -175,6 +176,7 @@ def not_clipped(*given: Any, **named: Any) -> Any:
     """Return records whose target is brought to units of half the range, and not clipped above."""
     training = NUMBERS(*given, **named)
     numbers = given[1]["ill"].to_numpy()
+    assert isinstance(training.records, HeldRecords)
     return replace(training, records=replace(training.records, values=np.maximum(numbers / 5.0 - 1.0, -1.0)))
 
 
@@ -191,7 +193,7 @@ def twice(values: Any, n_levels: int) -> Any:
     return [(labels, np.full(len(labels), PARTS)) for labels, _ in PARTS_OF(values, n_levels)]
 
 
-NUMBERS, PARTS_OF = estimator.read_numbers, additive_records.parts_of
+NUMBERS, PARTS_OF = read_numbers, additive_records.parts_of
 
 
 @pytest.mark.parametrize(

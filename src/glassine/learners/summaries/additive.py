@@ -33,7 +33,7 @@ DRAWS = 40_000
 PRIOR = 0.5, (1e-3, 9.0)
 """Variance of the scores of an attribute before anything is measured, and the range that it stays in.
 
-Scores of a number are in its standard deviations here."""
+Scores of a number are in standard deviations of the target here."""
 
 OWN = 0.3
 """Share of the prior variance of a number's bins that is their own; the rest varies smoothly along the number."""
@@ -42,7 +42,7 @@ DOUBT = 0.02
 """Error of the tree's own sums, as a share of a bin's records, that tables are taken to have beside rounds."""
 
 LEAST_RESIDUAL = 0.02
-"""Least variance of a number's residuals, as a share of its own: noise could make it vanish."""
+"""Least variance of a number's residuals, as a share of the target's variance: noise could make it vanish."""
 
 STEPS, MOST_STEP = 8, 3.0
 """Newton steps, and the most that one moves a score: far from the solution they overshoot."""
@@ -237,7 +237,7 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
 
 
 def _intercept(released: Released, tree: JunctionTree) -> Array:
-    """Return the scores of all records alike, shape (outputs,)."""
+    """Return the intercept that all records have in common, shape (outputs,)."""
     if released.levels is not None:
         return np.asarray([tree.totals @ released.levels / tree.totals.sum()])
     base = np.log(np.maximum(tree.totals, 0.5) / tree.totals.sum())

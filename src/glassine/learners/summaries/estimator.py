@@ -171,7 +171,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
                 remedy="Leave one of them out.",
             )
         name = y if isinstance(y, str) else getattr(y, "name", None)
-        declared = isinstance(self.domain, Domain) and name in self.domain and self.domain[name]
+        declared = None
+        if isinstance(self.domain, Domain) and isinstance(name, str) and name in self.domain:
+            declared = self.domain[name]
         return self.target_range is not None or (self.classes is None and isinstance(declared, Integer | Real))
 
     def _draw(self, training: Training, grids: tuple[Grid, ...], budget: GaussianBudget, paid: Paid) -> dict[str, Any]:
