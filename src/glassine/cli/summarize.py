@@ -13,7 +13,6 @@ from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, re
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
     DatasetOption,
-    Group,
     JsonOption,
     LedgerOption,
     OverwriteOption,
@@ -67,8 +66,8 @@ OF_A_SUMMARY = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpendingOptions(Group):
-    """What the summary spends, and on whose behalf."""
+class SpendingOptions(NumberOptions):
+    """What the summary spends, on whose behalf, and the range of a number."""
 
     heading: ClassVar[str] = "Privacy"
 
@@ -85,7 +84,6 @@ def summarize_command(
     data: RecordsArgument,
     target: RequiredTargetOption,
     public: PublicOptions,
-    number: NumberOptions,
     budget: SpendingOptions,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the summary, JSON.")],
     written: RecordsFileOptions,
@@ -104,7 +102,7 @@ def summarize_command(
     domain = read_domain(domain_file)
     check_outputs([output], [data, public.domain, *ledger_files(budget.ledger)], overwrite=overwrite)
     check_room(output)
-    bounds = range_of(number.target_range)
+    bounds = range_of(budget.target_range)
     numeric = predicts_number(domain, target, public, ranged=bounds is not None, infer_range=False)
     if not numeric:
         check_public(domain, target, public, private=True)
