@@ -6,9 +6,13 @@ import json
 import shlex
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
-from glassine import Certificate, Ledger, load_model
+from glassine import Certificate, Domain, Integer, Ledger, Real, load_model
+from glassine.data.conform import conform
+from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
 from tests.cli.running import Run
 
@@ -64,6 +68,41 @@ def test_what_a_summary_has_no_use_for_is_refused(
     assert done.status == 2
     assert said in done.err
     assert not (summarized / "t.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_number_is_summarized_from_file_to_file(declared: bool, folder: Path, run: Run) -> None:
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 81, 4000)
+    pl.DataFrame({"age": age, "fee": 10.0 + age + rng.normal(0, 4, 4000)}).write_csv(folder / "fees.csv")
+    attributes: dict[str, Attribute] = {"age": Integer(18, 90), "fee": Real(0, 120)}
+    Domain(attributes if declared else {"age": attributes["age"]}).to_json(folder / "fees.json")
+    ranged = () if declared else ("--target-range", "0,120")
+    asked = ("summarize", "fees.csv", "--target", "fee", "--domain", "fees.json", "--epsilon", "4", "-o", "s.json")
+    done = run(*asked, *ranged, "--seed", "0", cwd=folder)
+    assert done.status == 0, done.err
+    (folder / "fees.csv").unlink()
+    for model, more in (("tree", ("--max-depth", "3")), ("rule-list", ()), ("additive", ())):
+        done = run("fit", model, "--summary", "s.json", "-o", f"{model}.json", *more, cwd=folder)
+        assert done.status == 0, done.err
+        fitted = load_model(folder / f"{model}.json")
+        predicted = fitted.predict(conform({"age": np.array([25, 75])}, Domain({"age": attributes["age"]})))
+        assert predicted == pytest.approx([35, 85], abs=15)
+    done = run("fit", "scorecard", "--summary", "s.json", "-o", "card.json", cwd=folder)
+    assert done.status == 2
+    assert "a scorecard is of two classes" in done.err
+    done = run("compare", "--summary", "s.json", "--max-depth", "2", "--max-rules", "1", cwd=folder)
+    assert "expected error" in done.out
+    assert "AUC" not in done.out
+    found = json.loads(run("audit", "s.json", "--json", cwd=folder).out)
+    assert found["guarantee"]["epsilon"] == 4.0
+
+
+def test_a_range_and_classes_contradict_each_other(folder: Path, run: Run) -> None:
+    done = run(*SUMMARIZE, "--target-range", "0,1", cwd=folder)
+    assert done.status == 2
+    assert "Leave --target-range and --infer-range out" in done.err
 
 
 @pytest.mark.slow

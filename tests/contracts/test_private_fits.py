@@ -129,6 +129,7 @@ LEARNERS: dict[str, Make] = {
 
 SIMPLEST: dict[str, Make] = LEARNERS | {
     "summary": classifier(PrivateSummary),
+    "regression, summary": regressor(PrivateSummary),
     "explainer, public cells": explainer(),
 }
 """One form of everything that spends."""
@@ -153,7 +154,8 @@ FITS: dict[str, Make] = SIMPLEST | {
 
 
 def target(learner: Any) -> Any:
-    return NUMBERS if isinstance(learner, PrivateEBMRegressor | PrivateTreeRegressor) else CLASSES
+    of_numbers = isinstance(learner, PrivateEBMRegressor | PrivateTreeRegressor)
+    return NUMBERS if of_numbers or getattr(learner, "target_range", None) is not None else CLASSES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

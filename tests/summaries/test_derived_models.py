@@ -12,8 +12,11 @@ import pytest
 from glassine import Category, Domain, Integer, PrivateSummary, audit, load_model, write_model
 from glassine.comparison.from_summary import compare_models
 from glassine.data.conform import Outside, conform
-from glassine.errors import InvalidDataError
+from glassine.errors import GlassineError, InvalidDataError
+from glassine.formats import to_onnx, to_pmml
+from glassine.learners.publishing import probabilities
 from glassine.models import AdditiveModel
+from tests.formats.test_additive_files import answers
 from tests.oracles import worlds
 from tests.summaries.people import DOMAIN, people, summary
 
@@ -21,7 +24,7 @@ KINDS = ("tree", "rule_list", "additive", "scorecard")
 CASES = [(kind, classes) for classes in (2, 3) for kind in KINDS if (kind, classes) != ("scorecard", 3)]
 
 
-def model_of(kind: str, classes: int) -> Any:
+def model_of(kind: str, classes: int | None) -> Any:
     fitted = summary(classes=classes)
     return fitted.scorecard(max_items=4, max_points=3) if kind == "scorecard" else getattr(fitted, kind)()
 
@@ -71,6 +74,46 @@ def test_missing_values_go_with_either_side_and_never_alone() -> None:
         held = model.apply(pl.DataFrame(full))
         assert set(held.tolist()) == set(range(len(model.cells))), "each leaf has room for a record without gaps"
         assert (model.predict(frame) == y).mean() > 0.95
+
+
+def asked(n: int = 300) -> tuple[dict[str, list[Any]], Any]:
+    """Return records as they are sent to a runtime, some with missing values, and in the domain."""
+    frame = people(n=n, seed=4)[0]
+    return frame.to_dict(as_series=False), conform(frame, DOMAIN, outside=Outside.CLIP)
+
+
+def stated(model: Any, columns: Any) -> Any:
+    """Return what a model predicts, with probabilities if it is of classes."""
+    if model.classes is None or isinstance(model, AdditiveModel):
+        return None if model.classes is None else model.predict_proba(columns)
+    return probabilities(model)[model.apply(columns)]
+
+
+@pytest.mark.parametrize(("kind", "classes"), [*CASES, *((kind, None) for kind in KINDS[:3])])
+def test_a_runtime_answers_what_the_model_answers(kind: str, classes: int | None) -> None:
+    model, (rows, columns) = model_of(kind, classes), asked()
+    found = answers(to_onnx(model, DOMAIN), rows)
+    predicted = model.predict(columns)
+    if classes is None:
+        assert np.abs(found[0][:, 0] - predicted).max() < 1e-5 * np.abs(predicted).max()
+        return
+    assert found[0].tolist() == predicted.tolist()
+    assert np.abs(found[1] - stated(model, columns)).max() < 1e-6
+
+
+@pytest.mark.parametrize(("kind", "classes"), [*CASES, *((kind, None) for kind in KINDS[:3])])
+def test_pmml_is_read_back_with_its_predictions(kind: str, classes: int | None, tmp_path: Path) -> None:
+    model, (_, columns) = model_of(kind, classes), asked()
+    if kind == "rule_list":
+        with pytest.raises(GlassineError, match="rule list"):
+            to_pmml(model, DOMAIN)
+        return
+    write_model(model, tmp_path / "m.pmml", to="pmml", domain=DOMAIN)
+    back = load_model(tmp_path / "m.pmml", DOMAIN)
+    assert back.predict(columns).tolist() == model.predict(columns).tolist()
+    expected = stated(model, columns)
+    if isinstance(back, AdditiveModel) and expected is not None:
+        assert (back.predict_proba(columns) == expected).all()
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def drawn(X: Any, y: Any, seed: int = 0, epsilon: float = 2.0, domain: Domain = 
     training = read_classes(estimator, X, y, domain=domain, classes=(0, 1))
     budget = GaussianBudget.of(epsilon, 1e-6)
     paid = Paid(randomness=Randomness.of(seed))
-    return release_summary(training.records, public_grids(training.domain, None), 2, budget, paid)
+    return release_summary(training.records, public_grids(training.domain, None), training.target, budget, paid)
 
 
 def pair_of_records(n: int = 40) -> tuple[Any, Any]:
@@ -113,10 +113,9 @@ def test_tables_are_sized_by_public_cells_and_released_bins() -> None:
 
 
 def test_a_table_sized_by_the_records_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sized(exact: Any, portion: Any, name: str) -> Any:
-        return honest(
-            [table[: int(np.flatnonzero(table.sum(axis=-1).ravel()).max()) + 1] for table in exact], portion, name
-        )
+    def sized(exact: Any, portion: Any, name: str, parts: int) -> Any:
+        cut_off = [table[: int(np.flatnonzero(table.sum(axis=-1).ravel()).max()) + 1] for table in exact]
+        return honest(cut_off, portion, name, parts)
 
     honest = release._release_tables
     X, y = pair_of_records()

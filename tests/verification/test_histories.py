@@ -13,10 +13,13 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary
+from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary, Real
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import penalized
-from glassine.learners.summaries import release, rounds
+from glassine.learners.additive import records as additive_records
+from glassine.learners.additive.records import PARTS, HeldRecords
+from glassine.learners.additive.targets import read_numbers
+from glassine.learners.summaries import estimator, release, rounds
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
 
@@ -28,8 +31,12 @@ DOMAIN = Domain(
         "ill": Category(("no", "yes")),
     }
 )
+NUMERIC = Domain({name: DOMAIN[name] for name in ("age", "job", "grade")} | {"ill": Real(0, 10)})
+"""The same with a number as the target."""
+
 MAKES: dict[str, Callable[[], Any]] = {
     "summary": lambda: PrivateSummary(4.0, domain=DOMAIN),
+    "summary of a number": lambda: PrivateSummary(4.0, domain=NUMERIC),
     "additive": lambda: PrivateEBMClassifier(4.0, domain=DOMAIN),
     "scorecard": lambda: PrivateScorecardClassifier(4.0, domain=DOMAIN),
 }
@@ -40,7 +47,7 @@ MORE = (
 )
 
 
-def records(n: int = 1200) -> pl.DataFrame:
+def records(n: int = 1200, *, numbers: bool = False) -> pl.DataFrame:
     rng = np.random.default_rng(0)
     age = rng.integers(0, 100, n)
     return pl.DataFrame(
@@ -48,9 +55,19 @@ def records(n: int = 1200) -> pl.DataFrame:
             "age": age,
             "job": rng.choice(["clerk", "baker", "judge", "odd"], n),
             "grade": np.clip(age // 10 + rng.integers(-1, 2, n), 0, 9),
-            "ill": np.where((age > 60) ^ (rng.random(n) < 0.1), "yes", "no"),
+            "ill": age / 12 + rng.normal(0, 1, n)
+            if numbers
+            else np.where((age > 60) ^ (rng.random(n) < 0.1), "yes", "no"),
         }
     )
+
+
+def neighbors(kind: str, more: dict[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return records, and the same with one more; a number is far outside of its range, or within it."""
+    rows = records(numbers=kind == "summary of a number")
+    if kind == "summary of a number":
+        more = more | {"ill": 3.3 if more["grade"] == 4 else 1e3 * (1 if more["ill"] == "yes" else -1)}
+    return rows, pl.concat([rows, pl.DataFrame([more], schema=rows.schema)])
 
 
 def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.MonkeyPatch) -> tuple[Any, Any, float]:
@@ -97,21 +114,20 @@ def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.Mon
 def test_neighbors_differ_in_the_sums_that_get_noise_alone(
     kind: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = records()
-    neighbor = pl.concat([rows, pl.DataFrame([more], schema=rows.schema)])
-    one, other, moved = replayed(MAKES[kind], rows, neighbor, monkeypatch)
+    one, other, moved = replayed(MAKES[kind], *neighbors(kind, more), monkeypatch)
     assert 0 < moved <= 1
     assert one.certificate_.to_json() == other.certificate_.to_json(), "the digest of all that is published is in it"
 
 
-def plain(exact: Any, portion: Any, name: str) -> Any:
-    _, deviation, event = TABLES(exact, portion, name)
-    return [np.asarray(table, dtype=np.float64) for table in exact], deviation, event
+def plain(exact: Any, portion: Any, name: str, parts: int) -> Any:
+    _, deviation, event = TABLES(exact, portion, name, parts)
+    return [table / parts for table in exact], deviation, event
 
 
-def scores_alone(joint: Any, independent: Any, portion: Any) -> Any:
-    noisy, deviation, event = SCORES(joint, independent, portion)
-    return {pair: float(release._distance(joint[pair], independent[pair], 1)) for pair in noisy}, deviation, event
+def scores_alone(joint: Any, independent: Any, portion: Any, parts: int) -> Any:
+    noisy, deviation, event = SCORES(joint, independent, portion, parts)
+    exact = {pair: release._distance(joint[pair], independent[pair], parts, parts) / parts for pair in noisy}
+    return exact, deviation, event
 
 
 def exact_lack(records: Any, codes: Any, shapes: Any, part_of: Any, share: float) -> Any:
@@ -120,13 +136,18 @@ def exact_lack(records: Any, codes: Any, shapes: Any, part_of: Any, share: float
     return penalized.Lack(total=lack.total + float(records.binned.values.sum()), deviation=lack.deviation), events
 
 
+def exact_squares(values: Any, portion: Any) -> Any:
+    (_, deviation), event = SQUARES(values, portion)
+    return (float((values**2).sum()), deviation), event
+
+
 def exact_rounds(records: Any, grids: Any, released: Any, portion: Any) -> Any:
     noisy, event = ROUNDS(records, grids, released, portion)
     exact = [replace(one, sums=one.sums + float(records.values.sum())) for one in noisy.rounds]
     return replace(noisy, rounds=tuple(exact)), event
 
 
-ROUNDS = rounds.release_rounds
+ROUNDS, SQUARES = rounds.release_rounds, release._release_squares
 TABLES, SCORES, LACK = release._release_tables, release._release_scores, penalized._lack
 
 
@@ -136,14 +157,56 @@ TABLES, SCORES, LACK = release._release_tables, release._release_scores, penaliz
         ("summary", release, "_release_tables", plain),
         ("summary", release, "_release_scores", scores_alone),
         ("summary", release, "release_rounds", exact_rounds),
+        ("summary of a number", release, "_release_tables", plain),
+        ("summary of a number", release, "_release_scores", scores_alone),
+        ("summary of a number", release, "_release_squares", exact_squares),
+        ("summary of a number", release, "release_rounds", exact_rounds),
         ("additive", penalized, "_lack", exact_lack),
     ],
 )
 def test_a_release_without_noise_is_found(
     kind: str, room: Any, name: str, fault: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = records()
     monkeypatch.setattr(room, name, fault)
-    neighbor = pl.concat([rows, pl.DataFrame([MORE[2]], schema=rows.schema)])
-    one, other, _ = replayed(MAKES[kind], rows, neighbor, monkeypatch)
+    one, other, _ = replayed(MAKES[kind], *neighbors(kind, MORE[2]), monkeypatch)
     assert one.certificate_.model != other.certificate_.model
+
+
+def not_clipped(*given: Any, **named: Any) -> Any:
+    """Return records whose target is brought to units of half the range, and not clipped above."""
+    training = NUMBERS(*given, **named)
+    numbers = given[1]["ill"].to_numpy()
+    assert isinstance(training.records, HeldRecords)
+    return replace(training, records=replace(training.records, values=np.maximum(numbers / 5.0 - 1.0, -1.0)))
+
+
+def of_the_data(*given: Any, **named: Any) -> Any:
+    """Return records whose target has the range of the records at hand."""
+    numbers = given[1]["ill"].to_numpy()
+    domain = Domain({name: NUMERIC[name] for name in ("age", "job", "grade")})
+    bounds = {"domain": domain, "bounds": (float(numbers.min()), float(numbers.max()))}
+    return NUMBERS(*given, **(named | bounds))
+
+
+def twice(values: Any, n_levels: int) -> Any:
+    """Return parts of records that stand at both levels as a whole: its number is not accounted for."""
+    return [(labels, np.full(len(labels), PARTS)) for labels, _ in PARTS_OF(values, n_levels)]
+
+
+NUMBERS, PARTS_OF = read_numbers, additive_records.parts_of
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "fault"),
+    [
+        (estimator, "read_numbers", not_clipped),
+        (estimator, "read_numbers", of_the_data),
+        (additive_records, "parts_of", twice),
+    ],
+)
+def test_a_number_that_counts_for_more_than_its_noise_is_found(
+    room: Any, name: str, fault: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, name, fault)
+    _, _, moved = replayed(MAKES["summary of a number"], *neighbors("summary of a number", MORE[0]), monkeypatch)
+    assert moved > 1.2

@@ -11,11 +11,11 @@ import typer
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options
-from glassine.cli.options import ColumnOptions, Group, TargetRangeOption
+from glassine.cli.options import ColumnOptions, Group
 from glassine.cli.progress import progress
 from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
-from glassine.cli.training import range_of
+from glassine.cli.training import NumberOptions, range_of
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
 
@@ -160,15 +160,6 @@ class ListOptions(Group):
         Literal["literals", "pairs"] | None,
         typer.Option("--pool", help="Conditions of a rule: 1 or 2.", show_default="literals"),
     ] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberOptions(Group):
-    """What a target is that is a number."""
-
-    heading: ClassVar[str] = "The model"
-
-    target_range: TargetRangeOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

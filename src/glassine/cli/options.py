@@ -230,7 +230,7 @@ PersonColumnOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
 ]
-TargetRangeOption = Annotated[
+TargetRangeOption: TypeAlias = Annotated[
     str | None, typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict.")
 ]
 TargetOption: TypeAlias = Annotated[str | None, _TARGET]

@@ -13,7 +13,6 @@ from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, re
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
     DatasetOption,
-    Group,
     JsonOption,
     LedgerOption,
     OverwriteOption,
@@ -27,7 +26,14 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import progress, uninterrupted
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
-from glassine.cli.training import TrainingFile, check_public, read_training
+from glassine.cli.training import (
+    NumberOptions,
+    TrainingFile,
+    check_public,
+    predicts_number,
+    range_of,
+    read_training,
+)
 from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value
 from glassine.errors import InvalidParameterError
 from glassine.files import read_once, write_json, write_text
@@ -60,8 +66,8 @@ OF_A_SUMMARY = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpendingOptions(Group):
-    """What the summary spends, and on whose behalf."""
+class SpendingOptions(NumberOptions):
+    """What the summary spends, on whose behalf, and the range of a number."""
 
     heading: ClassVar[str] = "Privacy"
 
@@ -96,20 +102,25 @@ def summarize_command(
     domain = read_domain(domain_file)
     check_outputs([output], [data, public.domain, *ledger_files(budget.ledger)], overwrite=overwrite)
     check_room(output)
-    check_public(domain, target, public, private=True)
+    bounds = range_of(budget.target_range)
+    numeric = predicts_number(domain, target, public, ranged=bounds is not None, infer_range=False)
+    if not numeric:
+        check_public(domain, target, public, private=True)
     if (budget.person is None) != (budget.records_per_person is None):
         raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
     charge = Charge(budget.ledger, budget.dataset)
-    names = {"domain": "--domain", "classes": "--classes", "random_state": "--seed"}
+    names = {"domain": "--domain", "classes": "--classes", "target_range": "--target-range", "random_state": "--seed"}
     with progress(quiet=as_json) as display, in_options(names):
         display.stage("reading the records")
         file = TrainingFile(path=data, written=written, person=budget.person)
-        training = read_training(file, target, domain, public.classes, lenient=True)
+        ranged = bounds is not None
+        training = read_training(file, target, domain, public.classes, number=numeric, ranged=ranged, lenient=True)
         summary = PrivateSummary(
             budget.epsilon,
             budget.delta,
             domain,
             classes=training.classes,
+            target_range=bounds,
             ledger=charge.book,
             dataset=budget.dataset,
             records_per_person=budget.records_per_person,
@@ -222,8 +233,10 @@ def compare_from_summary(
     for row in rows:
         one, options = row.estimate, _options(row)
         auc = "" if one.auc != one.auc else f"AUC {one.auc:.3f} (spread {one.auc_spread:.3f}), "
-        correct = f"expected correct {one.accuracy:.1%} (spread {one.accuracy_spread:.1%})"
-        lines.append(f"{f'{row.model} {options}':<28}{auc}{correct}")
+        said = f"{auc}expected correct {one.accuracy:.1%} (spread {one.accuracy_spread:.1%})"
+        if one.error == one.error:
+            said = f"expected error {one.error:.4g} (spread {one.error_spread:.2g})"
+        lines.append(f"{f'{row.model} {options}':<28}{said}")
     best = rows[0]
     lines += ["", f"Next: glassine fit {best.model} --summary {path} {_options(best)}".rstrip() + " -o model.json"]
     text = "\n".join(lines)

@@ -7,9 +7,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from glassine.cli.naming import listed, nearest
+from glassine.cli.options import Group, TargetRangeOption
 from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from glassine.domain.attributes import Scalar
 
 __all__ = [
+    "NumberOptions",
     "Training",
     "TrainingFile",
     "check_public",
@@ -33,6 +35,15 @@ __all__ = [
 
 LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberOptions(Group):
+    """What a target is that is a number."""
+
+    heading: ClassVar[str] = "The model"
+
+    target_range: TargetRangeOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +82,21 @@ class Training:
     frame: Any
     classes: tuple[Scalar, ...] | None
     left_out: tuple[str, ...]
+
+
+def range_of(text: str | None) -> tuple[float, float] | None:
+    """Return the range that ``--target-range LO,HI`` gives."""
+    if text is None:
+        return None
+    try:
+        lo, hi = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameterError(
+            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}."
+        ) from None
+    if not lo < hi:
+        raise InvalidParameterError(f"--target-range must be LO,HI with LO below HI, got {text!r}.")
+    return lo, hi
 
 
 def check_public(domain: Domain | None, target: str, public: PublicOptions, *, private: bool) -> None:

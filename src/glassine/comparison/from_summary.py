@@ -44,15 +44,16 @@ class SummaryRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; no figure of a summary is called accuracy."""
-        own = asdict(self.estimate)
-        undefined = own["auc"] != own["auc"]
+        own = {name: None if value != value else value for name, value in asdict(self.estimate).items()}
         return {
             "model": self.model,
             "parameters": self.parameters,
             "expected_correct": own["accuracy"],
             "expected_correct_spread": own["accuracy_spread"],
-            "expected_auc": None if undefined else own["auc"],
-            "expected_auc_spread": None if undefined else own["auc_spread"],
+            "expected_auc": own["auc"],
+            "expected_auc_spread": own["auc_spread"],
+            "expected_error": own["error"],
+            "expected_error_spread": own["error_spread"],
         }
 
 
@@ -73,7 +74,7 @@ def compare_models(
     summary : PrivateSummary
         A fitted summary.
     models : sequence of str
-        Kinds, of :data:`OF_A_SUMMARY`. With more than two classes scorecards are left out.
+        Kinds, of :data:`OF_A_SUMMARY`. Scorecards are of two classes, and left out otherwise.
     max_depth, max_rules : int
         Trees of each depth up to it, and lists of each number of rules; each in [1, 12].
     bootstrap : int, default=10
@@ -92,7 +93,9 @@ def compare_models(
         )
     depths = range(1, check_whole(max_depth, "max_depth", 1, 12) + 1)
     sizes = range(1, check_whole(max_rules, "max_rules", 1, 12) + 1)
-    cards = ITEMS if len(summary.classes_) == 2 else ()
+    # None of a number.
+    n_classes = None if summary.released_.squares is not None else len(summary.classes_)
+    cards = ITEMS if n_classes == 2 else ()
     makes: dict[str, list[tuple[dict[str, int], Callable[[], Model]]]] = {
         "tree": [({"max_depth": n}, partial(summary.tree, n)) for n in depths],
         "rule-list": [({"max_rules": n}, partial(summary.rule_list, n)) for n in sizes],
@@ -105,5 +108,7 @@ def compare_models(
         if kind in models
         for given, make in makes[kind]
     ]
-    measure = "auc" if len(summary.classes_) == 2 else "accuracy"
+    if n_classes is None:
+        return tuple(sorted(rows, key=lambda row: row.estimate.error))
+    measure = "auc" if n_classes == 2 else "accuracy"
     return tuple(sorted(rows, key=lambda row: -getattr(row.estimate, measure)))

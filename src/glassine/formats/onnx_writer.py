@@ -199,14 +199,16 @@ def _leaves(model: DecisionTree | RuleList, part: Sequence[int]) -> dict[str, An
     shares = dict(zip((cell.node for cell in model.cells), cell_probabilities(model), strict=True))
     labels = {cell.node: cell.evidence.prediction or 0 for cell in model.cells}
     rows = [_weights(shares[index], labels[index], len(classes)) for _, index in leaves]
-    # Runtimes take one weight a leaf for that of the second of two classes.
-    places = [1] if len(classes) == 2 else list(range(len(classes)))
+    # Runtimes take one weight a leaf, of output 0, for that of the second of two classes; of output 1 they answer
+    # the same classes, and 0 for the probability of the first.
+    two = len(classes) == 2
+    places = [1] if two else list(range(len(classes)))
     return {
         "post_transform": "NONE",
         **_labels(classes),
         "class_treeids": [0] * (len(leaves) * len(places)),
         "class_nodeids": [node for node, _ in leaves for _ in places],
-        "class_ids": [place for _ in leaves for place in places],
+        "class_ids": [0 if two else place for _ in leaves for place in places],
         "class_weights": [float(row[place]) for row in rows for place in places],
     }
 

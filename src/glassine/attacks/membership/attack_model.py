@@ -213,14 +213,6 @@ def black_box_attack(
     return attempt(work)
 
 
-def _with_losses(model: Any, inside: Records, outside: Records) -> tuple[Answers, Answers]:
-    sides = answered(model, inside, outside)
-    for side in sides:
-        if side.probabilities is None:
-            raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
-    return sides
-
-
 def _split(side: Records, share: float, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the rows that train and those that judge: all records of a person are on one side."""
     order = rng.permutation(side.number)

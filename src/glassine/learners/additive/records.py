@@ -16,10 +16,13 @@ from glassine.learners.additive.grids import Axis, Grid, read_cells
 from glassine.learners.additive.sums import apply_bins, count_cells
 from glassine.learners.reading import EngineIntake, records_at
 
-__all__ = ["AdditiveRecords", "Binned", "CountedRecords", "HeldRecords", "blocks_of"]
+__all__ = ["PARTS", "AdditiveRecords", "Binned", "CountedRecords", "HeldRecords", "blocks_of", "parts_of"]
 
 MOST_GROUPS = 2**20
 """Most groups of records, as far as the released bins allow, that are asked for at once where tables are enough."""
+
+PARTS = 2**10
+"""Parts of a record whose target is a number, among two levels; the units of all noise are multiples of it."""
 
 MOST_AT_ONCE = 2**24
 """Most distinct records that an engine is asked to group in one query."""
@@ -77,6 +80,8 @@ class AdditiveRecords(Protocol):
     def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
         """Return the exact number of records of each class in each cell of one or two terms each.
 
+        If the target is a number, its levels stand for classes, and parts of records are counted (:func:`parts_of`).
+
         Parameters
         ----------
         grids : sequence of Grid
@@ -86,7 +91,7 @@ class AdditiveRecords(Protocol):
         places : sequence of tuple of int
             Which axes each table is of.
         n_classes : int
-            Number of public classes.
+            Number of public classes, or of levels.
         """
 
 
@@ -130,10 +135,14 @@ class HeldRecords:
         kept = [order[axis.grid.attribute] for axis in axes]
         codes = apply_bins(self.cells[0], kept, [axis.bin_of for axis in axes])
         out = {}
+        parts = parts_of(self.values, n_classes)
         for place in places:
             shape = (*(axes[k].n_bins for k in place), n_classes)
-            flat = np.ravel_multi_index((*(codes[k] for k in place), self.values), shape)
-            out[place] = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
+            out[place] = np.zeros(shape, dtype=np.int64)
+            for labels, times in parts:
+                flat = np.ravel_multi_index((*(codes[k] for k in place), labels), shape)
+                # Sums of whole numbers below 2^53 are exact as doubles.
+                out[place] += np.bincount(flat, times, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
         return out
 
 
@@ -226,6 +235,25 @@ class CountedRecords:
             parts.append((codes, labels.astype(small), counts))
         every = list(zip(*parts, strict=True))
         return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
+
+
+def parts_of(values: npt.NDArray[Any], n_levels: int) -> list[tuple[Ints, Ints | None]]:
+    """Return the classes of records; or the two levels of numbers next to each, with the parts of it that go there.
+
+    Levels are evenly spaced from -1 to 1. The parts of a record add up to :data:`PARTS`, and the mean of its levels,
+    weighted by them, is its number but for rounding.
+
+    Examples
+    --------
+    >>> parts_of(np.array([0.25]), 3)
+    [(array([1]), array([768])), (array([2]), array([256]))]
+    """
+    if values.dtype.kind != "f":
+        return [(values, None)]
+    places = np.rint((values + 1) / 2 * (n_levels - 1) * PARTS).astype(np.int64)
+    lower = np.minimum(places // PARTS, n_levels - 2)
+    upper = places - lower * PARTS
+    return [(lower, PARTS - upper), (lower + 1, upper)]
 
 
 def blocks_of(sizes: Sequence[int], pairs: Sequence[tuple[int, int]], most: int) -> list[list[int]]:

@@ -30,10 +30,12 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
     "FIRST",
+    "SMALLEST_SPREAD",
     "Base",
     "Looks",
     "Target",
     "Training",
+    "checked_bounds",
     "read_classes",
     "read_numbers",
     "release_base",
@@ -227,7 +229,7 @@ def read_numbers(
         If the range is none.
     """
     reading.check_domain(domain)
-    checked = None if bounds is None else _checked_bounds(bounds)
+    checked = None if bounds is None else checked_bounds(bounds)
     persons = times if isinstance(times, Persons) else None
     name = _name(y)
     if isinstance(y, str):
@@ -252,7 +254,7 @@ def read_numbers(
     if domain is not None and name in domain and domain[name].inferred and checked is None:
         caveats.append(RANGE_FROM_DATA)
     if limits is None:
-        limits = _checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
+        limits = checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
         caveats.append(RANGE_FROM_DATA)
     domain = (
         infer_domain(reading.as_frame(names, records))
@@ -314,7 +316,8 @@ def _finite_numbers(y: Any) -> Array:
     return numbers
 
 
-def _checked_bounds(bounds: Any, *, widen: bool = False) -> tuple[float, float]:
+def checked_bounds(bounds: Any, *, widen: bool = False) -> tuple[float, float]:
+    """Return a range of a target as two numbers, the lower first; one value is widened if that is asked for."""
     try:
         lo, hi = bounds
     except (TypeError, ValueError):
@@ -341,7 +344,7 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
         raise InvalidDataError(
             f"the target {name!r} is not a number in the domain.", remedy="Declare it as Real or Integer."
         )
-    return _checked_bounds((attribute.lo, attribute.hi), widen=True)
+    return checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

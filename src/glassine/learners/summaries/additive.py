@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from glassine.learners.additive.publishing import Frame, Shapes, in_order, publish
 from glassine.learners.additive.smoothing import random_walk
+from glassine.learners.additive.targets import SMALLEST_SPREAD
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.released import Released, Round
 from glassine.models import AdditiveModel
 
-__all__ = ["DRAWS", "Representatives", "additive_model", "fitted_scores", "representatives"]
+__all__ = ["DRAWS", "Representatives", "additive_model", "fitted_scores", "representatives", "variance_of"]
 
 DRAWS = 40_000
 """Representative records: their sampling adds less to a score than noise at epsilon 4 on thirty thousand records."""
@@ -30,13 +31,18 @@ DRAWS = 40_000
 # The constants below were set on Adult; no guarantee rests on them.
 
 PRIOR = 0.5, (1e-3, 9.0)
-"""Variance of the scores of an attribute before anything is measured, and the range that it stays in."""
+"""Variance of the scores of an attribute before anything is measured, and the range that it stays in.
+
+Scores of a number are in standard deviations of the target here."""
 
 OWN = 0.3
 """Share of the prior variance of a number's bins that is their own; the rest varies smoothly along the number."""
 
 DOUBT = 0.02
 """Error of the tree's own sums, as a share of a bin's records, that tables are taken to have beside rounds."""
+
+LEAST_RESIDUAL = 0.02
+"""Least variance of a number's residuals, as a share of the target's variance: noise could make it vanish."""
 
 STEPS, MOST_STEP = 8, 3.0
 """Newton steps, and the most that one moves a score: far from the solution they overshoot."""
@@ -106,12 +112,36 @@ def additive_model(
 class _Design:
     """The representative records by the bins of the useful attributes.
 
-    ``codes`` is of shape (attributes, n), ``ends`` of (attributes + 1,), ``totals`` of (n, 1).
+    ``codes`` is of shape (attributes, n), ``ends`` of (attributes + 1,), ``totals`` of (n, 1). ``targets`` is the sum
+    of a number over the records that each stands for, shape (n,), and None of classes; ``squares`` that of its squares
+    over all, and ``scale`` its variance, 1 of classes.
     """
 
     codes: Ints
     ends: Ints
     totals: Array
+    targets: Array | None
+    squares: float
+    scale: float
+
+    def means(self, scores: Array) -> Array:
+        """Return what scores make of each record, shape (n, outputs): a number, or probabilities of classes."""
+        total = np.tile(scores[-1], (self.codes.shape[1], 1))
+        for row in self.codes:
+            total += scores[row]
+        return total if self.targets is not None else _probabilities(total)
+
+    def slopes(self, means: Array) -> Array:
+        """Return by how much the sums of records that each stands for move with their scores, shape (n,)."""
+        totals = self.totals[:, 0]
+        return totals * means * (1 - means) if self.targets is None else totals
+
+    def dispersion(self, means: Array) -> float:
+        """Return the variance of a residual, relative to the slope of its mean."""
+        if self.targets is None:
+            return 1.0
+        squares = self.squares - 2 * self.targets @ means + self.totals[:, 0] @ means**2
+        return float(np.clip(squares / self.totals.sum(), LEAST_RESIDUAL * self.scale, self.scale))
 
     def sums(self, values: Array) -> Array:
         """Return the sums of values, shape (n, outputs), in each bin, and their total: (bins + 1, outputs)."""
@@ -157,7 +187,7 @@ class _Design:
 class _Measured:
     """Records of each class in each bin, and in total, as measured once; variances of its noise and of other errors.
 
-    ``target`` is of shape (bins + 1, outputs), the variances of (bins + 1,).
+    ``target`` is of shape (bins + 1, outputs), the variances of (bins + 1,). Of a number, sums stand for records.
     """
 
     target: Array
@@ -180,8 +210,7 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
     shrinkage : float, default=1.0
         Factor of the prior's precision.
     """
-    base = np.log(np.maximum(tree.totals, 0.5) / tree.totals.sum())
-    intercept: Array = base[1:] - base[0] if len(base) == 2 else base
+    intercept = _intercept(released, tree)
     if not released.useful:
         return intercept[None], np.zeros((1, len(intercept)))
     records, ends = representatives(tree), released.ends
@@ -189,12 +218,15 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
         codes=records.codes[list(released.useful)] + ends[:-1, None],
         ends=ends,
         totals=records.classes.sum(axis=1, keepdims=True),
+        targets=None if released.levels is None else records.classes @ released.levels,
+        squares=0.0 if released.squares is None else released.squares[0],
+        scale=variance_of(released, tree),
     )
-    measured = _measurements(released, tree, design, len(intercept))
+    measured = _measurements(released, tree, design)
     shapes = [_prior_precision(released, k) for k in released.useful]
     scores = np.zeros((int(ends[-1]) + 1, len(intercept)))
     scores[-1] = intercept
-    variances = np.full(len(shapes), PRIOR[0])
+    variances = np.full(len(shapes), PRIOR[0] * design.scale)
     for _ in range(STEPS):
         scores, _, variances = _stepped(design, measured, shapes, variances, scores)
     # The prior's variance follows from the measurements alone, whatever shrinkage is asked for.
@@ -204,7 +236,24 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
     return scores, errors
 
 
-def _measurements(released: Released, tree: JunctionTree, design: _Design, outputs: int) -> list[_Measured]:
+def _intercept(released: Released, tree: JunctionTree) -> Array:
+    """Return the intercept that all records have in common, shape (outputs,)."""
+    if released.levels is not None:
+        return np.asarray([tree.totals @ released.levels / tree.totals.sum()])
+    base = np.log(np.maximum(tree.totals, 0.5) / tree.totals.sum())
+    return np.asarray(base[1:] - base[0] if len(base) == 2 else base)
+
+
+def variance_of(released: Released, tree: JunctionTree) -> float:
+    """Return the variance of a target that is a number, in [-1, 1]; 1 of classes."""
+    if released.squares is None or released.levels is None:
+        return 1.0
+    n_records = float(tree.totals.sum())
+    mean = float(tree.totals @ released.levels) / n_records
+    return min(max(released.squares[0] / n_records - mean**2, SMALLEST_SPREAD**2), 1.0)
+
+
+def _measurements(released: Released, tree: JunctionTree, design: _Design) -> list[_Measured]:
     counts = design.sums(design.totals)[:, 0]
     tables, sizes = [], []
     for k in released.useful:
@@ -212,19 +261,22 @@ def _measurements(released: Released, tree: JunctionTree, design: _Design, outpu
         np.add.at(rows, released.groups[k], released.tables[k])
         tables.append(rows)
         sizes.append(np.bincount(released.groups[k]))
-    classes = slice(1, None) if outputs == 1 else slice(None)
-    variance = released.deviations[0] ** 2
+    # What each class, or level, adds to each output.
+    weights = np.eye(released.n_classes)[:, 1 if released.n_classes == 2 else 0 :]
+    if released.levels is not None:
+        weights = released.levels[:, None]
+    variance = released.deviations[0] ** 2 * float((weights[:, 0] ** 2).sum())
     first = _Measured(
-        target=design.balanced(np.concatenate(tables)[:, classes], counts, tree.totals[classes]),
+        target=design.balanced(np.concatenate(tables) @ weights, counts, tree.totals @ weights),
         noise=np.append(np.concatenate(sizes) * variance, variance),
-        doubt=(DOUBT * counts) ** 2 if released.rounds else 0.0,
+        doubt=design.scale * (DOUBT * counts) ** 2 if released.rounds else 0.0,
     )
     return [first, *(_of_round(one, design, counts) for one in released.rounds)]
 
 
 def _of_round(one: Round, design: _Design, counts: Array) -> _Measured:
     """Return what a round measured: what its model expected, and what the records were found to have beyond it."""
-    expected = design.sums(design.totals * _probabilities(design.codes, one.scores))
+    expected = design.sums(design.totals * design.means(one.scores))
     variance = one.deviation**2
     noise = np.append(np.full(len(one.sums), variance), variance / (1.0 / np.diff(design.ends)).sum())
     return _Measured(target=expected + design.balanced(one.sums, counts), noise=noise)
@@ -248,14 +300,16 @@ def _stepped(
     prior = np.zeros((size + 1, size + 1))
     for part, shape, variance in zip(parts, shapes, variances, strict=True):
         prior[part, part] = shape / variance
-    chances = _probabilities(design.codes, scores)
-    expected = design.sums(design.totals * chances)
+    means = design.means(scores)
+    expected = design.sums(design.totals * means)
     wanted, errors = np.empty_like(scores), np.empty((size + 1, outputs))
     squares = np.zeros((len(parts), outputs))
     for c in range(outputs):
-        # Sums of residuals move by the curvature with the scores; their sampling variance is the curvature as well.
-        curvature = design.products(design.totals[:, 0] * chances[:, c] * (1 - chances[:, c]))
-        gains = [np.linalg.solve(curvature + np.diag(one.noise + one.doubt + 1e-3), curvature) for one in measured]
+        # Sums of residuals move by the curvature with the scores; their sampling variance is the curvature as well, of
+        # a number times the variance of its residuals.
+        curvature = design.products(design.slopes(means[:, c]))
+        sampled = curvature * design.dispersion(means[:, c])
+        gains = [np.linalg.solve(sampled + np.diag(one.noise + one.doubt + 1e-3), curvature) for one in measured]
         inverse = np.linalg.inv(prior + sum(curvature @ gain for gain in gains) + 1e-9 * np.eye(size + 1))
         moves = curvature @ scores[:, c] - expected[:, c]
         wanted[:, c] = inverse @ sum(
@@ -269,14 +323,11 @@ def _stepped(
     # Classes that are moved one by one move a probability once too often, all together.
     pace = 1.0 if outputs == 1 else 1.0 - 1.0 / outputs
     moved = scores + np.clip(pace * (wanted - scores), -MOST_STEP, MOST_STEP)
-    return moved, errors, np.clip(squares.mean(axis=1), *PRIOR[1])
+    return moved, errors, np.clip(squares.mean(axis=1) / design.scale, *PRIOR[1]) * design.scale
 
 
-def _probabilities(codes: Ints, scores: Array) -> Array:
-    """Return the probabilities of outputs, shape (n, outputs): of two classes that of the second."""
-    total = np.tile(scores[-1], (codes.shape[1], 1))
-    for row in codes:
-        total += scores[row]
+def _probabilities(total: Array) -> Array:
+    """Return the probabilities of outputs for their scores, shape (n, outputs): of two classes that of the second."""
     if total.shape[1] == 1:
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(total, -30.0, 30.0))))
     odds = np.exp(total - total.max(axis=1, keepdims=True))

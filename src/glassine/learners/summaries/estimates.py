@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,10 +18,20 @@ from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.release import by_chance
 from glassine.learners.summaries.released import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
-__all__ = ["Dependence", "Estimate", "bin_shares", "check_strength", "count_region", "estimate", "replicates"]
+__all__ = [
+    "Dependence",
+    "Estimate",
+    "bin_shares",
+    "check_strength",
+    "count_region",
+    "dependences",
+    "estimate",
+    "replicates",
+]
 
 LEAST_STRENGTH = 500.0
 """Least released number of records times mu for an estimate: below it, noise decides what a summary thinks of a model.
@@ -59,8 +70,10 @@ class Estimate:
     Attributes
     ----------
     accuracy, auc : float
-        Under the summary's distribution; ``auc`` is NaN with more than two classes.
-    accuracy_spread, auc_spread : float
+        Under the summary's distribution; ``auc`` is NaN with more than two classes, and both if the target is a number.
+    error : float
+        Root of the mean squared error of a number, in its units; NaN of classes.
+    accuracy_spread, auc_spread, error_spread : float
         Standard deviation over summaries released again from the summary.
     effective_sample : float
         How many equally weighted records the representative ones count for.
@@ -70,10 +83,30 @@ class Estimate:
 
     accuracy: float
     auc: float
+    error: float
     accuracy_spread: float
     auc_spread: float
+    error_spread: float
     effective_sample: float
     n_records: float
+
+
+def dependences(released: Released) -> tuple[Dependence, ...]:
+    """Return the pairs of attributes, the most dependent first, as far as the noisy scores say."""
+    tree, coarse = junction_tree(released), released.coarse
+    rows = [np.asarray(mass[:, 0]) for mass in tree.tables([None] * len(coarse))]
+    out = []
+    for (a, b), score in released.scores.items():
+        independent = rows[a][:, :, None] * rows[b][:, None] / tree.totals[:, None, None]
+        out.append(
+            Dependence(
+                attributes=(coarse[a].grid.attribute, coarse[b].grid.attribute),
+                score=score - by_chance(independent),
+                deviation=released.deviations[1],
+                in_tree=(a, b) in released.edges,
+            )
+        )
+    return tuple(sorted(out, key=lambda pair: -pair.score))
 
 
 def count_region(released: Released, domain: Domain, literals: Sequence[Literal]) -> Array:
@@ -132,6 +165,7 @@ def estimate(
     released: Released,
     domain: Domain,
     model: DecisionTree | RuleList | AdditiveModel,
+    scale: tuple[float, float],
     *,
     mu: float,
     n_replicates: int,
@@ -145,18 +179,21 @@ def estimate(
     """
     tree = junction_tree(released)
     check_strength(tree, mu)
-    own = _measured(tree, released, domain, model)
+    own = _measured(tree, released, domain, model, scale)
     rng = np.random.default_rng(0)
     again = np.array(
-        [_measured(junction_tree(new), new, domain, model) for new in replicates(released, rng, n_replicates)]
+        [_measured(junction_tree(new), new, domain, model, scale) for new in replicates(released, rng, n_replicates)]
     )
-    spread = again.std(axis=0, ddof=1)
+    # One NaN: two estimates are equal if their figures are.
+    spread = [math.nan if value != value else float(value) for value in again.std(axis=0, ddof=1)]
     weights = representatives(tree).classes.sum(axis=1)
     return Estimate(
         accuracy=own[0],
         auc=own[1],
-        accuracy_spread=float(spread[0]),
-        auc_spread=float(spread[1]),
+        error=own[2],
+        accuracy_spread=spread[0],
+        auc_spread=spread[1],
+        error_spread=spread[2],
         effective_sample=float(weights.sum() ** 2 / (weights**2).sum()),
         n_records=float(tree.totals.sum()),
     )
@@ -212,17 +249,28 @@ def _noisy(expected: Array, totals: Array, deviation: float, rng: np.random.Gene
 
 
 def _measured(
-    tree: JunctionTree, released: Released, domain: Domain, model: DecisionTree | RuleList | AdditiveModel
-) -> tuple[float, float]:
-    """Return accuracy and AUC of a model on the representative records."""
+    tree: JunctionTree,
+    released: Released,
+    domain: Domain,
+    model: DecisionTree | RuleList | AdditiveModel,
+    scale: tuple[float, float],
+) -> tuple[float, float, float]:
+    """Return accuracy, AUC and error of a model on the representative records; NaN where it has none."""
     records = representatives(tree)
+    if released.levels is not None and released.squares is not None:
+        predicted = np.asarray(model.predict(_columns(released, domain, records.codes)), dtype=np.float64)
+        means = (predicted - scale[1]) / scale[0]
+        # The cross term is linear in the target, and so exact in its levels; the squares were released.
+        squares = released.squares[0] - (records.classes @ released.levels) @ (2 * means)
+        squares += records.classes.sum(axis=1) @ means**2
+        return math.nan, math.nan, float(scale[0] * np.sqrt(max(squares, 0.0) / records.classes.sum()))
     chances = _chances(model, _columns(released, domain, records.codes))
     right = np.take_along_axis(records.classes, chances.argmax(axis=1)[:, None], axis=1).sum() / records.classes.sum()
     if records.classes.shape[1] != 2:
-        return float(right), float("nan")
+        return float(right), math.nan, math.nan
     labels = np.repeat([0, 1], len(chances))
     scores, weights = np.tile(chances[:, 1], 2), records.classes.T.ravel()
-    return float(right), float(roc_auc_score(labels, scores, sample_weight=weights))
+    return float(right), float(roc_auc_score(labels, scores, sample_weight=weights)), math.nan
 
 
 def _chances(model: DecisionTree | RuleList | AdditiveModel, columns: Columns) -> Array:

@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from glassine.codec import FLOAT, WHOLE, Codec, Field, decoded, listed, optional, record
 from glassine.domain import Domain
-from glassine.domain.attributes import Scalar
 from glassine.domain.domain import from_dict as domain_from_dict
 from glassine.domain.domain import to_dict as domain_to_dict
 from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json, write_text
 from glassine.learners.additive.grids import Axis, Grid, public_grids
+from glassine.learners.additive.targets import Target, checked_bounds
+from glassine.learners.summaries.release import n_cells_of
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
 
@@ -44,17 +45,14 @@ class SummaryFile:
     ----------
     domain : Domain
         The public domain of the attributes.
-    classes : tuple of scalars
-        The public classes.
-    target : str
-        Name of the target, if it has one.
+    target : Target
+        The public classes, or the range of a number.
     released : Released
         What was released.
     """
 
     domain: Domain
-    classes: tuple[Scalar, ...]
-    target: str
+    target: Target
     released: Released
 
     @property
@@ -95,12 +93,13 @@ class _Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Numbers:
-    """What was released; rounds are missing in files from before there were any."""
+    """What was released; rounds are missing in files from before there were any, squares if the target is a class."""
 
     deviations: tuple[float, float, float]
     attributes: tuple[_Attribute, ...]
     pairs: tuple[_Pair, ...]
     rounds: tuple[_Round, ...] = ()
+    squares: tuple[float, float] | None = None
 
 
 _FLOATS = listed(FLOAT, most=MOST)
@@ -126,6 +125,7 @@ _NUMBERS: Codec[_Numbers] = record(
         "attributes": Field(codec=listed(_ATTRIBUTE, most=MOST)),
         "pairs": Field(codec=listed(_PAIR, most=MOST)),
         "rounds": Field(codec=listed(_ROUND, most=MOST), omit=(), required=False),
+        "squares": Field(omit=None, required=False),
     },
 )
 
@@ -158,11 +158,13 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
         If the file cannot be read, or is not whole JSON.
     """
     values = read_json(path)
-    keys = ("schema", "certificate", "domain", "classes", "target", "released", "bins")
     if not is_summary(values):
         raise InvalidModelError(
             f"{os.fspath(path)} is no summary of the schema {SCHEMA!r}.", remedy="Write one with PrivateSummary.write."
         )
+    # A number has its range where classes have their names.
+    of_target = "target_range" if "target_range" in values else "classes"
+    keys = ("schema", "certificate", "domain", of_target, "target", "released", "bins")
     odd = [key for key in values if key not in keys] or [key for key in keys if key not in values]
     if odd:
         raise InvalidModelError(f"the summary lacks the key {odd[0]!r:.60}, or must not have it.")
@@ -172,24 +174,33 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
         grids = public_grids(domain, values["bins"])
     except GlassineError as error:
         raise InvalidModelError(f"the domain of the summary cannot be read: {error}") from None
-    classes = values["classes"]
-    scalars = isinstance(classes, list) and all(isinstance(name, str | int | float) for name in classes)
-    if not scalars or len(classes) < 2 or not isinstance(values["target"], str):
-        raise InvalidModelError("the summary must name its target, a text, and at least two classes.")
+    target = _target(values["target"], values.get("classes"), values.get("target_range"))
     numbers = decoded(_NUMBERS, values["released"], "the summary", InvalidModelError)
     file = SummaryFile(
         domain=domain,
-        classes=tuple(classes),
-        target=values["target"],
-        released=_released(numbers, grids, len(classes)),
+        target=target,
+        released=_released(numbers, grids, target),
     )
     if certificate.model != digest(file):
         raise InvalidModelError(f"{CHANGED}.", remedy="Ask for the file that was written.")
     return file, certificate
 
 
+def _target(name: object, classes: object, bounds: object) -> Target:
+    """Return the target that a file states: classes, or else a range."""
+    of_classes = isinstance(classes, list) and all(isinstance(one, str | int | float) for one in classes)
+    if isinstance(name, str) and isinstance(classes, list) and of_classes and len(classes) > 1:
+        return Target(classes=tuple(classes), bounds=None, name=name)
+    if not isinstance(name, str) or bounds is None:
+        raise InvalidModelError("the summary must name its target, a text, and at least two classes or a range.")
+    try:
+        return Target(classes=None, bounds=checked_bounds(bounds), name=name)
+    except GlassineError as error:
+        raise InvalidModelError(f"the range of the summary's target cannot be read: {error}") from None
+
+
 def _plain(file: SummaryFile) -> dict[str, Any]:
-    released = file.released
+    released, target = file.released, file.target
     numbers = _Numbers(
         deviations=released.deviations,
         attributes=tuple(
@@ -214,11 +225,12 @@ def _plain(file: SummaryFile) -> dict[str, Any]:
             )
             for one in released.rounds
         ),
+        squares=released.squares,
     )
     return {
         "domain": domain_to_dict(file.domain),
-        "classes": list(file.classes),
-        "target": file.target,
+        **({"target_range": list(target.bounds)} if target.bounds else {"classes": list(target.classes or ())}),
+        "target": target.name,
         "released": _NUMBERS.encode(numbers),
         "bins": file.bins,
     }
@@ -231,8 +243,11 @@ def _plain_bins(grid: Grid) -> list[Any]:
     return [[value.item() if isinstance(value, np.generic) else value for value in group] for group in groups]
 
 
-def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Released:
+def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Released:
     """Return what was released, each part of the shape that the others ask for."""
+    n_classes = n_cells_of(target)
+    if (target.classes is None) != (numbers.squares is not None):
+        raise InvalidModelError("the summary must have squares if its target is a number, and only then.")
     if len(numbers.attributes) != len(grids):
         raise InvalidModelError("the summary has another number of attributes than its domain.")
     axes, tables, groups = [], [], []
@@ -266,7 +281,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Rel
             parts = [parts[a] if part == parts[b] else part for part in parts]
     if not all(value >= 0 for value in numbers.deviations) or not numbers.deviations[0] > 0:
         raise InvalidModelError("the standard deviations of the summary must be positive.")
-    outputs, size = 1 if n_classes == 2 else n_classes, sum(int(g.max()) + 1 for g in groups if g.max() > 0)
+    outputs, size = target.n_outputs, sum(int(g.max()) + 1 for g in groups if g.max() > 0)
     rounds = [
         Round(
             scores=_array(one.scores, (size + 1, outputs), "scores of a round"),
@@ -275,7 +290,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Rel
         )
         for one in numbers.rounds
     ]
-    if not all(one.deviation > 0 for one in rounds):
+    if not all(one.deviation > 0 for one in rounds) or (numbers.squares and not numbers.squares[1] > 0):
         raise InvalidModelError("the standard deviations of the summary must be positive.")
     return Released(
         axes=tuple(axes),
@@ -285,6 +300,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], n_classes: int) -> Rel
         edges=edges,
         deviations=numbers.deviations,
         rounds=tuple(rounds),
+        squares=numbers.squares,
     )
 
 

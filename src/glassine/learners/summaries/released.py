@@ -57,6 +57,9 @@ class Released:
         Standard deviation of the noise in each count of the tables, in each score, and in each count of the edges.
     rounds : tuple of Round
         Noisy sums of residuals, round by round; none where no attribute has two merged bins.
+    squares : (float, float), or None
+        Of a target that is a number, brought to [-1, 1]: noisy sum of its squares over all records, and the standard
+        deviation of the noise. None of classes. In the tables, levels of the number stand for classes.
     """
 
     axes: tuple[Axis, ...]
@@ -66,10 +69,16 @@ class Released:
     edges: Mapping[tuple[int, int], Array]
     deviations: tuple[float, float, float]
     rounds: tuple[Round, ...] = ()
+    squares: tuple[float, float] | None = None
+
+    @property
+    def levels(self) -> Array | None:
+        """The levels of a target that is a number, in [-1, 1]; None of classes."""
+        return None if self.squares is None else np.linspace(-1.0, 1.0, self.n_classes)
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """Number of classes, or of levels."""
         return int(self.tables[0].shape[1])
 
     @property

@@ -13,8 +13,9 @@ from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Grid
 from glassine.learners.additive.records import AdditiveRecords, Binned
 from glassine.learners.additive.sums import Loss, residuals
-from glassine.learners.summaries.additive import fitted_scores
+from glassine.learners.summaries.additive import fitted_scores, variance_of
 from glassine.learners.summaries.denoising import junction_tree
+from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.accounting import DiscreteGaussianNoise
 
@@ -22,6 +23,9 @@ __all__ = ["ROUNDS", "release_rounds"]
 
 ROUNDS = 2
 """Rounds: the second corrects what the first, under a worse model, left. A third gained nothing on Adult."""
+
+CLIP = 1.0
+"""Largest residual of a number, in standard deviations of the target: of the noise less is added as of all of it."""
 
 CHUNK = 2**16
 """Records that are worked on at once, to save memory."""
@@ -54,25 +58,43 @@ def release_rounds(
     """
     coarse, ends = released.coarse, released.ends
     binned, times = records.distinct(grids, [coarse[k] for k in released.useful])
-    # The residuals of several classes are a vector of at most sqrt(2) in length: nothing is clipped.
-    clip = 1.0 if released.n_classes == 2 else math.sqrt(2.0)
+    tree, numbers = junction_tree(released), released.squares is not None
+    clip = _clip(released, tree)
     noise = portion.sums(len(released.useful), times=ROUNDS)
-    tree, deviation = junction_tree(released), clip * noise.deviation
+    deviation = clip * noise.deviation
     for _ in range(ROUNDS):
         scores, _ = fitted_scores(released, tree)
-        sums = noise.release(_residual_sums(binned, times, scores, ends, clip, noise.units)) * clip
+        exact = _residual_sums(binned, times, scores, ends, clip, noise.units, numbers=numbers)
+        sums = noise.release(exact) * clip
         released = replace(released, rounds=(*released.rounds, Round(scores=scores, sums=sums, deviation=deviation)))
     values = released.rounds[-1].sums.size
     return released, noise.event("sums of residuals in bins", values, proof=PROOF, count=ROUNDS)
 
 
-def _residual_sums(binned: Binned, times: Ints | None, scores: Array, ends: Ints, clip: float, units: int) -> Ints:
+def _clip(released: Released, tree: JunctionTree) -> float:
+    """Return the largest size of a residual, a function of what was released."""
+    if released.levels is None:
+        # The residuals of several classes are a vector of at most sqrt(2) in length: nothing is clipped.
+        return 1.0 if released.n_classes == 2 else math.sqrt(2.0)
+    return min(CLIP * math.sqrt(variance_of(released, tree)), 2.0)
+
+
+def _residual_sums(
+    binned: Binned,
+    times: Ints | None,
+    scores: Array,
+    ends: Ints,
+    clip: float,
+    units: int,
+    *,
+    numbers: bool = False,
+) -> Ints:
     """Return the sums of residuals in the bins, shape (bins, outputs), in whole units of ``clip / units``.
 
     A record's residual depends on its own bins and class alone; sums are exact modulo 2^64.
     """
     outputs = scores.shape[1]
-    loss = Loss.of(outputs, clip, units, classes=True)
+    loss = Loss.of(outputs, clip, units, classes=not numbers)
     out = np.zeros((int(ends[-1]), outputs), dtype=np.int64)
     for first in range(0, binned.codes.shape[1], CHUNK):
         part = binned.part(slice(first, first + CHUNK))

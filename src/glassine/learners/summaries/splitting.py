@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal as Choice
-from typing import TypeAlias, get_args
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,9 @@ from glassine.domain.literals import complement
 from glassine.learners.additive.grids import Axis
 from glassine.learners.summaries.junction_tree import JunctionTree
 
-__all__ = ["MEASURES", "Growth", "Measure", "Node", "Region", "costs", "shares_of"]
+__all__ = ["Growth", "Measure", "Node", "Region", "costs", "shares_of"]
 
-Measure: TypeAlias = Choice["errors", "gini", "log_loss"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+Measure: TypeAlias = Choice["errors", "gini", "log_loss", "squared_error"]
 
 TIE = 1e-3
 """Weight of the Gini cost beside errors: errors alone are often equal for all splits of a region until one below it."""
@@ -33,8 +32,10 @@ Region: TypeAlias = Mapping[int, Array]
 """Of the attributes that a region constrains the share of each bin that is in it, shape (bins,)."""
 
 
-def costs(counts: Array, measure: Measure) -> Array:
+def costs(counts: Array, measure: Measure, levels: Array | None = None) -> Array:
     """Return the cost of predicting the class rates of cells, in records; class counts stand along the first axis.
+
+    Of levels of a number it is the squared error of their mean.
 
     Examples
     --------
@@ -44,6 +45,8 @@ def costs(counts: Array, measure: Measure) -> Array:
     totals = np.maximum(counts.sum(axis=0), 1e-12)
     if measure == "errors":
         return np.asarray(counts.sum(axis=0) - counts.max(axis=0))
+    if levels is not None:
+        return np.asarray(levels**2 @ counts - (levels @ counts) ** 2 / totals)
     if measure == "gini":
         return np.asarray(counts.sum(axis=0) - (counts**2).sum(axis=0) / totals)
     return np.asarray(-(counts * np.log(np.maximum(counts, 1e-12) / totals)).sum(axis=0))
@@ -87,6 +90,8 @@ class Growth:
         What a split is to lower.
     least : float
         Least expected number of records of either side: below it noise decides.
+    levels : ndarray, or None
+        What stands for the classes where the target is a number.
     """
 
     tree: JunctionTree
@@ -94,6 +99,7 @@ class Growth:
     domain: Domain
     measure: Measure
     least: float
+    levels: Array | None = None
 
     def grow(self, depth: int) -> Node:
         """Return a tree of at most some depth, each split the one that lowers the cost of its region most (CART)."""
@@ -163,7 +169,7 @@ class Growth:
 
     def _cost(self, counts: Array) -> float:
         tie = TIE * float(costs(counts, "gini")) if self.measure == "errors" else 0.0
-        return float(costs(counts, self.measure)) + tie
+        return float(costs(counts, self.measure, self.levels)) + tie
 
     def _best(self, region: Region) -> _Split | None:
         """Return the split of least cost, the first among equals; None where there is none."""
@@ -199,7 +205,10 @@ class Growth:
                     yield bins | gaps, Between(axis.grid.attribute, hi=cut, missing=True)
             return
         totals = table.sum(axis=0)
-        rates = table[-1] / np.maximum(totals, 1e-12) if len(table) == 2 else _main_direction(table)
+        if self.levels is not None:
+            rates = self.levels @ table / np.maximum(totals, 1e-12)
+        else:
+            rates = table[-1] / np.maximum(totals, 1e-12) if len(table) == 2 else _main_direction(table)
         order = np.argsort(rates, kind="stable")
         seen = set()
         for k in range(1, axis.n_bins):

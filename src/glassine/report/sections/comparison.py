@@ -30,7 +30,6 @@ from glassine.report.blocks import Row as TableLine
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
 from glassine.report.section import Page, Section, clean_inputs
 
-
 DRAWN: tuple[Measure, ...] = ("accuracy", "auroc", "r2")
 """Measures that are drawn: shares, of which more is better."""
 

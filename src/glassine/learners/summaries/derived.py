@@ -1,0 +1,341 @@
+"""What follows from a private summary: models, counts and estimates. Nothing here reads a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.formats import fingerprint
+from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.publishing import Frame, check_monotone
+from glassine.learners.additive.targets import Target
+from glassine.learners.antecedents import check_whole
+from glassine.learners.budget import check_number
+from glassine.learners.summaries.additive import additive_model
+from glassine.learners.summaries.denoising import junction_tree
+from glassine.learners.summaries.estimates import (
+    Dependence,
+    Estimate,
+    check_strength,
+    count_region,
+    dependences,
+    estimate,
+)
+from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
+from glassine.learners.summaries.publishing import mean_of_levels, published_rules, published_tree
+from glassine.learners.summaries.released import Released
+from glassine.learners.summaries.splitting import Growth, Measure, Node
+from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
+from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
+from glassine.privacy.certificate import Certificate
+
+__all__ = ["SummaryModels"]
+
+MOST_DEPTH, MOST_RULES = 12, 100
+"""Largest depth of a tree, and largest number of rules of a list: beyond them noise alone is fitted."""
+
+OF_CLASSES: tuple[Measure, ...] = ("gini", "errors", "log_loss")
+OF_NUMBERS: tuple[Measure, ...] = ("squared_error",)
+"""What splits may lower, the default first."""
+
+NOISE = 2.0
+"""A part of a split must hold so many standard deviations of the noise in a count of a pair by class."""
+
+
+class SummaryModels:
+    """What a fitted summary gives without spending again.
+
+    **Guarantee**: the summary's, for all that is returned, together and however often.
+
+    Attributes
+    ----------
+    released_, certificate_, domain_, classes_, target_range_, target_
+        As of :class:`~glassine.PrivateSummary`.
+    """
+
+    released_: Released
+    certificate_: Certificate
+    domain_: Domain
+    classes_: npt.NDArray[Any]
+    target_range_: tuple[float, float]
+    target_: str
+
+    @property
+    def _target(self) -> Target:
+        check_is_fitted(self, "released_")
+        if self.released_.squares is not None:
+            return Target(classes=None, bounds=self.target_range_, name=self.target_)
+        return Target(classes=tuple(self.classes_.tolist()), bounds=None, name=self.target_)
+
+    def _guarantee(self, count_scale: float | None = None) -> Guarantee:
+        certificate = self.certificate_
+        return Guarantee(
+            epsilon=certificate.epsilon,
+            delta=certificate.delta,
+            neighboring=certificate.neighboring,
+            records_per_person=certificate.unit.records_per_person,
+            count_scale=count_scale,
+            caveats=certificate.caveats,
+        )
+
+    def additive(self, *, shrinkage: float = 1.0, monotone: Mapping[str, str] | None = None) -> AdditiveModel:
+        """Return an additive model; nothing is spent.
+
+        Parameters
+        ----------
+        shrinkage : float, default=1.0
+            Factor of the penalty that follows from the summary: more shrinks more. In [1e-6, 1e6].
+        monotone : mapping of str to {"increasing", "decreasing"}, optional
+            Numbers whose scores must be in order; of two classes alone.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        """
+        target = self._target
+        factor = check_number(shrinkage, "shrinkage", low=1e-6, high=1e6)
+        directions = check_monotone(monotone, self.domain_, target)
+        coarse = self.released_.coarse
+        scale = max(float(np.sqrt(axis.variances.max())) for axis in coarse)
+        frame = Frame(
+            domain=self.domain_,
+            target=target,
+            guarantee=self._guarantee(scale),
+            source=self._source,
+            errors=np.asarray,
+        )
+        tree = junction_tree(self.released_)
+        return additive_model(self.released_, tree, frame, shrinkage=factor, monotone=directions)
+
+    def scorecard(
+        self,
+        max_items: int = 10,
+        max_points: int = 5,
+        *,
+        shrinkage: float = 1.0,
+        monotone: Mapping[str, str] | None = None,
+    ) -> AdditiveModel:
+        """Return a scorecard: an additive model rounded to few items worth whole points; nothing is spent.
+
+        The risks at each total follow from the scores, and their intervals from the noise of these.
+
+        Parameters
+        ----------
+        max_items : int, default=10
+            Most items, in [1, 100].
+        max_points : int, default=5
+            Most points of an item, added or taken away, in [1, 100].
+        shrinkage, monotone
+            As for :meth:`additive`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidModelError
+            If the summary has more than two classes, or a number as its target.
+        """
+        model = self.additive(shrinkage=shrinkage, monotone=monotone)
+        return model.to_scorecard(max_items=max_items, max_points=max_points)
+
+    def tree(self, max_depth: int = 4, measure: Measure | None = None) -> DecisionTree:
+        """Return a decision tree, from exact counts of the summary's distribution; nothing is spent.
+
+        Its leaves publish a class and probabilities, or a number, and no counts. Trees are grown greedily (CART), but
+        for errors: their first three levels have the lowest errors of all trees, since a split that pays only with the
+        next lowers none.
+        Of more than some 150 conditions, fewer levels do.
+
+        Parameters
+        ----------
+        max_depth : int, default=4
+            Most splits on a path, in [0, 12].
+        measure : {"errors", "gini", "log_loss", "squared_error"}, optional
+            What each split lowers most, or, with errors, the tree. Errors give the better classes, the other
+            measures the better probabilities. By default "gini", and "squared_error" of a number, which has no other.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        """
+        growth = self._growth(measure)
+        depth = check_whole(max_depth, "max_depth", 0, MOST_DEPTH)
+        by_errors = growth.measure == "errors" and depth > 0
+        return self._published(tree_of_lowest_errors(growth, depth) if by_errors else growth.grow(depth))
+
+    def _published(self, root: Node) -> DecisionTree:
+        return published_tree(root, self.domain_, self._target, source=self._source, guarantee=self._guarantee())
+
+    def rule_list(self, max_rules: int = 5, measure: Measure | None = None) -> RuleList:
+        """Return a rule list of one condition a rule, grown rule by rule; nothing is spent.
+
+        Parameters
+        ----------
+        max_rules : int, default=5
+            Most rules besides the default rule, in [0, 100].
+        measure : {"errors", "gini", "log_loss", "squared_error"}, optional
+            What each rule lowers most, as for :meth:`tree`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        """
+        rules, rest = self._growth(measure).rules(check_whole(max_rules, "max_rules", 0, MOST_RULES))
+        return published_rules(
+            rules, rest, self.domain_, self._target, source=self._source, guarantee=self._guarantee()
+        )
+
+    def count(self, literals: Sequence[Literal]) -> dict[Scalar, float]:
+        """Return the expected number of records of each class that satisfy all literals; nothing is spent.
+
+        If the target is a number: how many ``records`` satisfy them, and the ``mean`` of the target there.
+
+        Numbers within a bin are taken to be spread as the released fine bins say, and evenly within these.
+
+        Raises
+        ------
+        InvalidModelError
+            If a literal names an attribute that the domain lacks.
+        """
+        counts, target = count_region(self.released_, self.domain_, literals), self._target
+        if target.bounds is not None:
+            return {"records": float(counts.sum()), "mean": mean_of_levels(counts, target.bounds)}
+        return dict(zip(target.classes or (), counts.tolist(), strict=True))
+
+    @property
+    def pairs_(self) -> tuple[Dependence, ...]:
+        """The pairs of attributes, the most dependent first, as far as the noisy scores say."""
+        check_is_fitted(self, "released_")
+        return dependences(self.released_)
+
+    def reported(self, model: DecisionTree | RuleList | AdditiveModel, *, bootstrap: int = 10) -> Estimate:
+        """Return the summary's own estimate of a model's accuracy, AUC or error, which is no test on records.
+
+        It is about the distribution that models are fitted to, so that it flatters them. Each replicate releases the
+        summary again from its own distribution.
+
+        Parameters
+        ----------
+        model : DecisionTree, RuleList or AdditiveModel
+            A model of the same attributes and classes.
+        bootstrap : int, default=10
+            Replicates, in [2, 200].
+
+        Raises
+        ------
+        InvalidModelError
+            If the model's classes are others.
+        InvalidParameterError
+            If the noise is too strong for an estimate: the released number of records times mu is below 500.
+        """
+        target = self._target
+        if model.classes != target.classes:
+            raise InvalidModelError("the model has other classes than the summary.", remedy="Pass a model of it.")
+        n_replicates = check_whole(bootstrap, "bootstrap", 2, 200)
+        return estimate(self.released_, self.domain_, model, target.scale, mu=self._mu, n_replicates=n_replicates)
+
+    def near_optimal(self, max_depth: int = 3, slack: float = 0.01, *, bootstrap: int = 20) -> NearOptimalTrees:
+        """Return all trees whose expected errors are near the lowest; no budget is used.
+
+        It says how far such trees rely on each attribute, draws them at random, and finds records and regions
+        that they decide differently. Noise moves these figures: intervals cover the summary and its replicates.
+
+        Parameters
+        ----------
+        max_depth : int, default=3
+            Most splits on a path, in [1, 3].
+        slack : float, default=0.01
+            Most errors beyond the lowest, as a share of the records, in [0, 0.2].
+        bootstrap : int, default=20
+            Replicates, in [2, 200]. Each releases the summary again from its own distribution.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range; if the summary has too many bins for the depth; or if noise is too
+            strong: the released number of records times mu is below 500; or if the target is a number.
+
+        References
+        ----------
+        Fisher, Rudin and Dominici (2019), *All Models are Wrong, but Many are Useful*, for reliance; Xin, Zhong, Chen,
+        Takagi, Seltzer and Rudin (2022), *Exploring the Whole Rashomon Set of Sparse Decision Trees*; Marx, Calmon and
+        Ustun (2020), *Predictive Multiplicity in Classification*.
+        """
+        if self._target.classes is None:
+            raise InvalidParameterError(
+                "near-optimal trees are of classes, and the target of the summary is a number.",
+                remedy="Use its trees.",
+            )
+        growth = self._growth("errors")
+        depth = check_whole(max_depth, "max_depth", 1, 3)
+        share = check_number(slack, "slack", low=0.0, high=0.2)
+        n_replicates = check_whole(bootstrap, "bootstrap", 2, 200)
+        check_strength(growth.tree, self._mu)
+        return near_optimal_trees(
+            self.released_,
+            self.domain_,
+            growth,
+            self._published,
+            guarantee=self._guarantee(),
+            max_depth=depth,
+            slack=share,
+            bootstrap=n_replicates,
+        )
+
+    def certify(self, model: DecisionTree | RuleList | AdditiveModel) -> Certificate:
+        """Return the summary's certificate for one of its models, tied to that model.
+
+        Raises
+        ------
+        InvalidModelError
+            If the model is not of this summary, or claims another guarantee.
+        """
+        claimed = model.guarantee
+        whole = None if claimed is None else replace(claimed, count_scale=None)
+        if whole != self._guarantee() or model.source != self._source:
+            raise InvalidModelError(
+                "the model is not of this summary, or does not claim its guarantee.",
+                remedy="Pass a model that its methods return.",
+            )
+        certificate = self.certificate_
+        public = {**certificate.public, "summary": certificate.model}
+        return replace(certificate, model=fingerprint(model), public=public)
+
+    @property
+    def _mu(self) -> float:
+        certificate = self.certificate_
+        return GaussianBudget.of(certificate.epsilon, certificate.delta, certificate.unit).mu
+
+    @property
+    def _source(self) -> str:
+        # With the summary's digest, so that certify() knows its own models from those of other fits.
+        return f"glassine.{type(self).__name__} {self.certificate_.model}"
+
+    def _growth(self, measure: Measure | None) -> Growth:
+        classes, released = self._target.classes, self.released_
+        known = OF_CLASSES if classes is not None else OF_NUMBERS
+        if measure is not None and measure not in known:
+            raise InvalidParameterError(
+                f"{parameter('measure')} must be one of {', '.join(map(repr, known))}, got {measure!r}."
+            )
+        least = NOISE * (released.deviations[2] or released.deviations[0])
+        tree = junction_tree(released)
+        return Growth(
+            tree=tree,
+            axes=released.coarse,
+            domain=self.domain_,
+            measure=measure or known[0],
+            least=least,
+            levels=released.levels,
+        )
