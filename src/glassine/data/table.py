@@ -30,7 +30,7 @@ __all__ = [
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
-Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
+Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
