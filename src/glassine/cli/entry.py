@@ -111,7 +111,9 @@ def _other(message: str, context: Any, path: str) -> str:
             f"there is no command {path} {found[1]}.{nearest(found[1], list(getattr(context.command, 'commands', ())))}"
         )
     if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
-        return f"{said} takes no further argument, got {found[1]!r}."
+        options = {name for param in context.command.params for name in param.opts}
+        model = " A model goes to --model." if "--model" in options else ""
+        return f"{said} takes no further argument, got {found[1]!r}.{model}"
     if found := re.match(r"Option '(.*)' requires an argument", message):
         return f"{found[1]} needs a value."
     if found := re.match(r"Option '(.*)' does not take a value", message):

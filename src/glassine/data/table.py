@@ -51,12 +51,15 @@ class Source:
         Whether the file says the types of its columns: a Parquet file does.
     encoding : str or None
         The encoding of a text; None for other files.
+    separator : str or None
+        What stands between two fields of a text. It is stated or follows from the header, and from no record.
     """
 
     path: Path
     digest: str
     typed: bool
     encoding: str | None = None
+    separator: str | None = None
 
     def __repr__(self) -> str:
         return f"<Source {self.path.name}>"
