@@ -14,7 +14,7 @@ from glassine.errors import InvalidParameterError, parameter
 __all__ = ["LOPSIDED", "Criterion", "Recommendation", "beats", "default_measure", "dominates", "recommend"]
 
 LOPSIDED = 0.8
-"""Share of the largest class from which accuracy says little: whoever predicts that class for all has as much."""
+"""Share of the largest class from which accuracy says little: a constant prediction has as much."""
 
 Criterion: TypeAlias = Literal["epsilon", "accuracy", "auroc", "log_loss", "bits", "vulnerability", "mean", "order"]
 """What sets one model apart from others that are as good."""

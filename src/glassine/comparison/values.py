@@ -29,13 +29,13 @@ class Figures:
     log_loss : float or None
         Mean of -ln of the probability given to the true class of a test record.
     bits : float or None
-        Bits that a reader learns about a training record, on average.
+        Bits that an attacker learns about a training record, on average.
     bits_unknown : str
         Why there are none, if there are none.
     vulnerability, control : float or None
         V of the training records against the test records, and its mean where membership is shuffled.
     over : str
-        What V tells records apart by: leaves, rules or predictions.
+        What V distinguishes records by: leaves, rules or predictions.
     gap : float or None
         Advantage of the gap attack: training accuracy less test accuracy.
     n_parts : int or None
@@ -83,7 +83,7 @@ class Result:
 
     @property
     def key(self) -> tuple[str, float | None, int]:
-        """What tells results apart."""
+        """What distinguishes results."""
         return self.model, self.epsilon, self.split
 
 
@@ -139,7 +139,7 @@ class Row:
     accuracy, auroc, log_loss, bits, vulnerability, control, gap, n_parts : Mean or None
         The figures; None unless every split has one.
     over : str
-        What V tells records apart by.
+        What V distinguishes records by.
     reason : str
         Why there is no accuracy, or else no bits.
     status : {"measured", "not applicable", "failed"}
@@ -188,7 +188,7 @@ class Row:
 
     @property
     def private(self) -> bool:
-        """Whether it was learnt with a privacy budget."""
+        """Whether it was trained with a privacy budget."""
         return self.epsilon is not None
 
     def measured(self, measure: Measure) -> Mean | None:

@@ -256,7 +256,7 @@ def _explanation(domain: Domain) -> Json:
             "conditions": texts,
             "contrasts": {"type": "array", "items": contrast},
             "tolerance": {"type": ["number", "null"], "description": "Of numbers: what is taken for agreement."},
-            "reveals": {**texts, "description": "What this answer tells about the records behind it."},
+            "reveals": {**texts, "description": "What this answer reveals about the records behind it."},
         }
     )
 

@@ -212,7 +212,7 @@ def _paths(
 
 
 def lay_out(disclosure: Disclosure) -> Board:
-    """Return the board of what a reader knows.
+    """Return the board of what an attacker knows.
 
     Parameters
     ----------
