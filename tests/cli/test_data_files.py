@@ -320,7 +320,7 @@ def test_a_private_fit_asks_about_decimal_commas_by_the_header_alone(
     separator: str, options: tuple[str, ...], asked: bool, tmp_path: Path, run: Run
 ) -> None:
     Domain(
-        {"age": Integer(0, 100), "income": Real(0, 9, thresholds=[1, 2]), "town": Category(("Bonn", "Köln"))}
+        {"age": Integer(0, 100), "income": Real(0, 9, thresholds=(1, 2)), "town": Category(("Bonn", "Köln"))}
     ).to_json(tmp_path / "domain.json")
     said = set()
     # Its answer may not follow from a record: fractions with points, with commas, whole numbers, none.
