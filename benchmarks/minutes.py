@@ -43,9 +43,11 @@ def write_inputs(folder: Path) -> None:
 def cpu(words: Sequence[str], folder: Path, cache: Path | None = None) -> tuple[float, str]:
     """Return the CPU seconds of a Python process, and what it wrote on standard error."""
     extra = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    # An installed package has its bytecode beside it, which pip writes.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(  # noqa: S603 - our own interpreter and files
-        [sys.executable, *words], cwd=folder, env={**os.environ, **extra}, capture_output=True, text=True, check=False
+        [sys.executable, *words], cwd=folder, env={**inherited, **extra}, capture_output=True, text=True, check=False
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1, 3):

@@ -34,7 +34,7 @@ class Refused(Exception):
     reason : str
         What is wrong: what follows the name of the place, such as "must be a list"; or a sentence.
     sentence : bool
-        Whether it is a sentence of its own.
+        Whether it is a whole sentence.
     path : str
         Where the value stands, such as "terms[0].bins[1]".
     """
@@ -127,7 +127,7 @@ TEXT: Codec[str] = _plain("a text", lambda plain: isinstance(plain, str))
 FLAG: Codec[bool] = _plain("true or false", lambda plain: isinstance(plain, bool))
 WHOLE: Codec[int] = _plain("a whole number", lambda plain: isinstance(plain, int) and _is_number(plain))
 NUMBER: Codec[float] = _plain("a finite number", _is_number)
-"""A number as it is written, which is whole or not."""
+"""A number in the form in which it is written, whole or not."""
 FLOAT: Codec[float] = Codec(lambda value: value, lambda plain: float(NUMBER.decode(plain)))
 SCALAR: Codec[Any] = _plain(
     "a text, a finite number or a Boolean", lambda plain: isinstance(plain, str | bool) or _is_number(plain)
@@ -380,7 +380,7 @@ def _of_annotation(hint: object) -> Codec[Any]:
     Raises
     ------
     TypeError
-        If the type has no codec, so that the field needs one of its own.
+        If the type has no codec, so that the field needs a separate one.
     """
     simple: dict[Any, Codec[Any]] = {str: TEXT, bool: FLAG, int: WHOLE, float: NUMBER, Any: ANYTHING}
     if hint in simple:
@@ -405,7 +405,7 @@ def _of_annotation(hint: object) -> Codec[Any]:
 
 
 def tagged(key: str, kinds: Mapping[str, tuple[type[Any], Codec[Any]]]) -> Codec[Any]:
-    """Return the codec of several types, whose name stands under a key of its own, the first."""
+    """Return the codec of several types, whose name has a key, the first."""
 
     def encode(value: Any) -> dict[str, Any]:
         tag = next(name for name, (kind, _) in kinds.items() if type(value) is kind)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 AnyArray: TypeAlias = "npt.NDArray[Any]"
-"""An array of a kernel, which is compiled anew for each type of its numbers; a comment says shape and kind."""
+"""An array of a kernel, which is compiled for each type of its numbers; a comment says shape and kind."""
 
 
 CREATION = Lock()
@@ -34,7 +34,7 @@ class Kernel:
         """Numba's function, which holds no interpreter's lock and is kept on disk where possible.
 
         Numba refuses to keep a function where neither the package's folder nor the user's cache can be written, as in
-        read-only containers; it is then compiled anew in each process.
+        read-only containers; each process then compiles it again.
         """
         if self._dispatcher is None:
             with CREATION:

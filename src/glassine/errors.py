@@ -122,7 +122,7 @@ class Text(str):
     marked: str
 
     def __new__(cls, marked: str) -> Text:
-        """Take a text with marks, or another text as it is."""
+        """Take a text with marks, or another text unchanged."""
         marked = marked.marked if isinstance(marked, Text) else marked
         text = super().__new__(cls, MARKED.sub(r"\1", marked))
         text.marked = marked
@@ -144,7 +144,7 @@ def worded(text: str, names: Mapping[str, str]) -> str:
     Parameters
     ----------
     text : str
-        The text. One that is no :class:`Text` marks nothing and stays as it is.
+        The text. One that is no :class:`Text` marks nothing and stays unchanged.
     names : mapping of str to str
         The name of a parameter where the text is read, such as ``{"n_shadows": "--shadows"}``; of a parameter with a
         value, where that alone has a name: ``{"same_labels=False": "--other-labels"}``. Others keep their own.

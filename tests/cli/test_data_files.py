@@ -313,6 +313,46 @@ def test_decimal_commas_beside_words_are_pointed_out_once_for_all_columns(tmp_pa
     assert "decimal commas" not in after.err
 
 
+@pytest.mark.parametrize(
+    ("separator", "options", "asked"), [(";", (), True), (";", ("--decimal-comma",), False), (",", (), False)]
+)
+def test_a_private_fit_asks_about_decimal_commas_by_the_header_alone(
+    separator: str, options: tuple[str, ...], asked: bool, tmp_path: Path, run: Run
+) -> None:
+    Domain(
+        {"age": Integer(0, 100), "income": Real(0, 9, thresholds=(1, 2)), "town": Category(("Bonn", "Köln"))}
+    ).to_json(tmp_path / "domain.json")
+    said = set()
+    # Its answer may not follow from a record: fractions with points, with commas, whole numbers, none.
+    for number in ("1.5", "1,5" if separator == ";" else "x", "2", ""):
+        (tmp_path / "p.csv").write_text(
+            "\n".join([separator.join(HEADER), *[f"34{separator}{number}{separator}Bonn"] * 20])
+        )
+        fit = (
+            "fit",
+            "tree",
+            "p.csv",
+            "--target",
+            "town",
+            "--domain",
+            "domain.json",
+            "--epsilon",
+            "1",
+            "--max-depth",
+            "1",
+        )
+        done = run(*fit, *options, "-o", "m.json", "--overwrite", cwd=tmp_path)
+        assert done.status == 0, done.err
+        said.add(done.err)
+    assert said == ({ASKED} if asked else {""})
+
+
+ASKED = (
+    "glassine: p.csv has semicolons between its columns, as files with decimal commas do. If income may hold numbers "
+    "such as 1,5, give --decimal-comma: without it they count as missing.\n"
+)
+
+
 def test_declared_numbers_are_read_with_decimal_commas_one_by_one(tmp_path: Path, run: Run) -> None:
     domain: dict[str, Attribute] = {
         "income": Real(0.0, 9.0),

@@ -78,7 +78,8 @@ def test_a_private_tree(folder: Path) -> None:
         "does not declare them: id.",
         "Model: m.json",
         "Certificate: m.certificate.json",
-        "Next: glassine audit m.json --domain domain.json",
+        "Check: glassine domain check domain.json --data people.csv",
+        "glassine audit m.json --domain domain.json --policy policy.toml",
     ):
         assert said in done.stdout, done.stdout
     assert "|--- " in done.stdout

@@ -229,6 +229,7 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("audit", "m", "--confidence=high"), "--confidence must be a number, got 'high'."),
         (("audit", "m", "--leaves", "all"), "--leaves must be one of counts, error-rates, labels, got 'all'."),
         (("scrub", "m", "extra", "--domain", "d", "-o", "c"), "scrub takes no further argument, got 'extra'."),
+        (("domain", "new", "m.json"), "got 'm.json'. A model goes to --model."),
         (("audit", "m", "--domain"), "--domain needs a value."),
         (("compare", "p.csv", "--target", "t", "--models", "tre"), "'tre', which is no learner. Did you mean 'tree'?"),
     ],

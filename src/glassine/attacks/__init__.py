@@ -1,4 +1,4 @@
-"""What a reader of a published model can learn."""
+"""What an attacker with a published model can learn."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class AdditiveSubject(Subject):
                 )
             )
         if self.inferred:
-            notes.append("The domain was inferred from data, which understates what a reader learns.")
+            notes.append("The domain was inferred from data, which understates what an attacker learns.")
         if self.model.edits:
             notes.append(
                 f"The log of {len(self.model.edits)} edits is a part of the model: it holds the scores from before "

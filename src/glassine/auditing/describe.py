@@ -246,8 +246,8 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
             Bound(
                 name=f"belief about one {one}, even odds before",
                 value=even,
-                statement=f"The probability that a reader who knows every other {one}, and gave something about this "
-                "one a probability of 50%, can give it after reading the model.",
+                statement=f"The probability that an attacker who knows every other {one}, and gave something about "
+                "this one a probability of 50%, can give it after reading the model.",
                 method=f"odds move by a factor of at most exp({claim.replacing[0]:g}); {PROOF}",
             )
         )

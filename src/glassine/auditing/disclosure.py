@@ -45,7 +45,7 @@ MOST_LOCAL_STEPS = 5 * 10**5
 DRAWN = "the tree claims differential privacy, so that its splits were drawn, not the best."
 NOT_THE_BEST = "its learner did not always take the best split."
 UNSTATED = Text(
-    f": name the criterion (`{parameter('criterion=')}`) to measure what a reader learns from the choice of splits."
+    f": name the criterion (`{parameter('criterion=')}`) to measure what an attacker learns from the choice of splits."
 )
 
 
@@ -190,7 +190,8 @@ def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -
         for name in question.settings.quasi:
             if name == question.settings.sensitive:
                 raise InvalidDataError(
-                    f"{parameter('quasi')} names the sensitive attribute {name!r}.", remedy="Name what a reader knows."
+                    f"{parameter('quasi')} names the sensitive attribute {name!r}.",
+                    remedy="Name what an attacker knows.",
                 )
             if columns is not None and name not in columns:
                 raise InvalidDataError(

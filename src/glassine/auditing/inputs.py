@@ -341,7 +341,7 @@ def inferred_domain(
         ]
         for name in used
     }
-    text = "No domain was given: it was inferred from the data, which understates what a reader learns."
+    text = "No domain was given: it was inferred from the data, which understates what an attacker learns."
     notes.append(text)
     warnings.warn(text, PrivacyLeakWarning, stacklevel=5)
     return infer_domain(pl.DataFrame(frame, strict=False))

@@ -173,7 +173,7 @@ class TreeSubject(TreeFigures):
         for entry in () if finding is None else finding.attributes:
             if entry.attribute == self.inputs.settings.sensitive:
                 learned = (
-                    f"{entry.attribute}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
+                    f"{entry.attribute}: an attacker learns {entry.bits_learned:.1f} bits about it on average, "
                     f"{entry.bits_largest:.1f} bits about the most exposed record."
                 )
                 notes.append(RecordNote(learned) if from_data else learned)
@@ -234,7 +234,7 @@ def tree_subject(
     domain, remarks = inputs.domain, list[str]()
     model = as_model(artefact, domain) if model is None else model
     if domain is not None and domain.inferred:
-        remarks.append("The domain was inferred from data, which understates what a reader learns.")
+        remarks.append("The domain was inferred from data, which understates what an attacker learns.")
     elif domain is None and inputs.columns is not None and inputs.needs_domain:
         domain = inferred_domain(model, inputs.columns, remarks)
         model = as_model(artefact, domain)

@@ -20,6 +20,7 @@ from glassine.errors import (
     SeveralTreesError,
     UnreadableFileError,
     UnsupportedModelError,
+    first_of,
 )
 from glassine.files import FileContent, read_bytes, read_once
 
@@ -112,7 +113,8 @@ def read_records(
 ) -> Table:
     """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed.
 
-    Of a private fit nothing is said: it would follow from the records.
+    Of a private fit nothing is said that would follow from the records. Its values that are no numbers count as
+    missing without a word, so that decimal commas are asked about where the header and the domain make them likely.
     """
     from glassine.data.delimited import WINDOWS
     from glassine.data.sources import read_table
@@ -122,7 +124,21 @@ def read_records(
     assumed = table.source is not None and table.source.encoding == WINDOWS and written.encoding is None
     if assumed and not lenient:
         tell(f"glassine: {path}: lines that are not UTF-8 are read as {WINDOWS}; --encoding states another encoding.")
+    if lenient and table.source is not None and table.source.separator == ";" and not written.decimal_comma:
+        _ask_for_commas(path, domain)
     return table
+
+
+def _ask_for_commas(path: Path, domain: Domain | None) -> None:
+    """Point out numbers of a file that may have decimal commas, by its header and the domain alone."""
+    from glassine.domain import Real
+
+    columns = [] if domain is None else [name for name in domain if isinstance(domain[name], Real)]
+    if columns:
+        tell(
+            f"glassine: {path} has semicolons between its columns, as files with decimal commas do. If "
+            f"{first_of(columns)} may hold numbers such as 1,5, give --decimal-comma: without it they count as missing."
+        )
 
 
 def read_policy(option: Path | None) -> tuple[Policy, FileContent | None]:

@@ -6,7 +6,7 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Outcome
+from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
 from glassine.cli.ledger import sentence
 
 __all__ = ["charged", "to_dict", "to_text"]
@@ -53,8 +53,14 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
 def to_text(outcome: Outcome) -> str:
     """Return the outcome of a fit for a person."""
     files = outcome.order.shared.files
-    parts = [_headline(outcome), "", *_model_lines(outcome), ""]
+    parts, checks = [_headline(outcome), "", *_model_lines(outcome), ""], []
     sentences = [*_privacy(outcome), *_accuracy(outcome)]
+    if outcome.order.private and (domain := outcome.order.shared.public.domain) is not None:
+        sentences.append(
+            "Values outside the domain were clipped, or count as missing. How many is not shown, as it follows from "
+            "the records. The check below counts them for you alone."
+        )
+        checks = [f"Check: glassine domain check {domain} --data {_records_of(outcome.order)}"]
     if outcome.left_out:
         sentences.append(f"Columns left out, because the domain does not declare them: {_names(outcome.left_out)}.")
     for said in sentences:
@@ -62,7 +68,7 @@ def to_text(outcome: Outcome) -> str:
     parts += ["", f"Model: {files.output}", f"Certificate: {files.certified}"]
     if files.report is not None:
         parts.append(f"Report: {files.report} ({outcome.verdict})")
-    return "\n".join([*parts, _next(outcome)])
+    return "\n".join([*parts, *checks, _next(outcome)])
 
 
 def _headline(outcome: Outcome) -> str:
@@ -273,6 +279,11 @@ def _names(names: tuple[str, ...]) -> str:
     return clean(", ".join(names))
 
 
+def _records_of(order: Order) -> str:
+    """Return the file of a fit and how it is written, as they are typed."""
+    return " ".join(map(shlex.quote, (str(order.shared.data), *order.shared.written.words)))
+
+
 def _next(outcome: Outcome) -> str:
     order = outcome.order
     domain = "" if order.shared.public.domain is None else f" --domain {order.shared.public.domain}"
@@ -280,6 +291,5 @@ def _next(outcome: Outcome) -> str:
     if order.private:
         if not outcome.estimator.certificate_.holds:
             return f"Next: {audit}"
-        return f"Next: {audit} --policy P.toml, with accept_guarantee = true in P.toml"
-    read = "".join(f" {word}" for word in map(shlex.quote, order.shared.written.words))
-    return f"Next: {audit} --data {order.shared.data}{read} -o report.html"
+        return f"Next: echo 'accept_guarantee = true' >> policy.toml\n      {audit} --policy policy.toml"
+    return f"Next: {audit} --data {_records_of(order)} -o report.html"

@@ -84,21 +84,6 @@ class Training:
     left_out: tuple[str, ...]
 
 
-def range_of(text: str | None) -> tuple[float, float] | None:
-    """Return the range that ``--target-range LO,HI`` gives."""
-    if text is None:
-        return None
-    try:
-        lo, hi = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidParameterError(
-            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}."
-        ) from None
-    if not lo < hi:
-        raise InvalidParameterError(f"--target-range must be LO,HI with LO below HI, got {text!r}.")
-    return lo, hi
-
-
 def check_public(domain: Domain | None, target: str, public: PublicOptions, *, private: bool) -> None:
     """Raise if a private model would take its domain or its classes from the data without saying so."""
     declared = domain is not None and target in domain

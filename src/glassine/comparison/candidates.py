@@ -1,4 +1,4 @@
-"""The learners that are compared: those of the package, private and not, and ordinary ones beside them."""
+"""The learners that are compared: those of the package, private and not, and ordinary ones to compare with."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 LOPSIDED = 0.8
-"""Share of the largest class from which accuracy says little: whoever predicts that class for all has as much."""
+"""Share of the largest class from which accuracy says little: a constant prediction has as much."""
 
 Criterion: TypeAlias = Literal["epsilon", "bits", "vulnerability", "mean", "order"] | Measure
 """What sets one model apart from others that are as good."""

@@ -145,7 +145,7 @@ def read_labelled(
     if persons is not None:
         if isinstance(persons, str) and persons == target:
             raise InvalidDataError(
-                f"the column {target!r} is the target, and cannot hold the persons too.", remedy="Name another."
+                f"the column {target!r} is the target, and cannot also hold the persons.", remedy="Name another."
             )
         frame = with_persons(frame, persons)
         whose = frame.persons

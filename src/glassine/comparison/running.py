@@ -1,4 +1,4 @@
-"""The comparison: every learner at every epsilon on every split, each result kept as soon as it is there."""
+"""The comparison: every learner at every epsilon on every split, each result kept at once."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def compare(
         of other options or other versions is refused, and one of other data where one result, measured again, comes out
         differently: the folder holds no digest of the records. More models, epsilons or splits may be asked for.
     progress : callable, optional
-        Told the number of fits that are done, and of all.
+        Called with the number of fits that are done, and of all.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def _run(
 def _check_records(records: Labelled, task: Task, shape: Shape, store: Store[Result]) -> None:
     """Measure one stored result again; if it comes out differently, it is one of other records.
 
-    A digest would tell the records to whoever has the folder and knows all of them but one.
+    A digest would reveal the last record to an attacker who has the folder and knows all others.
 
     Raises
     ------

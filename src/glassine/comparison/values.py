@@ -50,13 +50,13 @@ class Figures:
     r2 : float or None
         1 less the squared errors as a share of those of the test records' own mean; None of classes.
     bits : float or None
-        Bits that a reader learns about a training record, on average.
+        Bits that an attacker learns about a training record, on average.
     bits_unknown : str
         Why there are none, if there are none.
     vulnerability, control : float or None
         V of the training records against the test records, and its mean where membership is shuffled.
     over : str
-        What V tells records apart by: leaves, rules or predictions.
+        What V distinguishes records by: leaves, rules or predictions.
     gap : float or None
         Advantage of the gap attack: training accuracy less test accuracy. Of a model of numbers, of a threshold on its
         absolute error.
@@ -111,7 +111,7 @@ class Result:
 
     @property
     def key(self) -> tuple[str, float | None, int]:
-        """What tells results apart."""
+        """What distinguishes results."""
         return self.model, self.epsilon, self.split
 
 
@@ -167,7 +167,7 @@ class Row:
     accuracy, auroc, log_loss, rmse, mae, r2, bits, vulnerability, control, gap, n_parts, seconds : Mean or None
         The figures; None unless every split has one.
     over : str
-        What V tells records apart by.
+        What V distinguishes records by.
     reason : str
         Why nothing was measured, or else why there are no bits.
     status : {"measured", "not applicable", "failed"}
@@ -221,7 +221,7 @@ class Row:
 
     @property
     def private(self) -> bool:
-        """Whether it was learnt with a privacy budget."""
+        """Whether it was trained with a privacy budget."""
         return self.epsilon is not None
 
     def measured(self, measure: Measure) -> Mean | None:

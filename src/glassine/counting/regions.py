@@ -134,7 +134,7 @@ class RegionCounter:
         return out
 
     def is_free(self, region: Region, factor: int) -> bool:
-        """Return whether a region leaves a factor uniform on its box, whatever the other factors are."""
+        """Return whether a region leaves a factor uniform on its box for any other factors."""
         return not any(factor in box for box in region.outside)
 
     def sample(self, region: Region, size: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

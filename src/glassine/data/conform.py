@@ -35,9 +35,6 @@ __all__ = [
 Loose: TypeAlias = tuple[Sequence[Any] | npt.NDArray[np.float64], npt.NDArray[Any] | None]
 """Python objects or doubles, and where in them each record's value stands if they are not one per record."""
 
-WIDE = (nw.UInt64, nw.Int128, nw.UInt128)
-"""Whole numbers that do not fit into 64 bits with a sign."""
-
 MOST_COMPARED = 64
 """Most values with which a category of a lazy Polars frame is compared one by one: to look values up, Polars takes the
 whole column into memory."""
@@ -351,6 +348,11 @@ def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType, *, ref
     return clipped if refuse or attribute.missing else clipped.otherwise(None).fill_null(float(attribute.lo))
 
 
+def _is_wide(kind: nw.dtypes.DType) -> bool:
+    """Return whether a column has whole numbers that may not fit into 64 bits with a sign."""
+    return kind in (nw.UInt64, nw.Int128, nw.UInt128)
+
+
 def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, *, refuse: bool) -> dict[Any, int]:
     """Return the codes of the values that a column of a type can hold, by the values as it holds them."""
     values = values_of(attribute)
@@ -368,7 +370,7 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
         for value, code in numbers.items():
             if value == int(value):
                 whole = int(value)
-                if kind in WIDE:
+                if _is_wide(kind):
                     known[str(whole)] = code
                 elif -(2**63) <= whole < 2**63:
                     known[whole] = code
@@ -404,14 +406,14 @@ def _coded(
     elif kind.is_integer() or kind == nw.Boolean:
         # Dask turns no gap into a whole number; which values are gaps is known already.
         whole_or_false = column.fill_null(False) if kind == nw.Boolean else column.fill_null(0)
-        column = whole_or_false.cast(nw.String if kind in WIDE else nw.Int64)
+        column = whole_or_false.cast(nw.String if _is_wide(kind) else nw.Int64)
     else:
         column = column.cast(nw.Float64)
         # Infinity is undeclared, unless gaps are to be refused with it.
         usable = column.is_finite() if gap == GAP else ~column.is_nan()
         # Arrow looks values up by their bits, in which -0.0 differs from 0.0.
         column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
-    size = _TYPES[code_type(attribute)]
+    size = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int32}[code_type(attribute)]
     found = _looked_up(column, known, unknown, compared=compared)
     if isinstance(attribute, Category) and kind in (nw.String, nw.Categorical, nw.Enum):
         # From the shortest start to the longest, and last what is listed, so that each goes before those that it begins
@@ -443,9 +445,6 @@ def _looked_up(column: nw.Expr, known: Mapping[Any, int], absent: int, *, compar
     for value, code in known.items():
         found = found + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - absent)
     return found
-
-
-_TYPES: dict[Any, Any] = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int32}
 
 
 def _from_numbers(

@@ -226,31 +226,18 @@ def _is_number_type(kind: type) -> bool:
 # Columns that are arrays of plain numbers already, made to conform without the expressions of a data frame.
 
 
-PLAIN = (
-    nw.Int8,
-    nw.Int16,
-    nw.Int32,
-    nw.Int64,
-    nw.UInt8,
-    nw.UInt16,
-    nw.UInt32,
-    nw.UInt64,
-    nw.Float32,
-    nw.Float64,
-    nw.Boolean,
-)
-
 MOST_COMPARED = 32
 """Most values with which a column is compared one by one; an expression looks more of them up at once."""
 
 
 def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a pandas or Polars frame that are whole numbers, doubles or Booleans, without gaps."""
+    whole = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
     schema = frame.collect_schema()
     native = frame.to_native()
     found: dict[str, npt.NDArray[Any]] = {}
     for name in attributes:
-        if schema[name] not in PLAIN:
+        if schema[name] not in (*whole, nw.Float32, nw.Float64, nw.Boolean):
             continue
         if frame.implementation.is_pandas():
             column = native[name]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
-from glassine.data.lazy import Cuts, LazyTable, balanced_sum, coarse, cuts_of, is_lazy
+from glassine.data.lazy import Cuts, LazyTable, balanced_sum, coarse, cuts_of, is_lazy, ones
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
@@ -30,8 +30,6 @@ COMPARED = 256
 
 GAP = -1
 """Place of the missing values."""
-
-ONE = nw.lit(1).cast(nw.Int64).alias("n")
 
 Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]
@@ -77,7 +75,7 @@ def fine_counts(
     """
     out = np.zeros(len(cuts) + 2, dtype=np.int64)
     lazy, _ = open_frame(frame, {name: attribute})
-    number = lazy.select(*expressions(lazy, {name: attribute}, outside=outside)).with_columns(ONE)
+    number = lazy.select(*expressions(lazy, {name: attribute}, outside=outside)).with_columns(ones())
     placed = number.with_columns(_place(attribute, cuts))
     groups = _grouped(placed, ["place"])
     places, bins, ends = _bins(groups, cuts)

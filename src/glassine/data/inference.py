@@ -135,7 +135,7 @@ def infer_domain(frame: Any) -> Domain:
     Numbers become ``Binary`` (only 0 and 1), ``Integer`` (whole) or ``Real`` with the decimal step in which the data
     are written, if nine decimals are enough. Strings become ``Category``. Columns with gaps allow missing values.
     Bounds, categories and resolutions are those of the data: they are not public knowledge, and a measure taken in
-    an inferred domain understates what a reader learns.
+    an inferred domain understates what an attacker learns.
 
     Parameters
     ----------

@@ -109,8 +109,10 @@ ROOM = -GAP
 PART = 2**20
 """Groups whose keys are taken apart at once, where there may be as many of them as records."""
 
-ONE = nw.lit(1).cast(nw.Int64).alias("n")
-"""One for each record: some engines number rows by 32 bits, which their own counts cannot exceed."""
+
+def ones() -> nw.Expr:
+    """Return one for each record: some engines number rows by 32 bits, which their own counts cannot exceed."""
+    return nw.lit(1).cast(nw.Int64).alias("n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -327,7 +329,7 @@ class LazyTable:
             column = nw.col(f"k{i}")
             gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
             flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
-        flagged = conformed.select(nw.col("kept"), ONE, *flags).group_by("kept")
+        flagged = conformed.select(nw.col("kept"), ones(), *flags).group_by("kept")
         counted = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in whole)))
         for i, name in whole.items():
             if int(counted[f"k{i}"].max() or 0):
@@ -353,7 +355,7 @@ class LazyTable:
         conformed = self._conformed(attributes if weights is None else {**attributes, weights: WEIGHT})
         by = [*plan.names, *(["kept"] if self.keep is not None else [])] or ["one"]
         if weights is None:
-            conformed = conformed.with_columns(ONE)
+            conformed = conformed.with_columns(ones())
         else:
             weight = nw.col(f"k{len(attributes)}")
             conformed = conformed.with_columns(

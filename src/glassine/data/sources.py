@@ -82,7 +82,7 @@ def read_table(
             f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
         )
     declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
-    typed, encoding = data[:4] == b"PAR1", None
+    typed, encoding, separator = data[:4] == b"PAR1", None, None
     if typed:
         frame = _read_parquet(data, declared, dialect, path)
     else:
@@ -94,8 +94,10 @@ def read_table(
                 remedy="Let its first line hold their names, and check the separator.",
                 path=path,
             )
-        frame, encoding = _read_csv(text, declared, dialect, path, lenient=lenient), text.encoding
-    source = Source(path=path, digest=hashlib.sha256(data).hexdigest(), typed=typed, encoding=encoding)
+        frame = _read_csv(text, declared, dialect, path, lenient=lenient)
+        encoding, separator = text.encoding, text.separator
+    digest = hashlib.sha256(data).hexdigest()
+    source = Source(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
     return Table(nw.from_native(frame, eager_only=True), source)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
-Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
+Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -40,12 +40,15 @@ class Source:
         Whether the file says the types of its columns: a Parquet file does.
     encoding : str or None
         The encoding of a text; None for other files.
+    separator : str or None
+        What stands between two fields of a text. It is stated or follows from the header, and from no record.
     """
 
     path: Path
     digest: str
     typed: bool
     encoding: str | None = None
+    separator: str | None = None
 
     def __repr__(self) -> str:
         return f"<Source {self.path.name}>"

@@ -71,7 +71,7 @@ class Between:
     negated : bool, default=False
         Whether the condition is that the value lies outside.
     missing : bool, default=False
-        Whether a missing value satisfies the literal, whatever ``negated`` says.
+        Whether a missing value satisfies the literal, for any ``negated``.
 
     Raises
     ------

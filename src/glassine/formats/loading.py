@@ -479,7 +479,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
         return UnsupportedModelError(
             # Its first line is not quoted: it may be a record.
             "the file is a text that starts as no model does.",
-            remedy=f"Give {_listed()}.",
+            remedy=f"Give {_listed()}. A table of records is no model: give the model, and the table as its data.",
         )
     what = f"the class {content.__name__}, not an instance of it" if isinstance(content, type) else ""
     hint = " Give the path to load_model." if isinstance(content, str | os.PathLike) else ""

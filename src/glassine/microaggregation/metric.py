@@ -221,7 +221,7 @@ class Metric:
         return (numbers - self.shifts) / self.scales
 
     def read(self, X: Any) -> Unscaled:
-        """Read records that have the attributes of this metric, whatever the order of a frame's columns."""
+        """Read records that have the attributes of this metric, in any order of a frame's columns."""
         categories = dict(zip(self._categories, self.values, strict=True))
         table = read_unscaled(
             X, domain=self.domain, categorical=not self.squared, categories=categories, names=self.names

@@ -160,9 +160,9 @@ def microaggregate(
     Parameters
     ----------
     X : array-like of shape (n, d), or data frame
-        The records: numbers, or with ``distance="gower"`` or a :class:`SemanticDistance` categories too. Any frame that
-        narwhals reads (pandas, polars, Arrow, DuckDB and so on). Values may be missing, and need a domain that declares
-        so where there is one. Leave the class out.
+        The records: numbers, or with ``distance="gower"`` or a :class:`SemanticDistance` also categories. Any frame
+        that narwhals reads (pandas, polars, Arrow, DuckDB and so on). Values may be missing, and need a domain that
+        declares so where there is one. Leave the class out.
     k : int
         Smallest size of a group, from 1 to n.
     method : {"mdav", "v-mdav"}, default="mdav"

@@ -1,6 +1,6 @@
-"""Sums of attributes that lose no bit, whatever the order in which records are added and taken away.
+"""Sums of attributes that lose no bit, in any order of adding and removing records.
 
-A float sum depends on its order, so a mean that is updated as records leave would drift from one that is computed anew,
+A float sum depends on its order, so a mean that is updated as records leave would drift from a new one,
 and ties would be decided by the drift. Here each number is a whole number of tiny units, summed in two 64-bit words.
 """
 

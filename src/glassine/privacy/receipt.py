@@ -87,7 +87,7 @@ KEY = re.compile(rb"[0-9a-f]{64}\n?")
 class Tie:
     """An HMAC of a file of records and of a model, under a key that the holder of the records keeps.
 
-    A plain digest gives a record away: a reader who has all others tries out the candidates for the last one. Without
+    A plain digest gives a record away: an attacker who has all others tries out the candidates for the last. Without
     the key, the HMACs of two candidates are indistinguishable (Bellare 2006, for HMAC as a pseudorandom function).
     It is for the holder all the same: an attacker with the key can also try candidates.
 

@@ -69,7 +69,7 @@ def scrub_additive(
 
     Guarantee
     ---------
-    None. The copy tells less, and the audit measures how much less. A guarantee that the model claims is kept, since
+    None. The copy reveals less, and the audit measures how much less. A guarantee that the model claims is kept, since
     the copy is made of the model alone; bins joined by their counts in the data add a caveat to it.
 
     Parameters
@@ -100,7 +100,7 @@ def scrub_additive(
 
     Notes
     -----
-    The sides of a pair are joined until every cell holds enough records or nobody. A pair of which nothing is left to
+    The sides of a pair are joined until every cell holds enough records or none. A pair of which nothing is left to
     tell apart is dropped.
 
     Examples
@@ -197,7 +197,7 @@ def _on_grid(
 
 
 def _side(cut: float, closed: str, attribute: object) -> float:
-    """Return one name for cuts that part the values of an attribute alike."""
+    """Return one name for cuts that part the values of an attribute in the same way."""
     if isinstance(attribute, Integer):
         return math.ceil(cut) - 0.5 if closed == "left" else math.floor(cut) + 0.5
     return cut
@@ -229,7 +229,7 @@ def _nearest(grid: Array, cut: float) -> float:
 
 
 def _between_codes(old: NumericBins, values: Sequence[object]) -> tuple[NumericBins, Joined]:
-    """Return bins with cuts half way between declared values that score apart: they are public, wherever they stood."""
+    """Return bins with cuts half way between declared values that score apart: they are public."""
     codes = np.array(sorted({float(value) for value in values if isinstance(value, int | float)}))
     where = old.index(codes).tolist() if len(codes) else [0]
     kept = [i for i in range(1, len(where)) if where[i] != where[i - 1]]
@@ -288,7 +288,7 @@ def _counted(model: AdditiveModel, term: Term, data: Any) -> Term:
 
 
 def _without_small(term: Term, least: int) -> Term | None:
-    """Return a term whose bins hold nobody or at least ``least`` records; None where none is left to tell apart."""
+    """Return a term whose bins hold no record or at least ``least``; None where no two bins are left."""
     if len(term.bins) == 1:
         return _hide_missing(_merge_axis(term, 0, least), least)
     margin = least
@@ -308,7 +308,7 @@ def _knows_persons(data: Any) -> bool:
 
 
 def _has_small(term: Term, least: int) -> bool:
-    """Return whether a bin holds somebody, but too few; the missing values of a term of one attribute are hidden."""
+    """Return whether a bin holds some records, but too few; the missing values of a one-attribute term are hidden."""
     sizes = np.zeros(term.shape) if term.weights is None else term.weights
     held = sizes[:-1] if len(term.bins) == 1 else sizes
     # One bin alone cannot be joined with another.

@@ -65,7 +65,7 @@ def scrub(
 ) -> ScrubResult:
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
-    No privacy guarantee: the copy tells less, and :func:`glassine.audit` measures how much less. A guarantee that the
+    No privacy guarantee: the copy reveals less, and :func:`glassine.audit` measures how much less. A guarantee that the
     model claims is kept, since the copy is made of the model alone; merging leaves by their counts in the data reads
     the data again, and adds a caveat to it. Additive models are scrubbed by
     :func:`glassine.scrubbing.additive.scrub_additive`, with ``smallest_leaf`` for bins.
@@ -73,7 +73,7 @@ def scrub(
     Parameters
     ----------
     model : DecisionTree, RuleList, AdditiveModel or fitted estimator
-        The model, or anything that :func:`glassine.as_model` reads; an explainable boosting machine, too.
+        The model, or anything that :func:`glassine.as_model` reads; also an explainable boosting machine.
     domain : Domain
         The public domain; each threshold moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`,
         a tie to the lower one.
@@ -221,7 +221,7 @@ def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: 
     data : data frame
         Records with the tested attributes and the target.
     target : str
-        Column to predict. Class names are compared as text, with 0/1 and False/True alike.
+        Column to predict. Class names are compared as text, with 0/1 equal to False/True.
 
     Raises
     ------

@@ -44,7 +44,7 @@ REFUSED = {
     415: "The body is not said to be application/json.",
     421: "The host is named by another name than those that are allowed.",
     422: "The body is JSON, but not what the schema says.",
-    429: "Too many requests; Retry-After tells when to ask again.",
+    429: "Too many requests; Retry-After says when to ask again.",
 }
 
 
@@ -120,7 +120,7 @@ def create_app(
     limits : Limits, optional
         How much one may ask.
     access : Access, optional
-        Who may ask: by default whoever names the host as the loopback does.
+        Who may ask: by default a client that names the host as the loopback does.
     title : str, default="Decisions, explained"
         Title of the page.
 
@@ -128,7 +128,7 @@ def create_app(
     -------
     FastAPI
         ``GET /`` is the page, ``POST /decision`` and ``POST /explanation`` answer, ``GET /release`` is the released
-        file, ``GET /health`` tells that the service runs, ``GET /openapi.json`` describes all of it.
+        file, ``GET /health`` says that the service runs, ``GET /openapi.json`` describes all of it.
 
     Raises
     ------

@@ -250,7 +250,7 @@ def _explanation(domain: Domain) -> Json:
                 "enum": ["met", "within reach", "out of reach", None],
                 "description": "Of a number that is sought: whether the mean is so, or allowed changes lead there.",
             },
-            "reveals": {**texts, "description": "What this answer tells about the records behind it."},
+            "reveals": {**texts, "description": "What this answer reveals about the records behind it."},
         }
     )
 

@@ -123,7 +123,7 @@ MAX_CLIENTS = 10_000
 """Most clients whose rates are remembered; the ones longest silent are forgotten first."""
 
 LONGEST_WAIT = 86_400.0
-"""Most seconds that a client is told to wait."""
+"""Most seconds that a client is asked to wait."""
 
 # What every answer has: browsers neither guess its type, nor keep it, nor show it inside another page.
 HEADERS = [

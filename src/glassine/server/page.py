@@ -36,7 +36,7 @@ def _environment() -> Environment:
 def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tuple[str, str]:
     """Return the page and the content security policy that it is to be sent with.
 
-    The page talks to the service that it came from and to nobody else.
+    The page talks to the service that it came from, and to no other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Running the service in this process until it is told to stop."""
+"""Running the service in this process until it is stopped."""
 
 from __future__ import annotations
 

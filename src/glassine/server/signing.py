@@ -1,4 +1,4 @@
-"""Signed releases: who published a file of surrogates, and that nobody changed it since."""
+"""Signed releases: who published a file of surrogates, and that it is unchanged since."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_the_truth_keeps_the_constraints_of_every_encoder(name: str, seeds: list
         excluded += assumed(pipeline, frame, y)
         candidates.append(stated(pipeline, frame)[1].families.n_candidates)
     assert min(candidates) > 20
-    assert excluded > 0 or name == "few categories", "a reader who guesses the candidates must be wrong in some run"
+    assert excluded > 0 or name == "few categories", "an attacker who guesses the candidates must be wrong in some run"
 
 
 @pytest.mark.parametrize("name", ENCODERS)

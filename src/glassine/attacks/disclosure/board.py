@@ -210,7 +210,7 @@ def _paths(
 
 
 def lay_out(disclosure: Disclosure) -> Board:
-    """Return the board of what a reader knows."""
+    """Return the board of what an attacker knows."""
     people, constraints, leaves = disclosure.people, disclosure.constraints, disclosure.leaves
     families, free = _families(constraints), leaves.counts is None
     parts = [_cells(family, constraints) for family in families]

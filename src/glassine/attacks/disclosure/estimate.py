@@ -108,7 +108,7 @@ class SubgroupDisclosure:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Disclosure:
-    """The estimate of a reader who knows the tree and everyone's quasi-identifiers.
+    """The estimate of an attacker who knows the tree and everyone's quasi-identifiers.
 
     Attributes
     ----------

@@ -146,7 +146,7 @@ class LeafKnowledge:
 
 
 def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> LeafKnowledge:
-    """Return what a reader knows of the leaves.
+    """Return what an attacker knows of the leaves.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
         if any(counts is None for counts in told):
             raise UndefinedMeasureError(
                 "the tree does not publish the class counts of all its leaves.",
-                remedy='Take a reader who knows less: Adversary("error_rates") or Adversary("labels_only").',
+                remedy='Take an attacker who knows less: Adversary("error_rates") or Adversary("labels_only").',
             )
         return _knowledge("leaf_counts", sizes, n_classes, counts=np.array(told, dtype=np.float64))
     labels = published_labels(people, evidence)
@@ -263,7 +263,7 @@ def check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[n
     for node, entry, label in zip(people.leaf_nodes, evidence, labels, strict=True):
         if entry.counts is not None and entry.counts[label] < max(entry.counts):
             raise InvalidModelError(
-                f"the leaf at node {node} predicts a class that is not its most frequent one, so that a reader who "
+                f"the leaf at node {node} predicts a class that is not its most frequent one, so that an attacker who "
                 "relies on the label is misled.",
                 remedy='Take Adversary("leaf_counts").',
             )
@@ -352,7 +352,7 @@ def assumed_noise(model: DecisionTree, adversary: Adversary) -> CountNoise | Non
 
 
 def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise: CountNoise) -> LeafKnowledge:
-    """Return what a reader knows of leaves with noisy or rounded class counts; the sizes follow from the people.
+    """Return what an attacker knows of leaves with noisy or rounded class counts; the sizes follow from the people.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Class counts that were published with noise: what a reader who knows its scale makes of them."""
+"""Class counts that were published with noise: what an attacker who knows its scale makes of them."""
 
 from __future__ import annotations
 

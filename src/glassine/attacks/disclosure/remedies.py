@@ -50,7 +50,7 @@ MERGE_BELOW = (5, 20, 100)
 PURITIES = (0.95, 0.8)
 ROUND_TO = (5, 20)
 EPSILONS = (0.1, 1.0)
-NO_SEARCH = "the search with internal nodes led nowhere: a reader who uses them may learn more than is shown."
+NO_SEARCH = "the search with internal nodes led nowhere: an attacker who uses them may learn more than is shown."
 STARTS = 1
 """Starts of the search of each remedy."""
 STEPS = {"none": 80, "suppress": 80, "merge": 80, "round": 12, "private": 80}
@@ -213,7 +213,7 @@ def measure_remedies(
       uses them.
     - Rounded counts: the reader knows the step and the sizes of the leaves, takes the estimate of maximum entropy among
       all counts that round to the published ones, and uses the internal nodes as the adversary says.
-    - A private tree: the mean over five draws of a reader who knows the sizes of the leaves and the scale of the noise,
+    - A private tree: the mean over five draws of an attacker who knows the leaf sizes and the scale of the noise,
       and takes the mean of the class counts given the noisy ones. Beyond that reader, epsilon bounds what anyone learns
       of one person.
 
@@ -402,7 +402,7 @@ class _Bench:
     held: Holdout | None
 
     def read(self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, adversary: Adversary) -> Remedy:
-        """Return what a reader of a tree concludes."""
+        """Return what an attacker with a tree concludes."""
         result = infer_sensitive(
             tree, self.frame, adversary=adversary, starts=Starts(STARTS, STEPS[kind], limit), truth=self.truth
         )
@@ -423,7 +423,7 @@ class _Bench:
         return self._searched(name, limit, "suppress", self.tree, replace(self.base, leaves=leaves))
 
     def _searched(self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, reader: Adversary) -> Remedy:
-        """Return what a reader concludes whose search may lead nowhere: then that of the leaves alone."""
+        """Return what an attacker concludes whose search may lead nowhere: then that of the leaves alone."""
         try:
             return self.read(name, limit, kind, tree, reader)
         except SearchError:
@@ -431,13 +431,13 @@ class _Bench:
             return replace(result, reason=NO_SEARCH)
 
     def merged(self, name: str, limit: TimeLimit, below: int = 0, purity: float = 1.0) -> Remedy:
-        """Return what a reader of the tree with merged leaves concludes."""
+        """Return what an attacker with the tree with merged leaves concludes."""
         counted = self._counted(1)
         sizes = {cell.node: cell.evidence.size or 0 for cell in counted.cells}
         return self.read(name, limit, "merge", merge_leaves(counted, sizes, below, purity=purity), self.base)
 
     def rounded(self, name: str, limit: TimeLimit, step: int) -> Remedy:
-        """Return what a reader of rounded counts concludes."""
+        """Return what an attacker with rounded counts concludes."""
         reader = replace(self.base, noise=CountNoise("rounded", step))
         return self._searched(name, limit, "round", self._counted(step), reader)
 
@@ -452,7 +452,7 @@ class _Bench:
         return replace(self.tree, nodes=tuple(nodes), approximate=step > 1)
 
     def private(self, name: str, limit: TimeLimit, epsilon: float, tried: Remedies) -> Remedy:
-        """Return what a reader of private trees concludes, on average over some draws."""
+        """Return what an attacker with private trees concludes, on average over some draws."""
         if tried.domain is None:
             raise InvalidParameterError("a private tree needs the public domain of the attributes.", remedy="Give it.")
         data = read_columns(self.frame)

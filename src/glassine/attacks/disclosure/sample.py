@@ -177,7 +177,7 @@ def sample_estimate(table: Floats, sizes: npt.NDArray[np.int64], entropy: float)
 
 
 def read_sample(model: DecisionTree, people: People, adversary: Adversary) -> SampledLeaves:
-    """Return what a reader knows of the leaves whose training records are a sample of the people.
+    """Return what an attacker knows of the leaves whose training records are a sample of the people.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def read_sample(model: DecisionTree, people: People, adversary: Adversary) -> Sa
     if adversary.leaves == "leaf_counts":
         raise UndefinedMeasureError(
             "the tree does not publish the class counts of all its leaves.",
-            remedy='Take a reader who knows less: Adversary("error_rates") or Adversary("labels_only").',
+            remedy='Take an attacker who knows less: Adversary("error_rates") or Adversary("labels_only").',
         )
     labels = published_labels(people, evidence)
     check_labels(people, evidence, labels)

@@ -250,7 +250,7 @@ class ProbabilisticDataset(PossibleRecords):
         return shares
 
     def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:
-        """Return the bits that a reader learns about each record of each leaf or rule, in order.
+        """Return the bits that an attacker learns about each record of each leaf or rule, in order.
 
         These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty. Under the
         domain's shares they are ``-log2 Q(region)``, Q being their product.
@@ -258,7 +258,7 @@ class ProbabilisticDataset(PossibleRecords):
         return self._worlds_of(domain_aware, by_shares=True).bits_learned
 
     def bits_per_record(self, *, domain_aware: bool = False) -> float:
-        """Return the mean number of bits that a reader learns about a training record.
+        """Return the mean number of bits that an attacker learns about a training record.
 
         Raises
         ------
@@ -417,7 +417,7 @@ class ProbabilisticDataset(PossibleRecords):
         return sorted(out, key=lambda group: -group.bits_mean)
 
     def record_bits(self, frame: Any, *, domain_aware: bool = False) -> npt.NDArray[np.float64]:
-        """Return the bits that a reader learns about each given record, in row order.
+        """Return the bits that an attacker learns about each given record, in row order.
 
         Parameters
         ----------
@@ -531,7 +531,7 @@ def _share(interval: Interval) -> Interval:
 def reconstruct(
     model: Any, domain: Domain, *, noise: CountNoise | None = None, max_steps: int = MAX_STEPS
 ) -> ProbabilisticDataset:
-    r"""Return what a reader of a published model knows about its training records.
+    r"""Return what an attacker with a published model knows about its training records.
 
     Parameters
     ----------

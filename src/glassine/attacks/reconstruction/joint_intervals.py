@@ -157,12 +157,12 @@ def _merged(block: Block, numbers: Whole, last: int, sizes: Sequence[Measure], n
     return log_sum(settled, sizes, ["the others", names[last]], seconds=1.0, lower_only=True).lower
 
 
-# What is learned about the records of each part, and what a reader learns who knows which record is which.
+# What is learned about the records of each part, and what an attacker learns who knows which record is which.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aligned:
-    """What a reader learns who also knows which record of one model's leaf is which of another's.
+    """What an attacker learns who also knows which record of one model's leaf is which of another's.
 
     Attributes
     ----------

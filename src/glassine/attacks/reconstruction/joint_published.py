@@ -167,10 +167,10 @@ class ReadModels:
             said += f" {first} {reason}" + (f" The same holds for {', '.join(others)}." if others else "")
         if any(entry.counts == "none" for entry in self.left):
             said += (
-                " Without counts a reader learns the regions and labels, but of no region how many records it holds."
+                " Without counts an attacker learns the regions and labels, but of no region how many records it holds."
             )
         if any(entry.can_be_counted for entry in self.left):
-            said += f" For a reader who knows these numbers, too, give {parameter('the data and counts', 'data')}."
+            said += f" For an attacker who knows these numbers, too, give {parameter('the data and counts', 'data')}."
         return Text(said)
 
 

@@ -240,7 +240,7 @@ class PartExposure:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class JointReconstruction:
-    """What a reader of several models of the same records knows about them.
+    """What an attacker with several models of the same records knows about them.
 
     The reader does not know which record of one model's leaf is which of another's.
 
@@ -269,7 +269,7 @@ class JointReconstruction:
     readings : tuple of Reading
         The number of possible data sets: with labels where some model has classes, without where some does not.
     bits_aligned : float or None
-        Bits about a record for a reader who also knows which record of one model is which of another; needs the data.
+        Bits about a record for an attacker who also knows which record of one model is which of another. Needs data.
     cells : CellRanges or None
         The cells with the range of their counts.
     small_groups : tuple of SharedGroup

@@ -1,4 +1,4 @@
-"""What a reader learns about a part of a model, an attribute or a subgroup, and what is odd about a model."""
+"""What an attacker learns about a part of a model, an attribute or a subgroup, and what is odd about a model."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ReconstructionEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellLeakage:
-    """What a reader learns about the records of one leaf or rule.
+    """What an attacker learns about the records of one leaf or rule.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class CellLeakage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeLeakage:
-    """What a reader learns about one attribute, averaged over the training records.
+    """What an attacker learns about one attribute, averaged over the training records.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class AttributeLeakage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupLeakage:
-    """What a reader learns about the records of one subgroup.
+    """What an attacker learns about the records of one subgroup.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ class Worlds:
 
     @cached_property
     def bits_learned(self) -> tuple[float, ...]:
-        """log2 of the domain over each part: what a reader learns about a record there; infinite where it is empty.
+        """log2 of the domain over each part: what an attacker learns about a record there; infinite where it is empty.
 
         By shares it is ``-log2 Q(R_j)``, Q being their product.
         """

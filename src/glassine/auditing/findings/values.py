@@ -112,7 +112,7 @@ class Part:
     purity : float or None
         Share of the largest class, rounded down to a twentieth unless counts are shown; None where the size is hidden.
     bits_learned : float or None
-        Bits that a reader learns about each captured record; None when there is no domain or the region is empty.
+        Bits that an attacker learns about each captured record; None when there is no domain or the region is empty.
     flags : tuple of str
         Which limits it breaks: ``small``, ``pure``, ``exposed``; or ``empty`` when nothing can be captured.
     """

@@ -246,7 +246,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
         yield Figure(
             f"the outcome of a record is guessed right for {labels['guess_rate']:.1%}, and for "
             f"{labels['base_rate']:.1%} without the model; certain for {shown(labels['n_certain'])} records",
-            "published class counts, a reader who knows the leaf",
+            "published class counts, an attacker who knows the leaf",
         )
     if isinstance(sensitive, Missing):
         raise NoFigureError(f"what can be inferred of a sensitive attribute was not asked for: {sensitive.reason}")

@@ -21,7 +21,7 @@ RECORDS = {False: "the training records", True: "the training records, in bracke
 
 
 def sensitive_section(finding: DisclosureFinding) -> Section:
-    """Return what a reader learns of the sensitive attribute, as a part of an audit."""
+    """Return what an attacker learns of the sensitive attribute, as a part of an audit."""
     text = _sensitive_sentence(finding)
     facts = (
         _known(finding),
