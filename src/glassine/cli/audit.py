@@ -74,8 +74,6 @@ if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateRelease
 
-__all__ = ["audit_command"]
-
 OPTIONS = {
     "n_shadows": "--shadows",
     "random_state": "--seed",

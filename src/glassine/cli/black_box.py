@@ -12,8 +12,6 @@ from typing import Any
 
 from glassine.errors import BlackBoxError, GlassineError, marked
 
-__all__ = ["ArrayBox", "black_box_of", "given_as", "takes_of"]
-
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 

@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     from glassine.auditing.certified import Match
     from glassine.privacy.certificate import Certificate
 
-__all__ = [
-    "read_certificate",
-    "registry_command",
-    "sign_certificate_command",
-    "tie_command",
-    "verify_certificate_command",
-]
-
 CertificateArgument = Annotated[
     Path, typer.Argument(metavar="CERTIFICATE", help="The certificate, JSON, signed or not.")
 ]

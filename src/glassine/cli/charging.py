@@ -17,8 +17,6 @@ from glassine.files import write_text
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger
 
-__all__ = ["Charge", "ledger_files"]
-
 
 class Charge:
     """The charge of a fit, known as soon as the ledger holds it.

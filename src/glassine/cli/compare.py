@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from glassine.comparison.values import Measure
     from glassine.domain import Domain
 
-__all__ = ["compare_command", "fit_command_line"]
-
 SCHEMA = "glassine.comparison/3"
 
 MODELS = (

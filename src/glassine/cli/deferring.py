@@ -13,8 +13,6 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["deferred"]
-
 
 class Deferred(ModuleType):
     """Stands in for a module until something is looked up in it, and passes on what the module has.

@@ -25,8 +25,6 @@ from glassine.models import Evidence, Rule, RuleList
 from glassine.report import render_html
 from glassine.scrubbing.scrub import ScrubResult, accuracy, scrub
 
-__all__ = ["DemoResult", "demo_command", "demo_domain", "greedy_rules", "run_demo"]
-
 # Ten measurements of cell nuclei: the largest value that is possible at all, and the step in which it is recorded, of
 # their mean, standard error and worst value. Set by hand from what the measurements are, not from the records.
 MEASUREMENTS: dict[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float]]] = {

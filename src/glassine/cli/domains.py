@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
 
-__all__ = ["check_command", "infer_command", "new_command"]
-
 DraftOption = Annotated[
     Path | None,
     typer.Option(

@@ -18,8 +18,6 @@ from glassine.files import write_text
 if TYPE_CHECKING:
     from glassine.models import AdditiveModel, Term
 
-__all__ = ["edit_command"]
-
 Texts = list[str] | None
 
 

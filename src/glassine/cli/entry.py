@@ -23,8 +23,6 @@ from glassine.cli.progress import announce_compilation, install
 from glassine.cli.writing import drop_output, say, tell
 from glassine.errors import GlassineError
 
-__all__ = ["ParserError", "application", "main", "refusal"]
-
 ParserError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """Base class of what the parser raises; the versions of typer keep it in different modules."""
 

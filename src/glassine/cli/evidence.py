@@ -14,8 +14,6 @@ from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.files import read_json, write_json, write_text
 
-__all__ = ["evidence_command"]
-
 
 def evidence_command(
     files: Annotated[

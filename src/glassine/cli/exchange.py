@@ -21,8 +21,6 @@ from glassine.files import write_json, write_text
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
 
-__all__ = ["ExchangeOptions"]
-
 FORMATS = ("acro", "cyclonedx", "junit", "sarif", "summary")
 JUNIT = Path("glassine.xml")
 """Where --ci writes a JUnit report."""

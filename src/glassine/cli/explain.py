@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
     from glassine.surrogates import NumericAnswer, SurrogateExplainer
 
-__all__ = ["make_command"]
-
 OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in ("answer", "classes", "form", "labels", "epsilon", "partition", "k", "min_samples_leaf")

@@ -15,9 +15,6 @@ from glassine.cli.writing import check_outputs, print_value, tell
 from glassine.errors import GlassineError
 from glassine.files import read_once, write_bytes, write_text
 
-__all__ = ["export_command"]
-
-
 CARD = "card"
 """A scorecard as a page to print: for people, and no format that other software runs."""
 

@@ -19,14 +19,6 @@ from glassine.cli.training import NumberOptions, range_of
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
 
-__all__ = [
-    "fit_additive_command",
-    "fit_greedy_command",
-    "fit_rule_list_command",
-    "fit_scorecard_command",
-    "fit_tree_command",
-]
-
 DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="NUMBER", help="Delta.", show_default="1e-06")]
 BinsOption = Annotated[
     Path | None, typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values.")

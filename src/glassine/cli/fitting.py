@@ -59,20 +59,6 @@ from glassine.files import FileContent, read_once, write_text
 if TYPE_CHECKING:
     from glassine.domain import Domain
 
-__all__ = [
-    "ADDITIVE",
-    "GREEDY",
-    "RULE_LIST",
-    "SCORECARD",
-    "TREE",
-    "FitOptions",
-    "Order",
-    "Outcome",
-    "report_on",
-    "run",
-    "write_fitted",
-]
-
 OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
 """Parameters that a search takes in place of its estimator."""
 

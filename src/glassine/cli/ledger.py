@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger, Verification
     from glassine.privacy.unit import PrivacyUnit
 
-__all__ = [
-    "account_of",
-    "budget_command",
-    "charge_command",
-    "raising",
-    "sentence",
-    "show_command",
-    "suggesting",
-    "verify_command",
-]
-
 ENDING = ".certificate.json"
 PERSONS = "--records-per-person"
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from glassine.auditing.criterion import Remedy
     from glassine.auditing.findings import Findings
 
-__all__ = ["as_command", "in_commands", "in_options", "listed", "nearest"]
-
 MOST_NAMES = 8
 """Names that are listed where none is near."""
 

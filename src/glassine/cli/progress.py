@@ -16,8 +16,6 @@ from glassine.compiling import on_compilation
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Display", "announce_compilation", "install", "progress", "stages", "uninterrupted"]
-
 DELAY = 0.5
 """Seconds after which progress is shown."""
 

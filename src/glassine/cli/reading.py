@@ -35,30 +35,6 @@ if TYPE_CHECKING:
     from glassine.models import DecisionTree, RuleList
     from glassine.surrogates import SurrogateRelease
 
-__all__ = [
-    "check_person",
-    "check_target",
-    "identifiers",
-    "input_files",
-    "is_release",
-    "is_summary_file",
-    "load",
-    "load_extras",
-    "load_kind",
-    "load_published",
-    "load_release",
-    "load_trees",
-    "load_whole",
-    "opened",
-    "read_domain",
-    "read_policy",
-    "read_records",
-    "stated_domain",
-    "with_inputs",
-    "written_values",
-]
-
-
 OWN_SCHEMA = re.compile(r"glassine\.[a-z-]{1,40}/[0-9]{1,3}")
 PUBLISHED = ("glassine.model/", "glassine.surrogates/", "glassine.signed-release/", "glassine.summary/")
 """Schemas of what can be audited."""

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from glassine.auditing.several import SeveralModels
     from glassine.domain import Domain
 
-__all__ = ["rebuild_command"]
-
 SCHEMA = "glassine.rows/1"
 
 

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from glassine.server import ReleaseFile
     from glassine.surrogates import ContrastConstraints
 
-__all__ = [
-    "KeyOption",
-    "PrivateKeyOption",
-    "answer_command",
-    "keys_command",
-    "serve_command",
-    "sign_command",
-    "verify_command",
-]
-
 KeyOption = Annotated[
     Path | None,
     typer.Option(

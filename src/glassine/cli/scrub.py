@@ -49,8 +49,6 @@ from glassine.files import read_once
 if TYPE_CHECKING:
     pass
 
-__all__ = ["scrub_command"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyOptions(Group):

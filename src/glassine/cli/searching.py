@@ -17,8 +17,6 @@ from glassine.errors import InvalidParameterError
 if TYPE_CHECKING:
     from glassine.cli.options import Group
 
-__all__ = ["DEFAULT_GRIDS", "depth_of", "depth_or_rule", "grid_of", "searchable"]
-
 DEFAULT_GRIDS: dict[str, dict[str, list[Any]]] = {
     "tree": {"max_depth": [1, 2, 3, 4]},
     "rule-list": {"max_rules": [1, 2, 3, 4]},

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
-__all__ = ["compare_from_summary", "fit_from_summary", "near_optimal_from_summary", "summarize_command"]
-
 SCHEMA = "glassine.summary-comparison/1"
 
 FLATTERS = (

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
 from glassine.cli.ledger import sentence
 
-__all__ = ["charged", "to_dict", "to_text"]
-
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt

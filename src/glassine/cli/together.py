@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from glassine.attacks.reconstruction.joint_result import JointReconstruction, SharedGroup
     from glassine.auditing.findings import Findings
 
-__all__ = ["NAMES", "joint_text", "verdict_plain", "verdict_text"]
-
 NAMES = {
     "counts='data'": "--count-from-data",
     'noise=CountNoise("rounded", 10)': "--noise rounded:10",

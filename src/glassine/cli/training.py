@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
     from glassine.domain.attributes import Scalar
 
-__all__ = [
-    "NumberOptions",
-    "Training",
-    "TrainingFile",
-    "check_public",
-    "class_names",
-    "errors_of",
-    "predicts_number",
-    "public_parameters",
-    "range_of",
-    "read_training",
-]
-
 LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
 

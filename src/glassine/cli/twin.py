@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from glassine.comparison.twin import TwinComparison, TwinSide
     from glassine.domain import Domain
 
-__all__ = ["TwinOptions", "compare_with_twin"]
-
 SCHEMA = "glassine.twin/1"
 FOR_CHECKER = "For the checker. Do not publish it: it was measured on the training records, and no guarantee covers it."
 SAID = {

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from glassine.attacks.outcome import Audience
     from glassine.auditing.findings import Findings
 
-__all__ = ["FileVerdict", "plain_verdicts", "verdict_table", "worst_status"]
-
 WORST_FIRST = (2, 1, 3, 0)
 """Exit statuses from bad input to within policy: an open check is better than a failed one."""
 

@@ -19,20 +19,6 @@ from glassine.files import write_text
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
 
-__all__ = [
-    "check_ending",
-    "check_outputs",
-    "check_report",
-    "check_room",
-    "drop_output",
-    "print_value",
-    "refuse_dash",
-    "say",
-    "tell",
-    "text_of",
-    "write_report",
-]
-
 ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
 

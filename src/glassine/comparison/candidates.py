@@ -10,8 +10,6 @@ from glassine.comparison.targets import Target
 from glassine.comparison.values import Kind
 from glassine.domain import Category, Domain
 
-__all__ = ["CANDIDATES", "CONSTANT", "Candidate", "Shape", "encoded"]
-
 CONSTANT = "constant"
 
 

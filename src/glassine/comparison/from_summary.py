@@ -13,8 +13,6 @@ from glassine.learners.summaries.estimates import Estimate
 from glassine.learners.summaries.estimator import PrivateSummary
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
-__all__ = ["OF_A_SUMMARY", "SummaryRow", "compare_models"]
-
 OF_A_SUMMARY = ("tree", "rule-list", "additive", "scorecard")
 """Kinds of models that a summary gives."""
 

@@ -28,8 +28,6 @@ from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import as_model, tree_or_rules
 from glassine.models.transform import with_sizes
 
-__all__ = ["measure", "seed_of"]
-
 PERMUTATIONS = 99
 
 

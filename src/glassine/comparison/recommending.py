@@ -11,17 +11,6 @@ from glassine.comparison.candidates import CONSTANT
 from glassine.comparison.values import CLASS_MEASURES, LESS_IS_BETTER, NUMBER_MEASURES, Comparison, Mean, Measure, Row
 from glassine.errors import InvalidParameterError, parameter
 
-__all__ = [
-    "LOPSIDED",
-    "Criterion",
-    "Recommendation",
-    "beats",
-    "default_measure",
-    "dominates",
-    "recommend",
-    "second_measure",
-]
-
 LOPSIDED = 0.8
 """Share of the largest class from which accuracy says little: a constant prediction has as much."""
 

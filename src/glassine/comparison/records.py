@@ -20,17 +20,6 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
 
-__all__ = [
-    "CLASSES_INFERRED",
-    "DOMAIN_INFERRED",
-    "RANGE_INFERRED",
-    "Labelled",
-    "Sides",
-    "check_classes",
-    "read_labelled",
-    "split",
-]
-
 DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."
 CLASSES_INFERRED = "The classes were taken from the data: the guarantee of a model that is fitted so does not hold."
 RANGE_INFERRED = (

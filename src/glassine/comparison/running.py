@@ -27,8 +27,6 @@ from glassine.domain.domain import to_dict
 from glassine.errors import InvalidParameterError, UnreadableFileError, parameter
 from glassine.privacy.unit import PrivacyUnit
 
-__all__ = ["Task", "compare"]
-
 FIGURES: Codec[Figures] = record(Figures, {name: Field(required=True) for name in Figures.__slots__})
 RESULT: Codec[Result] = record(
     Result, {"reason": Field(required=True), "figures": Field(codec=optional(FIGURES), required=True)}

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
 from glassine.domain.attributes import Scalar
 
-__all__ = ["Classes", "Number", "Target", "auroc", "full_probabilities", "log_loss"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 

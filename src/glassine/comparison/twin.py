@@ -34,8 +34,6 @@ from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Standing", "TwinComparison", "TwinSide", "claimed_by_estimator", "compare_twin"]
-
 CONFIDENCE = 0.99
 """Confidence of every statement on a model: the two rates of each attack share what may go wrong (Bonferroni)."""
 ATTACKS = 6

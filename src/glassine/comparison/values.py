@@ -7,21 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-__all__ = [
-    "CLASS_MEASURES",
-    "LESS_IS_BETTER",
-    "NO_PARTS",
-    "NUMBER_MEASURES",
-    "Comparison",
-    "Figures",
-    "Kind",
-    "Mean",
-    "Measure",
-    "Result",
-    "Row",
-    "Status",
-]
-
 Status: TypeAlias = Literal["measured", "not applicable", "failed"]
 Kind: TypeAlias = Literal["classes", "number"]
 Measure: TypeAlias = Literal["accuracy", "auroc", "log_loss", "rmse", "mae", "r2"]

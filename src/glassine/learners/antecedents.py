@@ -21,24 +21,6 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.quantiles import private_quantiles_of_attributes
 from glassine.privacy.randomness import Randomness
 
-__all__ = [
-    "CANDIDATES",
-    "Antecedent",
-    "LiteralPlan",
-    "PoolPlan",
-    "both_signs",
-    "candidates",
-    "check_literals",
-    "check_whole",
-    "coarse",
-    "data_quantiles",
-    "declared",
-    "either_side",
-    "of_thresholds",
-    "pairs",
-    "private_quantile_cuts",
-]
-
 # Thresholds for numbers that have no public ones: private quantiles, or those of the data, without privacy.
 
 

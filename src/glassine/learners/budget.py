@@ -19,22 +19,6 @@ from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
-__all__ = [
-    "CLASSES_FROM_DATA",
-    "DOMAIN_FROM_DATA",
-    "RANGE_FROM_DATA",
-    "Budget",
-    "certificate_of",
-    "certify",
-    "check_number",
-    "claim",
-    "guarantee_of",
-    "identifiers_remark",
-    "relation_of",
-    "selection_event",
-    "warn_of",
-]
-
 DOMAIN_FROM_DATA = "domain inferred from the data: the guarantee does not cover it"
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
 RANGE_FROM_DATA = "range of the target taken from the data: the guarantee does not cover it"

@@ -24,17 +24,6 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Planned, release
 
-__all__ = [
-    "OrdinaryLearner",
-    "Parameters",
-    "PrivateLearner",
-    "TransparentClassifier",
-    "TransparentModel",
-    "fitted",
-    "keep",
-    "tags_of_domain",
-]
-
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""
 

@@ -21,8 +21,6 @@ from glassine.learners.intake import Intake, read_training
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.certificate import Certificate
 
-__all__ = ["MultiwayTreeClassifier"]
-
 DEEPEST = 10_000
 
 

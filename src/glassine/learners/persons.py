@@ -20,8 +20,6 @@ from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["WEIGHTS", "Persons", "take_persons", "unit_of"]
-
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""
 

@@ -16,13 +16,6 @@ from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
 
-__all__ = [
-    "decision_path",
-    "evidence_of",
-    "noisy_histogram",
-    "probabilities",
-]
-
 # Class counts of leaves or rules as one noisy histogram, and the probabilities that follow from it.
 
 

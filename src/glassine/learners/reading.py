@@ -25,23 +25,6 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = [
-    "EngineIntake",
-    "Weighed",
-    "as_frame",
-    "check_domain",
-    "check_target",
-    "first_column",
-    "multiplicities_of",
-    "name_features",
-    "named",
-    "open_table",
-    "pop_target",
-    "records_at",
-    "take_rows",
-    "without_target",
-]
-
 
 def check_domain(domain: object) -> None:
     """Raise InvalidParameterError if a domain is none."""

@@ -35,8 +35,6 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
 from glassine.privacy.selection import RunCount, best_of_runs
 
-__all__ = ["PrivateSearchCV"]
-
 PROOF = "learners/search.md"
 
 SET_BY_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "progress", "random_state")

@@ -10,8 +10,6 @@ from glassine.comparison.recommending import LOPSIDED, Criterion, second_measure
 from glassine.comparison.values import LESS_IS_BETTER, Measure
 from glassine.report import wording
 
-__all__ = ["TITLES", "Advice", "advice_of", "figure", "mean_of", "name_of"]
-
 TITLES: dict[Measure, str] = {
     "accuracy": "Accuracy",
     "auroc": "AUROC",

@@ -17,20 +17,6 @@ from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import Evidence
 
-__all__ = [
-    "FEWEST_BEHIND_MEANS",
-    "REACHED",
-    "AnswerErrors",
-    "Answers",
-    "Goal",
-    "Names",
-    "NumericAnswer",
-    "distinct_records",
-    "index_of",
-    "numbers_of",
-    "shown",
-]
-
 FEWEST_BEHIND_MEANS = 3
 """Fewest records of a group or a leaf with a mean: of two, each gives the other's answer."""
 

@@ -26,8 +26,6 @@ from glassine.errors import (
 )
 from glassine.files import read_bytes
 
-__all__ = ["BlackBox", "load_black_box"]
-
 MAX_BYTES = 500_000_000
 
 OPTIMIZERS = tuple(

@@ -40,8 +40,6 @@ from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import Plan
 from glassine.surrogates.values import Provenance
 
-__all__ = ["Built", "Material", "build", "draw_queries", "public_metric", "public_points"]
-
 # Cells of a public partition, and queries drawn from the public domain: nothing here sees a training record.
 
 

@@ -12,8 +12,6 @@ from glassine.formats.conditions import check_domain
 from glassine.models import DecisionTree, Evidence
 from glassine.surrogates.answers import Answers, NumericAnswer
 
-__all__ = ["check_point", "check_tree"]
-
 
 def check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:
     """Raise InvalidModelError if a representative is impossible.

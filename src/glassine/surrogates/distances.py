@@ -19,8 +19,6 @@ from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
 
-__all__ = ["DISTANCES", "TAXONOMIES", "Metric"]
-
 DISTANCES = ("euclidean", "gower", "semantic")
 
 Table: TypeAlias = tuple[Mapping[Scalar, int], npt.NDArray[np.float64]]

@@ -48,8 +48,6 @@ from glassine.surrogates.reading import (
 from glassine.surrogates.release import confirmed
 from glassine.surrogates.values import UNCONSTRAINED, ContrastConstraints, Explanation
 
-__all__ = ["SurrogateExplainer"]
-
 LEAST_SHARING = settings.RESTRICTED_LEAF
 """Fewest records of a class whose name is not declared: as of a leaf in the restricted form."""
 

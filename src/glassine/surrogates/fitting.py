@@ -23,19 +23,6 @@ from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
 
-__all__ = [
-    "Grouping",
-    "Training",
-    "check_words",
-    "classes_of",
-    "declared_places",
-    "group_records",
-    "joined_groups",
-    "label_array",
-    "metric_of",
-    "representatives_of",
-]
-
 FINENESS = 20
 """Into how many parts of a scale representatives are rounded."""
 

@@ -21,8 +21,6 @@ from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.models.transform import merge_leaves
 from glassine.surrogates.answers import Answers, NumericAnswer, distinct_records
 
-__all__ = ["Growth", "grow_trees", "where_trees_split"]
-
 SINGLE = 3.4e38
 """Largest number of exact trees."""
 

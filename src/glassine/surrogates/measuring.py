@@ -21,17 +21,6 @@ from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease, decided_by
 from glassine.surrogates.values import Measures, NodeCounts
 
-__all__ = [
-    "MeasuredExplainer",
-    "agreement",
-    "choose",
-    "node_counts",
-    "null_agreement",
-    "reach",
-    "representativeness",
-    "stability",
-]
-
 MOST_PAIRED = 2000
 """Most records of which stability and reach are measured: pairs take a time that is quadratic."""
 

@@ -25,16 +25,6 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import EXACT_DRAWS, Paid
 
-__all__ = [
-    "LABELS_ONLY",
-    "certify_labels",
-    "certify_partition",
-    "draw_trees",
-    "partition_event",
-    "tree_budget",
-    "tree_class_of",
-]
-
 CUTS = 7
 """Most public cut points of a number that is declared without thresholds: they cut its range into eight.
 

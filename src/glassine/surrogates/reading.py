@@ -19,8 +19,6 @@ from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
 from glassine.errors import InvalidDataError
 
-__all__ = ["Layout", "Query", "Record", "coarse_domain", "open_each", "open_records", "query_of", "read", "row"]
-
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any
 """One record as a user has it: a mapping, a sequence in the order of the attributes, or one row."""

@@ -29,8 +29,6 @@ from glassine.surrogates.reading import Query, Record, query_of
 from glassine.surrogates.values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation, Provenance
 from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
 
-__all__ = ["SCHEMA", "SurrogateRelease", "check_release", "from_dict", "read", "to_dict"]
-
 # Whether the parts of a release fit each other.
 
 

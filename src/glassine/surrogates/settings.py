@@ -15,8 +15,6 @@ from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, NumericAnswer
 from glassine.surrogates.group_trees import Growth
 
-__all__ = ["Plan", "generator", "plan_of"]
-
 SAFE_DEPTHS = ((1000, 3), (5000, 5))
 """Below which k the restricted form's trees have which depth: larger groups are more varied."""
 

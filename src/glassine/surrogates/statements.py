@@ -11,8 +11,6 @@ from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import Explanation, Provenance
 
-__all__ = ["fit_of", "reveals", "reveals_of"]
-
 ONE_RECORD = "add-or-remove-one"
 
 SHOWN = 100.0

@@ -18,8 +18,6 @@ from glassine.surrogates.distances import Metric
 from glassine.surrogates.reading import Record
 from glassine.surrogates.values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
 
-__all__ = ["conditions_of", "contrasts_of", "leaf_of", "satisfies", "way_of"]
-
 FINENESS = 1000
 """Into how many steps a range is divided where a value just above a threshold is named."""
 

@@ -11,8 +11,6 @@ from glassine.attacks.membership.outputs import Records, UnansweredError, as_fit
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.models import AdditiveModel
 
-__all__ = ["errors_of", "predicts_number"]
-
 
 def predicts_number(model: Any) -> bool:
     """Return whether a published model, or a fitted estimator, predicts numbers.

@@ -23,20 +23,6 @@ from glassine.learners.additive.sums import Loss, residuals, start_scores
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.randomness import Randomness
 
-__all__ = [
-    "ACCOUNTINGS",
-    "BIN_SHARE",
-    "NO_INTERACTIONS",
-    "BestSplits",
-    "Boosting",
-    "Interactions",
-    "RandomSplits",
-    "Splits",
-    "boost",
-    "check_interactions",
-    "stage_mu",
-]
-
 # Which pairs of attributes a fit may give a term: named by the user, a number of them, or by a public rule.
 
 

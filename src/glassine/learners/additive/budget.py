@@ -24,19 +24,6 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = [
-    "RESERVED",
-    "Exact",
-    "GaussianBudget",
-    "Mechanism",
-    "NoisySums",
-    "Parts",
-    "Portion",
-    "Portions",
-    "Sums",
-    "usable",
-]
-
 RESERVED = 1e-6
 """Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.
 

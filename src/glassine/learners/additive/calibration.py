@@ -13,8 +13,6 @@ from glassine.learners.additive.budget import Mechanism
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
 
-__all__ = ["calibrate", "release_totals"]
-
 PRIOR = (0.5, 0.3)
 """Standard deviations of what is believed before: of the log-odds at the middle, and of a point, relative to itself.
 Rounding and dependent attributes move both; noise beyond that is not followed."""

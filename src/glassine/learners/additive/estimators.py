@@ -37,17 +37,6 @@ from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
-__all__ = [
-    "AdditiveClassifier",
-    "AdditiveEstimator",
-    "AdditiveRegressor",
-    "Editable",
-    "PrivateEBMClassifier",
-    "PrivateEBMRegressor",
-    "attributes_of",
-    "class_training",
-]
-
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
 

@@ -54,8 +54,6 @@ from glassine.models.rounding import check_limits
 from glassine.models.scorecard import bin_points
 from glassine.privacy.release import Paid
 
-__all__ = ["ALGORITHMS", "Card", "Fit", "Ordinary", "Plan", "Privacy", "Private", "fit_model"]
-
 ALGORITHMS = ("penalized", "boosting")
 
 MOST_CALIBRATION = 0.5

@@ -20,17 +20,6 @@ from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.sums import grid_cells
 from glassine.models import CategoryBins, NumericBins
 
-__all__ = [
-    "MERGE",
-    "Axis",
-    "CountTree",
-    "Grid",
-    "bin_counted",
-    "counted_once",
-    "public_grids",
-    "read_cells",
-]
-
 # The public cells of each attribute, before anything is counted, and the cell that each record is in.
 
 

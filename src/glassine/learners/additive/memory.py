@@ -13,8 +13,6 @@ from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_
 from glassine.learners.additive.targets import Target
 from glassine.learners.exhaustive.model_class import human_bytes
 
-__all__ = ["check_memory", "most_released", "pairs_asked_for", "table_bytes"]
-
 NUMBER = 8
 """Bytes of a number."""
 

@@ -22,8 +22,6 @@ from glassine.learners.additive.targets import Training, read_numbers
 from glassine.learners.estimator import OrdinaryLearner
 from glassine.privacy.certificate import Certificate
 
-__all__ = ["EBMClassifier", "EBMRegressor"]
-
 
 class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     """What both estimators share."""

@@ -23,22 +23,6 @@ from glassine.models import Term
 from glassine.privacy.exact import Number, decimal
 from glassine.privacy.fine_gaussian import wrapped
 
-__all__ = [
-    "COARSE",
-    "Gains",
-    "Pair",
-    "candidates",
-    "cells_of_pair",
-    "chance",
-    "coarser",
-    "codes_of",
-    "gain",
-    "gain_reach",
-    "release_counts",
-    "release_gains",
-    "terms_of_pairs",
-]
-
 ROUGHNESS = (0.03, 0.2, 0.6, 0.95)
 """As for one attribute, the shares of the prior variance that are each bin's own."""
 

@@ -29,8 +29,6 @@ from glassine.learners.additive.smoothing import Cells, Descent, Rounds, cells_o
 from glassine.learners.additive.sums import Packed, advance, pack, start_scores
 from glassine.learners.additive.targets import Base
 
-__all__ = ["NO_PAIRS", "FittedPairs", "Lack", "PairWish", "fit_rounds"]
-
 CURVATURE = 0.5
 """How much of its curvature a record adds to their sum, beside 1 to each term."""
 

@@ -17,28 +17,6 @@ from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.targets import Target
 from glassine.models import AdditiveModel, Guarantee, Term
 
-__all__ = [
-    "COUNT_SHARE",
-    "FAINT",
-    "LEAST_VARIANCE",
-    "MOST_PAIRS",
-    "MOST_ROUNDS",
-    "PAIR_BINS",
-    "SELECT_SHARE",
-    "Choices",
-    "Frame",
-    "Shapes",
-    "check_monotone",
-    "choices",
-    "coarse_bins",
-    "in_order",
-    "matched",
-    "most_pairs",
-    "pair_bins",
-    "publish",
-    "strength",
-]
-
 # Public rules for the choices of a penalised fit: rounds, rate, clip, penalty, shares of the budget, and pairs.
 
 

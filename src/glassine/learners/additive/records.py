@@ -16,8 +16,6 @@ from glassine.learners.additive.grids import Axis, Grid, read_cells
 from glassine.learners.additive.sums import apply_bins, count_cells
 from glassine.learners.reading import EngineIntake, records_at
 
-__all__ = ["PARTS", "AdditiveRecords", "Binned", "CountedRecords", "HeldRecords", "blocks_of", "parts_of"]
-
 MOST_GROUPS = 2**20
 """Most groups of records, as far as the released bins allow, that are asked for at once where tables are enough."""
 

@@ -26,8 +26,6 @@ from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
 
-__all__ = ["PrivateScorecardClassifier", "ScorecardClassifier"]
-
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
 

@@ -17,8 +17,6 @@ from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import LEAST_VARIANCE, Shapes
 from glassine.learners.additive.targets import Base
 
-__all__ = ["Cells", "Descent", "Rounds", "Smoother", "cells_of", "random_walk"]
-
 ROUGHNESS = (0.01, 0.1, 0.5, 0.95)
 """Shares of the prior variance of neighbouring bins that are their own; the rest varies smoothly along a number.
 

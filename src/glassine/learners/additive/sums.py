@@ -12,23 +12,6 @@ import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
 
-__all__ = [
-    "Loss",
-    "Packed",
-    "advance",
-    "apply_bins",
-    "binary_units",
-    "class_units",
-    "count_cells",
-    "gathered",
-    "grid_cells",
-    "number_units",
-    "pack",
-    "residuals",
-    "spread",
-    "start_scores",
-]
-
 # Terms with few bins packed together: one cell of several terms at once, so that a pass reads fewer numbers.
 
 

@@ -28,20 +28,6 @@ from glassine.learners.reading import EngineIntake
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = [
-    "FIRST",
-    "SMALLEST_SPREAD",
-    "Base",
-    "Looks",
-    "Target",
-    "Training",
-    "checked_bounds",
-    "read_classes",
-    "read_numbers",
-    "release_base",
-    "second_look",
-]
-
 PROOF = "learners/additive/targets.md"
 
 FIRST = 0.01

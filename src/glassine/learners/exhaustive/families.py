@@ -35,8 +35,6 @@ from glassine.learners.publishing import evidence_of
 from glassine.learners.reading import multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
 
-__all__ = ["ClassLearner", "Classes", "Conditions", "Lists", "Numbers", "NumericIntake", "Trees", "read_numeric"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class NumericIntake(HeldIntake):

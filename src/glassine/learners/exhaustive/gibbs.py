@@ -18,20 +18,6 @@ from glassine.learners.exhaustive.losses import Loss
 from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
 
-__all__ = [
-    "Choice",
-    "Weighting",
-    "choices",
-    "draw",
-    "exact_rate",
-    "least",
-    "log_probabilities",
-    "log_total",
-    "powers_bytes",
-    "rounding",
-    "values",
-]
-
 EPSILON_BITS = 40
 """Epsilon is a multiple of 2^-40, so that its product with a whole cost is exact."""
 

@@ -27,8 +27,6 @@ from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed
 from glassine.models import Evidence, Guarantee, Rule, RuleList
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums", "list_model"]
-
 # Sums over all rule lists, by one backward pass over the sets of public rules.
 #
 # What remains after some rules depends on their set, not on their order. The sum over the lists that continue a set S

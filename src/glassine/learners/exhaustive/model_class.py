@@ -23,8 +23,6 @@ from glassine.learners.exhaustive.losses import Loss
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["ModelClass", "Sums", "check_size", "human_bytes", "suggested_depth"]
-
 SECONDS_PER_STEP = 7e-9
 """Time of one choice of one node and class on one core of a 2020s server; the estimate's only constant."""
 

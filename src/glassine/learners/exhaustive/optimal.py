@@ -21,8 +21,6 @@ from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
-__all__ = ["Optimal", "OptimalRuleListClassifier", "OptimalTreeClassifier"]
-
 
 class Optimal(ClassLearner):
     """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""

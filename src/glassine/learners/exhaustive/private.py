@@ -32,8 +32,6 @@ from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
-__all__ = ["PrivateRuleListClassifier", "PrivateTree", "PrivateTreeClassifier"]
-
 PROOF = "learners/exhaustive/private.md"
 
 LEAST_RATE = Fraction(100, 2**EPSILON_BITS)

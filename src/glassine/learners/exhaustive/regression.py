@@ -12,8 +12,6 @@ from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.optimal import Optimal
 from glassine.learners.exhaustive.private import PrivateTree
 
-__all__ = ["OptimalTreeRegressor", "PrivateTreeRegressor"]
-
 FINE_STEPS = 64
 """Steps of the values between which optimal trees choose: a tree costs at most (range / 128)^2 more than the best."""
 

@@ -11,8 +11,6 @@ from glassine.domain import Domain, Literal
 from glassine.errors import GlassineError, parameter
 from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
 
-__all__ = ["Smaller", "smaller"]
-
 NAMED = 3
 """Most columns that are named as those that cost most."""
 

@@ -27,8 +27,6 @@ from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Room, W
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["LEAF", "Leaf", "Split", "Tree", "TreeClass", "TreeSums", "leaf_nodes", "tree_model"]
-
 LEAF = -1
 """Number of the choice that makes a node a leaf."""
 

@@ -33,8 +33,6 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
-__all__ = ["PrivateGreedyRuleListClassifier"]
-
 
 class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, each rule chosen by one of seven private mechanisms.

@@ -27,8 +27,6 @@ from glassine.learners.publishing import evidence_of
 from glassine.models import Guarantee, RuleList
 from glassine.privacy.accounting import Event
 
-__all__ = ["GreedyPool", "Growth", "Remaining", "bit_set_bytes", "count_bytes", "every_value", "most_satisfied"]
-
 Part: TypeAlias = tuple[Literal, ...]
 """The literals of a rule on one attribute."""
 

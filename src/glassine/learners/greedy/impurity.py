@@ -11,21 +11,6 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidParameterError, parameter
 
-__all__ = [
-    "COUNTED_GRID",
-    "CRITERIA",
-    "GRID",
-    "Criterion",
-    "best_split",
-    "check_criterion",
-    "counted_levels",
-    "impurity",
-    "impurity_levels",
-    "loss_levels",
-    "split_information",
-    "weighted_impurities",
-]
-
 # The weighted Gini impurity of a split, equations 1 and 2 of the rule-list paper, in exact arithmetic.
 #
 # A split divides m records into what a rule captures and what it leaves. With class counts n_k of a part of n

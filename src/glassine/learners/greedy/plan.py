@@ -10,8 +10,6 @@ from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_numbe
 from glassine.privacy.exact import decimal
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan", "GreedyWish"]
-
 MECHANISMS = (
     "smooth-laplace",
     "smooth-cauchy",

@@ -22,8 +22,6 @@ from glassine.privacy.noisy_choice import draw
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import published_smooth_gini
 
-__all__ = ["AS_PUBLISHED", "Node", "confidence_threshold", "defects", "grow_as_published", "stated_events"]
-
 AS_PUBLISHED = "as published; see errata: the guarantee does not hold as stated"
 
 GAMMA = 2.0

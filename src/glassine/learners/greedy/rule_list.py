@@ -23,8 +23,6 @@ from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
-__all__ = ["GreedyRuleListClassifier", "grow"]
-
 
 class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.

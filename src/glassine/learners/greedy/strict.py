@@ -41,8 +41,6 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import UNPAID
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
 
-__all__ = ["LOOKAHEAD", "counts_sensitivity", "grow_strictly", "list_losses", "rehearse"]
-
 LOOKAHEAD = 256
 """Largest pool of which counted-gini looks one rule ahead; the time grows with the square of the pool."""
 

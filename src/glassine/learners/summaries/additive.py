@@ -23,8 +23,6 @@ from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.released import Released, Round
 from glassine.models import AdditiveModel
 
-__all__ = ["DRAWS", "Representatives", "additive_model", "fitted_scores", "representatives", "variance_of"]
-
 DRAWS = 40_000
 """Representative records: their sampling adds less to a score than noise at epsilon 4 on thirty thousand records."""
 

@@ -15,8 +15,6 @@ from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.merging import margins
 from glassine.learners.summaries.released import Released
 
-__all__ = ["junction_tree"]
-
 # The constants were set on Adult; no guarantee rests on them.
 
 GONE = (2.0, 1 / 3)

@@ -37,8 +37,6 @@ from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
 
-__all__ = ["SummaryModels"]
-
 MOST_DEPTH, MOST_RULES = 12, 100
 """Largest depth of a tree, and largest number of rules of a list: beyond them noise alone is fitted."""
 

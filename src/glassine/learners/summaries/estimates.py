@@ -22,17 +22,6 @@ from glassine.learners.summaries.release import by_chance
 from glassine.learners.summaries.released import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
-__all__ = [
-    "Dependence",
-    "Estimate",
-    "bin_shares",
-    "check_strength",
-    "count_region",
-    "dependences",
-    "estimate",
-    "replicates",
-]
-
 LEAST_STRENGTH = 500.0
 """Least released number of records times mu for an estimate: below it, noise decides what a summary thinks of a model.
 

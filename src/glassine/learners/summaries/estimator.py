@@ -25,8 +25,6 @@ from glassine.learners.summaries.release import most_released, n_cells_of, relea
 from glassine.models.evidence import class_array
 from glassine.privacy.release import Paid, Planned, Price
 
-__all__ = ["PrivateSummary"]
-
 
 class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """One differentially private summary of records with a target, from which models follow without spending again.

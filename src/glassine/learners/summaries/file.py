@@ -24,8 +24,6 @@ from glassine.learners.summaries.release import n_cells_of
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
 
-__all__ = ["SCHEMA", "SummaryFile", "digest", "is_summary", "read_file", "write_file"]
-
 SCHEMA = "glassine.summary/1"
 
 MOST = 2**20

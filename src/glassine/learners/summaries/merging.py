@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from glassine.learners.additive.grids import Axis
 
-__all__ = ["MOST_GROUPS", "MOST_OF_NUMBERS", "coarse_axis", "margins", "merged_groups"]
-
 # All constants were set on Adult; no guarantee rests on them.
 
 MOST_GROUPS, MOST_OF_NUMBERS = 12, 30

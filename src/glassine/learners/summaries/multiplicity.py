@@ -10,8 +10,6 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.models import Guarantee
 
-__all__ = ["LeafAmbiguity", "Multiplicity", "Reliance"]
-
 SCHEMA = "glassine.near-optimal/1"
 
 

@@ -27,8 +27,6 @@ from glassine.learners.summaries.splitting import Growth, Node
 from glassine.learners.summaries.tree_sets import TreeSet
 from glassine.models import DecisionTree, Guarantee
 
-__all__ = ["NearOptimalTrees", "near_optimal_trees"]
-
 REPRESENTATIVES = 400
 """Representative records on which trees are compared in a region: a share is then known to about .025."""
 

@@ -14,8 +14,6 @@ from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.summaries.splitting import Node, shares_of
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 
-__all__ = ["mean_of_levels", "published_rules", "published_tree"]
-
 Array = npt.NDArray[np.float64]
 
 

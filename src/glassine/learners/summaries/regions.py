@@ -12,8 +12,6 @@ from glassine.domain import Literal
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.splitting import Growth
 
-__all__ = ["MOST_COUNTS", "RegionCounts", "Regions", "Splits", "masks_of", "n_counts"]
-
 MOST_COUNTS = 15_000_000
 """Most counts of a search: about half a gigabyte with what is computed from them; 150 literals at depth 3."""
 

@@ -20,8 +20,6 @@ from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.release import Paid
 
-__all__ = ["by_chance", "most_released", "n_cells_of", "release_summary", "spanning_tree"]
-
 OF_CLASSES = {"bins": 0.11, "tables": 0.36, "scores": 0.05, "edges": 0.23, "rounds": 0.25}
 """Shares of the squared mu. They were set on Adult; a public rule, on which no guarantee rests."""
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from glassine.learners.additive.grids import Axis
 from glassine.learners.summaries.merging import coarse_axis
 
-__all__ = ["Released", "Round"]
-
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -15,8 +15,6 @@ from glassine.compiling import AnyArray, compiled
 from glassine.learners.summaries.regions import masks_of
 from glassine.learners.summaries.tree_sets import TreeSet
 
-__all__ = ["Fronts", "RelianceSearch"]
-
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

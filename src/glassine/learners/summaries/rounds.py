@@ -19,8 +19,6 @@ from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.accounting import DiscreteGaussianNoise
 
-__all__ = ["ROUNDS", "release_rounds"]
-
 ROUNDS = 2
 """Rounds: the second corrects what the first, under a worse model, left. A third gained nothing on Adult."""
 

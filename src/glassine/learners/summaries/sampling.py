@@ -8,8 +8,6 @@ import numpy.typing as npt
 from glassine.learners.summaries.splitting import Node
 from glassine.learners.summaries.tree_sets import TreeSet, errors_of
 
-__all__ = ["sample_trees"]
-
 GRID = 200
 """Steps of the slack in which sampling counts trees. Coarser ones reject more samples; none makes them wrong."""
 

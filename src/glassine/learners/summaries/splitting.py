@@ -16,8 +16,6 @@ from glassine.domain.literals import complement
 from glassine.learners.additive.grids import Axis
 from glassine.learners.summaries.junction_tree import JunctionTree
 
-__all__ = ["Growth", "Measure", "Node", "Region", "costs", "shares_of"]
-
 Measure: TypeAlias = Choice["errors", "gini", "log_loss", "squared_error"]
 
 TIE = 1e-3

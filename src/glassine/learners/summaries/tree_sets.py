@@ -14,8 +14,6 @@ import numpy.typing as npt
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.splitting import Growth, Node, Region
 
-__all__ = ["TreeSet", "errors_of", "tree_of_lowest_errors"]
-
 TINY = 1e-9
 """Errors, in records, below which two trees are equally good: rounding of sums is far smaller."""
 
