@@ -165,6 +165,7 @@ def test_a_shift_of_the_classes_alone_is_seen() -> None:
     assert measured(holdout_shift(Sample(X[:300], y[:300]), Sample(X[300:], y[300:]), random_state=0)).shifted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_the_test_of_shift_keeps_its_level(runs: int) -> None:
     p_values = []

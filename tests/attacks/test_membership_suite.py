@@ -128,6 +128,7 @@ def pipeline(X: pd.DataFrame, y: npt.NDArray[Any]) -> Any:
     return make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pytest.param(pd.DataFrame, marks=pytest.mark.slow), pl.DataFrame])
 def test_columns_in_another_order_or_unknown_to_the_model(kind: Any) -> None:
     X_in, y_in, X_out, y_out = frames()

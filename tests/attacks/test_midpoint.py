@@ -111,6 +111,7 @@ def test_a_single_tree_on_breast_cancer_records(cancer: Pool) -> None:
     assert all(any(truth[row] for row in group) for group in certain.groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ensemble", "share"),
     [
@@ -166,6 +167,7 @@ def test_continuous_data_have_no_chance_matches(seed: int) -> None:
     assert len(half.accused) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decimals", "complete"),
     [(0, True), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((0, False), (1, False), (1, True)))],
@@ -349,6 +351,7 @@ def test_the_verdict_names_the_figures(cancer: Pool) -> None:
     assert f"{len(found.accused)} of 569" in repr(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "again", [pytest.param(1000, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.slow), 167]
 )

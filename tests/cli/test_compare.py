@@ -238,6 +238,7 @@ def test_adult_with_all_learners(data_dir: Path, tmp_path: Path) -> None:
     assert rows["boosting", None]["accuracy"]["value"] > best["accuracy"]["value"] > 0.84
 
 
+@pytest.mark.slow
 def test_numbers_are_compared_and_the_command_fits_what_was_recommended(run: Run, folder: Path) -> None:
     frame = pl.read_csv(folder / "people.csv").with_columns(cost=2.0 * pl.col("age") + 10 * pl.col("smoker"))
     frame.write_csv(folder / "costs.csv")

@@ -150,6 +150,7 @@ RECORDS: list[list[str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "policy"),
     [

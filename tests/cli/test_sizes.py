@@ -45,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "size"), [("tree", "--max-depth"), ("rule-list", "--max-rules")])
 def test_a_fit_that_is_too_large_says_which_columns_cost_most_and_what_fits(
     model: str, size: str, folder: Path, run: Run

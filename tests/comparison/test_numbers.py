@@ -34,6 +34,7 @@ def found(frame: pl.DataFrame | None = None, **options: Any) -> Comparison:
     return compare(costs() if frame is None else frame, "cost", **{"domain": PUBLIC, "task": TASK, **options})
 
 
+@pytest.mark.slow
 def test_every_learner_of_numbers_is_measured() -> None:
     result = found(task=Task(epsilons=(0.5, 2.0), n_splits=1))
     assert [(row.model, row.epsilon) for row in result.rows] == [
@@ -81,6 +82,7 @@ def test_scores_are_those_of_the_definition() -> None:
     assert large["rmse"] == pytest.approx(1e300 * math.sqrt((1 + 16 + 9 + 0) / 4))
 
 
+@pytest.mark.slow
 def test_a_seed_fixes_all_but_the_seconds_and_a_folder_keeps_them(tmp_path: Path) -> None:
     first = found(folder=tmp_path)
     assert found(folder=tmp_path) == first == found()
@@ -91,6 +93,7 @@ def test_a_seed_fixes_all_but_the_seconds_and_a_folder_keeps_them(tmp_path: Path
         found(domain=narrow, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_range_is_declared_stated_or_owned_up_to() -> None:
     bare = PUBLIC.restrict(["age", "smoker"])
     declared, stated = found(), found(domain=bare, target_range=(0, 200))

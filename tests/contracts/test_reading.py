@@ -215,6 +215,7 @@ def written(frame: pl.DataFrame, folder: Path) -> pl.DataFrame:
     return pl.DataFrame(read_frame(folder / "records.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "container", [pytest.param(name, marks=pytest.mark.slow) if name == "dask" else name for name in TYPED]
 )

@@ -176,6 +176,7 @@ def test_released_gains_of_neighbors_differ_by_a_unit_of_sensitivity_at_most(mon
             release_gains([pair], [sums], [more], 2**30, Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
 
 
+@pytest.mark.slow
 def test_residuals_for_the_choice_are_added_up_in_blocks_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = np.random.default_rng(0).integers(0, 6, (400, 3))
     y = frame[:, 0] * frame[:, 1] / 25.0

@@ -62,6 +62,7 @@ def test_a_whole_fit_keeps_epsilon(name: str, epsilon: float) -> None:
     assert result.tightness > 0.45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "most"),
     [("counted-gini", 1)]

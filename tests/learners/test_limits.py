@@ -124,6 +124,7 @@ def test_weights_beyond_the_range_of_doubles_are_refused(weight: float, accepted
         learner.fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [PrivateTreeClassifier, PrivateRuleListClassifier])
 def test_a_refusal_names_what_fits(make: Any) -> None:
     codes = Category(tuple(f"{letter}{digit:02}" for letter in "ABC" for digit in range(20)))
@@ -142,6 +143,7 @@ def test_a_refusal_names_what_fits(make: Any) -> None:
         make(**{name: int(size) + 1}, **settings).fit(X, [0, 1] * 10)
 
 
+@pytest.mark.slow
 def test_the_refusal_does_not_depend_on_the_records() -> None:
     texts = set()
     for n in (2, 50):

@@ -124,6 +124,7 @@ def every_tree(X: Any, y: Any, least: int, depth: int, *, most: bool = False) ->
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "least"),
     [pytest.param(0, 1, marks=pytest.mark.slow), pytest.param(1, 2, marks=pytest.mark.slow), (2, 5), (3, 9)],

@@ -85,6 +85,7 @@ def all_strings(scale: draws._Scale, bits: int) -> Any:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "q"), [(1, 0), (3, 1)])
 def test_every_string_of_eighteen_bits_leads_where_it_may(p: int, q: int) -> None:
     """What all strings decide is a part of the law, and what they leave open is the rest of it."""

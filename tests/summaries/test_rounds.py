@@ -61,6 +61,7 @@ def standardized(binned: Binned, times: Any, scores: Any, ends: Any, clip: float
     return rounds._residual_sums(binned, times, moved, ends, clip, units)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_record_moves_the_sums_by_one_for_each_attribute_and_faults_are_found(n_classes: int) -> None:
     n_attributes = len(ENDS) - 1

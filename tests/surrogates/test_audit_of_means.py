@@ -95,6 +95,7 @@ def test_equal_answers_in_a_leaf_fail() -> None:
     assert checked(audit(explained(), policy=policy), "purest_leaf") == "pass"
 
 
+@pytest.mark.slow
 def test_membership_is_measured_by_the_errors_of_means() -> None:
     explainer = explained()
     holdout = pd.DataFrame(people(1200)).iloc[600:].reset_index(drop=True)

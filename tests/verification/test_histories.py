@@ -196,6 +196,7 @@ def twice(values: Any, n_levels: int) -> Any:
 NUMBERS, PARTS_OF = read_numbers, additive_records.parts_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("room", "name", "fault"),
     [

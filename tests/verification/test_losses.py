@@ -170,6 +170,7 @@ LONG = {"tree", "rule list", "leaf and counts"}
 """Fits that take some seconds to follow."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in FITS])
 def test_a_whole_fit_keeps_epsilon_with_its_base_rates(name: str) -> None:

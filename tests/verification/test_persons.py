@@ -160,6 +160,7 @@ def test_a_whole_person_changes_the_law_of_a_tree_that_ranks_by_at_most_epsilon(
     assert result.holds, str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_a_whole_person_changes_the_law_by_at_most_epsilon(name: str, most: int) -> None:

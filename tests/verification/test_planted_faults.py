@@ -320,6 +320,7 @@ def test_a_fault_behind_a_certificate_is_found_within_3000_runs(name: str, monke
     assert found.runs <= LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["leaves of a tree", pytest.param("rules of a list", marks=pytest.mark.slow)])
 def test_half_the_noise_of_leaves_is_found_at_the_default_share(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, plant, _ = MECHANISMS[name]

@@ -131,6 +131,7 @@ FITS: dict[str, tuple[Callable[..., Callable[[], Any]], dict[str, Any], list[Row
 LIGHT = {"list and counts"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in LIGHT)) for name in FITS])
 def test_a_whole_fit_keeps_epsilon(name: str) -> None:
     learner, parameters, universe, max_records, epsilon, tightness = FITS[name]

@@ -59,6 +59,7 @@ PLANTED: dict[str, tuple[dict[str, Any], Any, Any, list[str], list[str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "Laplace, learned")) for name in PLANTED]
 )
@@ -91,6 +92,7 @@ HONEST: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "thresholds")) for name in HONEST]
 )

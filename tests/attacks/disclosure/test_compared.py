@@ -191,6 +191,7 @@ def various(seed: int, n: int, kinds: str) -> tuple[pl.DataFrame, npt.NDArray[np
     return pl.DataFrame(out), y, Domain(attributes) if "w" in kinds else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", SHAPES)
 @pytest.mark.parametrize("seeds", [runs(1), pytest.param(runs(6), marks=pytest.mark.slow)], ids=len)
 def test_the_truth_keeps_the_constraints_of_our_own_gain_ratio_trees(kinds: str, seeds: list[int]) -> None:
@@ -342,6 +343,7 @@ def test_a_pipeline_is_attacked_with_its_own_columns(criterion: str) -> None:
     assert np.isfinite(found.d_overall(y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_seeds", [4, pytest.param(12, marks=pytest.mark.slow)])
 def test_the_worlds_of_a_pipeline_are_those_of_its_own_candidates(n_seeds: int) -> None:
     """Listed and sampled worlds keep the constraints that the estimate keeps, and no others."""

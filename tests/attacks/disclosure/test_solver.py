@@ -113,6 +113,7 @@ def test_the_estimate_keeps_what_is_known_and_the_bound_holds_for_the_truth(crit
     assert n_shaped > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", [pytest.param("gini", marks=pytest.mark.slow), "entropy"])
 def test_error_rates_of_three_classes_reach_what_a_general_solver_reaches(criterion: Criterion) -> None:
     for disclosure in searched(criterion, n_wanted=2, leaves="error_rates"):
@@ -152,6 +153,7 @@ def test_labels_alone_tell_nothing_unless_class_totals_are_known() -> None:
     assert known.entropy < labels.entropy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["error_rates", pytest.param("labels_only", marks=pytest.mark.slow)])
 def test_class_totals_without_internal_nodes_are_the_global_optimum(leaves: Any) -> None:
     for seed in range(3):

@@ -213,6 +213,7 @@ def with_totals(seed: int, leaves: Any) -> tuple[Disclosure, np.ndarray[Any, Any
     return disclosure, mean / n, n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["error_rates", pytest.param("labels_only", marks=pytest.mark.slow)])
 def test_class_totals_without_counts_are_enumerated_by_their_definition(leaves: Any) -> None:
     for seed in range(2):

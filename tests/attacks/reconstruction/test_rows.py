@@ -103,6 +103,7 @@ def consistent(forest: Forest, domain: Domain, n: int) -> list[Counter[tuple[Any
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 @pytest.mark.parametrize("n_trees", [2, 4])
 def test_certain_rows_are_those_of_every_data_set(seed: int, n_trees: int) -> None:
@@ -170,6 +171,7 @@ def likelihood(forest: Forest, rows: dict[str, Any], codes: Any) -> float:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_draws_without_seeds_give_the_most_likely_data_set(seed: int) -> None:
     model, _, _ = fitted(4, 6, seed)
