@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from glassine import load_model, write_model
-from glassine.domain import Between, Domain, Integer, Literal, OneOf
-from glassine.learners.antecedents import declared
+from glassine.domain import Between, Literal, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node
 
 BOUNDS = ((-math.inf, math.inf), (-math.inf, 5.0), (5.0, math.inf), (1.0, 5.0))
@@ -33,8 +32,3 @@ def test_a_condition_reads_back(condition: Literal, tmp_path: Path) -> None:
     assert [branch.literal for branch in again.nodes[0].branches] == [condition, condition.negate()]
     values = np.array([0, 1, 3, 5, 9, np.nan])
     np.testing.assert_array_equal(again.nodes[0].branches[0].literal.holds(values), condition.holds(values))
-
-
-def test_a_tree_that_asks_whether_a_number_is_missing_reads_back(tmp_path: Path) -> None:
-    (gap,) = declared(Domain({"x": Integer(0, 9, missing=True)}), ("x",))
-    test_a_condition_reads_back(gap, tmp_path)

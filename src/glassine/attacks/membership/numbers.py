@@ -23,8 +23,8 @@ def predicts_number(model: Any) -> bool:
     """
     if isinstance(model, AdditiveModel):
         return model.classes is None
-    if _is_regressor(model):
-        return True
+    if (kind := _kind(model)) is not None:
+        return kind == "regressor"
     try:
         plain = published(model)
     except UnsupportedModelError:
@@ -32,13 +32,13 @@ def predicts_number(model: Any) -> bool:
     return plain is not None and plain.classes is None
 
 
-def _is_regressor(model: Any) -> bool:
-    from sklearn.base import is_regressor
+def _kind(model: Any) -> str | None:
+    from sklearn.base import is_classifier, is_regressor
 
     try:
-        return bool(is_regressor(model))
+        return "regressor" if is_regressor(model) else "classifier" if is_classifier(model) else None
     except (AttributeError, TypeError):  # scikit-learn asks for tags that other objects lack
-        return False
+        return None
 
 
 def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
@@ -65,7 +65,7 @@ def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
 
 def _answers(model: Any, records: Records) -> npt.NDArray[np.float64]:
     """Return the numbers that a model predicts."""
-    plain = model if isinstance(model, AdditiveModel) else None if _is_regressor(model) else published(model)
+    plain = model if isinstance(model, AdditiveModel) else None if _kind(model) == "regressor" else published(model)
     given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
     with asking(type(model).__name__):
         return np.asarray((model if plain is None else plain).predict(given), dtype=float)
