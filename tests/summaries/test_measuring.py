@@ -102,7 +102,7 @@ def plain(counts: Any, epsilon: Any, total: Any, randomness: Any, name: str, par
 
 def test_one_record_changes_the_law_by_epsilon_at_most_and_by_all_of_it() -> None:
     law = law_of(of_two(), over_sixty(), classed, range(-1, 6))
-    found = verify_exhaustively(law, PAIRS, max_records=2, epsilon=EPSILON, slack=FLOATS)
+    found = verify_exhaustively(law, PAIRS, max_records=1, epsilon=EPSILON, slack=FLOATS)
     assert found.holds, str(found)
     assert found.tightness > 0.999
 
@@ -172,6 +172,7 @@ def test_squares_beside_errors_and_errors_that_are_not_clipped_are_found() -> No
     assert max(moves(beyond)) > PARTS
 
 
+@pytest.mark.slow
 def test_a_person_changes_the_law_by_epsilon_at_most() -> None:
     def as_records(dataset: tuple[Any, ...]) -> Any:
         rows = [("first", (70, 1)), *((str(k), one) for k, person in enumerate(dataset) for one in person)]
@@ -191,6 +192,7 @@ def test_a_person_changes_the_law_by_epsilon_at_most() -> None:
 # What the figures and intervals say.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3, None])
 def test_the_interval_contains_the_figure_of_the_records(classes: int | None) -> None:
     fitted = summary(4.0, classes)
@@ -214,6 +216,7 @@ def test_the_interval_contains_the_figure_of_the_records(classes: int | None) ->
         assert found.n == pytest.approx(len(y), abs=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["accuracy", "persons", "mae", "rmse"])
 def test_intervals_contain_the_expected_figure_often_enough(case: str) -> None:
     """Of 400 data sets with noise, at most 5 % and what chance adds may miss: 34 has a probability below 0.003."""
