@@ -53,6 +53,37 @@ def test_a_summary_is_audited_by_its_guarantee(summarized: Path, run: Run) -> No
     assert "This is a private summary" in findings["notes"][0]
 
 
+def test_a_model_is_measured_at_a_charge_of_its_own(summarized: Path, run: Run) -> None:
+    assert run("fit", "tree", "--summary", "s.json", "-o", "t.json", "--max-depth", "1", cwd=summarized).status == 0
+    asked = ("summarize", "people.csv", "--target", "ill", "--summary", "s.json", "--measure", "t.json")
+    charged = ("--ledger", "b.sqlite", "--dataset", "more", "--epsilon", "0.5", "-o", "m.json")
+    done = run(*asked, *charged, cwd=summarized)
+    assert done.status == 2, "the budget is spent"
+    assert not (summarized / "m.json").exists()
+    Ledger(summarized / "b.sqlite").budget("aside", 0.5, 0.0)
+    done = run(*asked, *(word.replace("more", "aside") for word in charged), cwd=summarized)
+    assert done.status == 0, done.err
+    assert "Accuracy" in done.out
+    (entry,) = Ledger(summarized / "b.sqlite").entries("aside")
+    assert float(entry.epsilon) == 0.5
+    found = json.loads((summarized / "m.json").read_text())
+    certificate = Certificate.from_dict(found["certificate"])
+    assert (certificate.holds, certificate.epsilon) == (True, 0.5)
+    assert certificate.public["model"] == fingerprint(load_model(summarized / "t.json"))
+    value, low, high = found["accuracy"]
+    assert 0 <= low <= value <= high <= 1
+    for more, said in (
+        (("--domain", "domain.json"), "a summary says what is public"),
+        (("--person", "age", "--records-per-person", "1"), "the summary is of single records"),
+    ):
+        refused = run(*asked, "--epsilon", "0.5", "-o", "n.json", *more, cwd=summarized)
+        assert refused.status == 2
+        assert said in refused.err
+    alone = run(*SUMMARIZE, "--measure", "t.json", "--overwrite", cwd=summarized)
+    assert alone.status == 2
+    assert "go together" in alone.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -13,6 +13,7 @@ from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, re
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
     DatasetOption,
+    Group,
     JsonOption,
     LedgerOption,
     OverwriteOption,
@@ -41,6 +42,7 @@ from glassine.files import read_once, write_json, write_text
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
     from glassine.domain import Domain
+    from glassine.learners.summaries.estimator import PrivateSummary
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
@@ -50,6 +52,9 @@ FLATTERS = (
     "These are the summary's own estimates, of the distribution that models are fitted to. They flatter the models. "
     "Choose by them, and do not publish them as accuracy."
 )
+
+DELTA = 1e-6
+"""Delta of a summary where none is stated."""
 
 SLACK = 0.01
 """Slack of near-optimal trees where none is stated, as the summary has it."""
@@ -70,7 +75,7 @@ class SpendingOptions(NumberOptions):
     heading: ClassVar[str] = "Privacy"
 
     epsilon: Annotated[float, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget, such as 1.")]
-    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Delta.")] = 1e-6
+    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Delta.")] = DELTA
     ledger: LedgerOption = None
     dataset: DatasetOption = None
     person: PersonColumnOption = None
@@ -78,39 +83,71 @@ class SpendingOptions(NumberOptions):
     seed: UnprotectedSeedOption = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedOptions(Group):
+    """What is released, and where it goes."""
+
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Write the summary, or the measurement, JSON.")
+    ]
+    measure: Annotated[
+        Path | None,
+        typer.Option("--measure", metavar="MODEL", help="With --summary: release how right that model is instead."),
+    ] = None
+    summary: Annotated[
+        Path | None, typer.Option("--summary", metavar="FILE", help="With --measure: the summary of the model.")
+    ] = None
+    overwrite: OverwriteOption = False
+    as_json: JsonOption = False
+
+
 def summarize_command(
     data: RecordsArgument,
     target: RequiredTargetOption,
     public: PublicOptions,
     budget: SpendingOptions,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the summary, JSON.")],
+    released: ReleasedOptions,
     written: RecordsFileOptions,
-    overwrite: OverwriteOption = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Release one differentially private summary, from which trees, lists, additive models and cards follow.
 
-    Models are trained by glassine fit with --summary, as many as you like: they spend nothing.
+    Models are trained by glassine fit with --summary, as many as you like: they spend nothing. With --measure and
+    --summary, how right one of them is on the records is released instead, at a charge of that release
+    alone. Keep records aside for it: those of the summary flatter its models.
 
-    Exit status: 0 if the summary was written, 2 if not.
+    Exit status: 0 if the summary, or the measurement, was written, 2 if not.
     """
     from glassine.learners.summaries.estimator import PrivateSummary
 
+    if (released.measure is None) != (released.summary is None):
+        raise InvalidParameterError("--measure and --summary go together.", remedy="Give both, or neither.")
     domain_file = opened(public.domain)
+    check_outputs(
+        [released.output],
+        [data, public.domain, released.measure, released.summary, *ledger_files(budget.ledger)],
+        overwrite=released.overwrite,
+    )
+    check_room(released.output)
+    if (budget.person is None) != (budget.records_per_person is None):
+        raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
+    file = TrainingFile(path=data, written=written, person=budget.person)
+    if released.measure is not None and released.summary is not None:
+        if public != PublicOptions() or budget.target_range is not None or budget.delta != DELTA:
+            raise InvalidParameterError(
+                "a summary says what is public, and a measurement has no delta.",
+                remedy="Leave --domain, --classes, --target-range, --infer-* and --delta out.",
+            )
+        _measure(PrivateSummary.read(released.summary), released.measure, file, target, budget, released)
+        return
     domain = read_domain(domain_file)
-    check_outputs([output], [data, public.domain, *ledger_files(budget.ledger)], overwrite=overwrite)
-    check_room(output)
     bounds = range_of(budget.target_range)
     numeric = predicts_number(domain, target, public, ranged=bounds is not None, infer_range=False)
     if not numeric:
         check_public(domain, target, public, private=True)
-    if (budget.person is None) != (budget.records_per_person is None):
-        raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
     charge = Charge(budget.ledger, budget.dataset)
     names = {"domain": "--domain", "classes": "--classes", "target_range": "--target-range", "random_state": "--seed"}
-    with progress(quiet=as_json) as display, in_options(names):
+    with progress(quiet=released.as_json) as display, in_options(names):
         display.stage("reading the records")
-        file = TrainingFile(path=data, written=written, person=budget.person)
         ranged = bounds is not None
         training = read_training(file, target, domain, public.classes, number=numeric, ranged=ranged, lenient=True)
         summary = PrivateSummary(
@@ -124,15 +161,68 @@ def summarize_command(
             records_per_person=budget.records_per_person,
             random_state=budget.seed,
         )
-        with charge.admitted(output.with_suffix(".certificate.json")):
+        with charge.admitted(released.output.with_suffix(".certificate.json")):
             display.stage("releasing tables")
             summary.fit(training.frame, target, persons=budget.person)
             with uninterrupted():
                 charge.settled = True
-                summary.write(output)
+                summary.write(released.output)
     certificate = summary.certificate_
-    plain = {"summary": str(output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
-    print_value(plain if as_json else _text(certificate, output), as_json)
+    plain = {"summary": str(released.output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
+    print_value(plain if released.as_json else _text(certificate, released.output), released.as_json)
+
+
+def _measure(
+    summary: PrivateSummary,
+    path: Path,
+    file: TrainingFile,
+    target: str,
+    budget: SpendingOptions,
+    released: ReleasedOptions,
+) -> None:
+    """Write how right a model is on the records, with its certificate."""
+    from glassine.domain import Category, Domain
+    from glassine.formats import load_model
+
+    of_unit = summary.records_per_person
+    if budget.records_per_person not in (None, of_unit) or (budget.person is None) != (of_unit is None):
+        raise InvalidParameterError(
+            f"the summary is of {'single records' if of_unit is None else f'{of_unit} records per person'}, and its "
+            "measurements are of the same.",
+            remedy="Leave --person out." if of_unit is None else "Name the persons with --person.",
+        )
+    model: Any = load_model(path)
+    charge = Charge(budget.ledger, budget.dataset)
+    summary.set_params(random_state=budget.seed)
+    with progress(quiet=released.as_json) as display, in_options({"epsilon": "--epsilon", "random_state": "--seed"}):
+        display.stage("reading the records")
+        number = summary.target_range is not None
+        attributes = {name: summary.domain_[name] for name in summary.domain_}
+        classes = {} if number else {target: Category(tuple(summary.classes_.tolist()))}
+        domain = Domain({**attributes, **classes})
+        training = read_training(file, target, domain, None, number=number, ranged=number, lenient=True)
+        with charge.admitted(released.output.with_suffix(".certificate.json")):
+            display.stage("measuring")
+            found = summary.measure(
+                model,
+                training.frame,
+                target,
+                epsilon=budget.epsilon,
+                persons=budget.person,
+                ledger=charge.book,
+                dataset=budget.dataset,
+            )
+            with uninterrupted():
+                charge.settled = True
+                write_json(found.to_dict(), released.output)
+    certificate = found.certificate
+    holds = "" if certificate.holds else f"The guarantee does not hold: {'; '.join(certificate.caveats)}.\n"
+    text = (
+        f"{found}.\n{holds}Measured at epsilon {certificate.epsilon:g}, per {certificate.unit}, beside what the "
+        f"summary spent.\nMeasurement: {released.output}"
+    )
+    plain = {"measurement": str(released.output), **found.to_dict(), "charge": charge.to_dict()}
+    print_value(plain if released.as_json else text, released.as_json)
 
 
 def _text(certificate: Certificate, output: Path) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from glassine.data.lazy import held, is_lazy
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
@@ -18,12 +21,14 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
-from glassine.learners.persons import Persons
+from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.summaries.derived import SummaryModels
 from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
+from glassine.learners.summaries.measuring import Measurement, plan_measurement
 from glassine.learners.summaries.release import most_released, n_cells_of, release_summary
+from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
-from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.release import Paid, Planned, Price, release
 
 
 class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -195,6 +200,69 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             "domain_": training.domain,
             **_of_target(target),
         }
+
+    def measure(
+        self,
+        model: DecisionTree | RuleList | AdditiveModel,
+        X: Any,
+        y: Any,
+        *,
+        epsilon: float,
+        persons: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+    ) -> Measurement:
+        """Return how right a model is on records: a second release, with its own charge and certificate.
+
+        For classes the accuracy, for a number the mean absolute and the root mean squared error, each with an interval
+        for noise and chance together. Records that the model was fitted to, or chosen by, flatter it: keep some aside.
+
+        **Guarantee**: ``epsilon``-differential privacy of the measurement alone, for one record or, as in the summary,
+        one person; on the summary's records it adds to what the summary spent. See ``measuring.md``.
+
+        Parameters
+        ----------
+        model : DecisionTree, RuleList or AdditiveModel
+            A published model of the same attributes and target. It must not follow from these records in any other
+            way than through what was released of them.
+        X, y, persons
+            The records, as for :meth:`fit`; a lazy frame is brought into memory. Targets are clipped to the summary's
+            range. Each person counts as much as any other.
+        epsilon : float
+            Privacy budget of the measurement, in [0.001, 1000]. Noise has a standard deviation of about 1.4 / epsilon
+            records, times the records per person.
+        ledger, dataset
+            What is charged, and for whose records; those of the summary by default. Records of other people, kept
+            aside, are another data set.
+
+        Raises
+        ------
+        InvalidModelError
+            If the model has other classes, or attributes that the domain lacks.
+        InvalidParameterError, InvalidDataError
+            As for :meth:`fit`.
+        BudgetExceededError
+            If the ledger does not allow it. Nothing is released.
+        """
+        target, unit = self._target, unit_of(self.records_per_person, persons)
+        whose: Persons | None = None
+        if is_lazy(X):
+            X = held(nw.from_native(X)).to_native()
+        if unit.is_person:
+            X, whose = take_persons(X, persons, unit, "equal", y=y, domain=self.domain_)
+        # A copy: records are read as in a fit, and the summary does not change.
+        reader = copy(self)
+        reader.domain = self.domain_
+        if target.classes is None:
+            training = read_numbers(reader, X, y, domain=self.domain_, bounds=target.bounds, times=whose)
+        else:
+            training = read_classes(reader, X, y, domain=self.domain_, classes=target.classes, times=whose)
+        return release(
+            plan_measurement(training, model, epsilon, {"summary": self.certificate_.model}),
+            ledger=self.ledger if ledger is None else ledger,
+            dataset=self.dataset if dataset is None else dataset,
+            random_state=self.random_state,
+        )
 
     # Files.
 
