@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -172,14 +172,16 @@ def test_a_tree_is_read_once_and_again_only_in_an_inferred_domain(
 ) -> None:
     frame = pd.DataFrame({"age": [20, 30, 40, 50] * 5, "height": [150, 160, 170, 180] * 5})
     fitted = DecisionTreeClassifier(random_state=0).fit(frame, [0, 0, 1, 1] * 5)
-    read, arrays = [], sklearn_trees._Arrays
+    read: list[Any] = []
+    arrays = sklearn_trees._Arrays
 
     def counted(estimator: Any) -> Any:
         read.append(estimator)
         return arrays(estimator)
 
     monkeypatch.setattr(sklearn_trees, "_Arrays", counted)
-    with pytest.warns(PrivacyLeakWarning) if times > 1 else nullcontext():
+    warned: AbstractContextManager[Any] = pytest.warns(PrivacyLeakWarning) if times > 1 else nullcontext()
+    with warned:
         findings = audit(fitted, frame if data else None, domain=domain)
     assert read == [fitted] * times
     assert findings.model.n_parts == 2
