@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,9 @@ from glassine.auditing.several import SeveralModels, SeveralSubject
 from glassine.auditing.subject import Subject
 from glassine.auditing.trees import TreeSubject
 from glassine.domain import Between, Integer
-from glassine.errors import InvalidDomainError, InvalidParameterError
+from glassine.errors import InvalidDomainError, InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import load_file
+from glassine.formats.sklearn import tree as sklearn_trees
 from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.surrogates import SurrogateExplainer
 from tests.policies import audit_by_bits as audit
@@ -160,6 +162,29 @@ def test_what_each_of_several_estimators_carries_is_told(tmp_path: Path) -> None
         notes = [note for note in audit([beside, second], domain=DOMAIN).notes if "records_" in note]
         assert len(notes) == 1
         assert "model 2" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("domain", "data", "times"), [(None, False, 1), (DOMAIN, False, 1), (DOMAIN, True, 1), (None, True, 2)]
+)
+def test_a_tree_is_read_once_and_again_only_in_an_inferred_domain(
+    domain: Domain | None, data: bool, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pd.DataFrame({"age": [20, 30, 40, 50] * 5, "height": [150, 160, 170, 180] * 5})
+    fitted = DecisionTreeClassifier(random_state=0).fit(frame, [0, 0, 1, 1] * 5)
+    read: list[Any] = []
+    arrays = sklearn_trees._Arrays
+
+    def counted(estimator: Any) -> Any:
+        read.append(estimator)
+        return arrays(estimator)
+
+    monkeypatch.setattr(sklearn_trees, "_Arrays", counted)
+    warned: AbstractContextManager[Any] = pytest.warns(PrivacyLeakWarning) if times > 1 else nullcontext()
+    with warned:
+        findings = audit(fitted, frame if data else None, domain=domain)
+    assert read == [fitted] * times
+    assert findings.model.n_parts == 2
 
 
 def test_several_models_need_a_domain() -> None:

@@ -8,6 +8,7 @@ import os
 import textwrap
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from glassine.auditing.criteria import AnyCriterion, Limits
@@ -97,8 +98,7 @@ class Policy(Limits):
     @property
     def criteria(self) -> tuple[AnyCriterion, ...]:
         """What is judged, in order: a claimed guarantee first."""
-        listed = [c for entry in dataclasses.fields(self) for c in entry.metadata.get("criteria", ())]
-        return tuple(sorted(listed, key=lambda criterion: not criterion.of_claim))
+        return _criteria(type(self))
 
     def criterion(self, name: str) -> AnyCriterion | None:
         """Return the criterion of a name; None where the policy has none."""
@@ -140,6 +140,13 @@ class Policy(Limits):
             value = getattr(self, entry.name)
             lines.append(f"{entry.name} = {'false' if value is None else str(value).lower()}")
         return "\n".join(lines) + "\n"
+
+
+@cache
+def _criteria(policy: type[Policy]) -> tuple[AnyCriterion, ...]:
+    """Return the criteria of all fields, those of a claim first; asked for at every leaf that findings show."""
+    listed = [c for entry in dataclasses.fields(policy) for c in entry.metadata.get("criteria", ())]
+    return tuple(sorted(listed, key=lambda criterion: not criterion.of_claim))
 
 
 def _by_key(policy: type[Policy]) -> dict[str, AnyCriterion]:

@@ -90,8 +90,8 @@ class TreeSubject(TreeFigures):
             check_sensitive(inputs.settings.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
 
     def beside(self, inputs: AuditInputs) -> TreeSubject:
-        """Return the model with what else is given; it is read again where a domain is yet to be inferred."""
-        return tree_subject(self.artefact, inputs, self.policy, None if inputs.domain is None else self.model)
+        """Return the model with what else is given; it is read again only in a domain that is yet to be inferred."""
+        return tree_subject(self.artefact, inputs, self.policy, self.model)
 
     # What findings say.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -32,7 +32,10 @@ def number(value: float, digits: int | None = None) -> str:
         return repr(float(value))
     if not 1e-9 <= abs(value) < 1e15:
         return f"{value:.{digits}g}"
-    return f"{value:.0f}" if abs(value) >= 10**digits else f"{Decimal(f'{value:.{digits}g}'):f}"
+    if abs(value) >= 10**digits:
+        return f"{value:.0f}"
+    text = f"{value:.{digits}g}"
+    return f"{Decimal(text):f}" if "e" in text else text
 
 
 def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -91,8 +94,10 @@ class Between:
     missing: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        # Asking an abstract class takes ten times as long, and most bounds are floats.
         bounds: tuple[object, object] = (self.lo, self.hi)
-        if not all(isinstance(bound, numbers.Real) for bound in bounds) or not self.lo < self.hi:
+        plain = type(self.lo) is type(self.hi) is float or all(isinstance(bound, numbers.Real) for bound in bounds)
+        if not plain or not self.lo < self.hi:
             raise InvalidModelError(
                 f"a condition on {self.attribute!r} needs lo < hi, got {parameter('lo=')}{self.lo} and "
                 f"{parameter('hi=')}{self.hi}. "
@@ -124,19 +129,23 @@ class Between:
 
     def text(self, digits: int | None = None) -> str:
         """Return the condition as text, its numbers rounded to ``digits`` significant digits if given."""
-        lo = number(self.lo, digits) if self.lo != -math.inf else ""
-        hi = number(self.hi, digits) if self.hi != math.inf else ""
-        if not lo and not hi:
-            text = f"{self.attribute} is {'' if self.negated else 'not '}missing"
-            return text if self.missing == self.negated else f"{self.attribute} is anything"
-        if not lo:
-            text = f"{self.attribute} {'>' if self.negated else '<='} {hi}"
-        elif not hi:
-            text = f"{self.attribute} {'<=' if self.negated else '>'} {lo}"
-        else:
-            text = f"{lo} < {self.attribute} <= {hi}"
-            text = f"not ({text})" if self.negated else text
-        return f"{text} or missing" if self.missing else text
+        return _between(self.attribute, self.lo, self.hi, self.missing, digits, negated=self.negated)
+
+
+def _between(name: str, lower: float, upper: float, missing: bool, digits: int | None, *, negated: bool = False) -> str:
+    """Return the text of a :class:`Between` of these fields."""
+    lo = number(lower, digits) if lower != -math.inf else ""
+    hi = number(upper, digits) if upper != math.inf else ""
+    if not lo and not hi:
+        return f"{name} is {'' if negated else 'not '}missing" if missing == negated else f"{name} is anything"
+    if not lo:
+        text = f"{name} {'>' if negated else '<='} {hi}"
+    elif not hi:
+        text = f"{name} {'<=' if negated else '>'} {lo}"
+    else:
+        text = f"{lo} < {name} <= {hi}"
+        text = f"not ({text})" if negated else text
+    return f"{text} or missing" if missing else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,17 +279,14 @@ def _are_parted(left: Iterable[Scalar], right: Iterable[Scalar]) -> bool:
     return True
 
 
-def _only_missing(literals: Iterable[Literal]) -> bool:
-    """Return whether it is plain that a missing value, and no other, satisfies all of some literals on an attribute."""
+def _only_missing(literals: Sequence[Literal]) -> bool:
+    """Return whether it is plain that only a missing value satisfies some literals on an attribute, as it does each."""
     lo, hi = -math.inf, math.inf
     listed: set[Scalar] | None = None
-    literals = list(literals)
     named = [value for literal in literals if isinstance(literal, OneOf) for value in literal.values]
-    if prefixes(named) and not _are_parted(named, ()):
+    if named and prefixes(named) and not _are_parted(named, ()):
         return False
     for literal in literals:
-        if not literal.missing:
-            return False
         if isinstance(literal, Between):
             if not literal.negated:
                 lo, hi = max(lo, literal.lo), min(hi, literal.hi)
@@ -296,9 +302,11 @@ def _only_missing(literals: Iterable[Literal]) -> bool:
 def without_closed(literals: Iterable[Literal]) -> list[Literal]:
     """Return literals, those on an attribute that only a missing value satisfies together as one that says so."""
     listed = list(literals)
+    present = {literal.attribute for literal in listed if not literal.missing}
     on: dict[str, list[Literal]] = {}
     for literal in listed:
-        on.setdefault(literal.attribute, []).append(literal)
+        if literal.attribute not in present:
+            on.setdefault(literal.attribute, []).append(literal)
     closed = {name for name, own in on.items() if _only_missing(own)}
     plain = (OneOf(one.attribute, (), missing=True) if one.attribute in closed else one for one in listed)
     return list(dict.fromkeys(plain)) if closed else listed
@@ -325,23 +333,24 @@ def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> 
     bounds: dict[str, tuple[float, float, bool]] = {}
     parts: dict[str, list[Literal]] = {}
     for literal in without_closed(literals):
-        parts.setdefault(literal.attribute, [])
+        name = literal.attribute
+        others = parts.setdefault(name, [])
         if not isinstance(literal, Between) or (literal.negated and math.inf not in (literal.hi, -literal.lo)):
-            parts[literal.attribute].append(literal)
+            others.append(literal)
             continue
         lo, hi = literal.lo, literal.hi
         if literal.negated:
             lo, hi = (hi, math.inf) if lo == -math.inf else (-math.inf, lo)
-        above, below, missing = bounds.get(literal.attribute, (lo, hi, True))
-        lo, hi = max(lo, above), min(hi, below)
+        above, below, missing = bounds.get(name, (lo, hi, True))
+        lo, hi = above if above > lo else lo, below if below < hi else hi
         if not lo < hi:
-            parts[literal.attribute].append(literal)
+            others.append(literal)
             continue
-        bounds[literal.attribute] = lo, hi, literal.missing and missing
+        bounds[name] = lo, hi, literal.missing and missing
     texts = []
     for name, others in parts.items():
         if name in bounds:
             lo, hi, missing = bounds[name]
-            others = [Between(name, lo, hi, missing=missing), *others]
+            texts.append(_between(name, lo, hi, missing, digits))
         texts += [literal.text(digits) for literal in others]
     return all_of(dict.fromkeys(texts))

@@ -31,7 +31,7 @@ from glassine.formats.contents import (
 )
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import selected_columns, sklearn_names, through
-from glassine.formats.sklearn.tree import first_columns, tree_from_sklearn
+from glassine.formats.sklearn.tree import TREES, first_columns, tree_from_sklearn
 
 LARGEST_WHOLE = 2**63
 NEAR = 1e-9
@@ -421,9 +421,10 @@ def beside_estimator(
     estimator: Any, domain: Domain | None, member: int | None = None
 ) -> list[OtherContent | FittedValues]:
     """Return what a tree of scikit-learn, a pipeline, search or forest holds beside the tree that was read of it."""
-    named = {} if member is not None else named_values(tree_from_sklearn(estimator, domain))
-    walk = _Walk(domain, named)
     kinds, where = sklearn_names(estimator), "the estimator"
+    # A tree alone has no encoder, whose categories its conditions could name.
+    alone = member is not None or bool(set(TREES) & set(kinds))
+    walk = _Walk(domain, {} if alone else named_values(tree_from_sklearn(estimator, domain)))
     while "BaseSearchCV" in kinds:
         walk.others += [
             _other(f"{where} ({type(estimator).__name__}), {shown_name(name)}", value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -113,7 +113,7 @@ def class_counts(
     else:
         counts = _solved(masses, sizes, leaves, 2)
     if counts is not None:
-        return [tuple(int(c) for c in row) for row in counts]
+        return [tuple(row) for row in counts.tolist()]
     pure = (masses > 0).sum(axis=1) == 1
     return [
         tuple(int(size) if mass > 0 else 0 for mass in row) if alone else None
@@ -213,30 +213,40 @@ class _Arrays:
         self.leaf = self.left == -1
         if not np.array_equal(self.leaf, self.right == -1):
             raise InvalidModelError("a node of the tree has one child only; a split needs two.")
-        for node in range(n):
-            self._check(node, n, int(tree.n_features))
+        faulty, texts = zip(*self._faults(n, int(tree.n_features)), strict=True)
+        if len(nodes := np.flatnonzero(np.any(faulty, axis=0))):
+            node = int(nodes[0])
+            raise InvalidModelError(next(text(node) for where, text in zip(faulty, texts, strict=True) if where[node]))
 
-    def _check(self, node: int, n: int, width: int) -> None:
-        if not self.sizes[node] >= 0 or not math.isfinite(self.weights[node]):
-            raise InvalidModelError(f"node {node} holds {self.sizes[node]} records of weight {self.weights[node]}.")
-        if not np.isfinite(self.value[node]).all():
-            raise InvalidModelError(f"node {node} predicts {self.value[node].tolist()}, which is not finite.")
-        if self.leaf[node]:
-            return
-        for child in (self.left[node], self.right[node]):
-            if not 0 < child < n:
-                raise InvalidModelError(f"node {node} leads to node {child}, but the tree has nodes 0 to {n - 1}.")
-        if not 0 <= self.feature[node] < width:
-            raise InvalidModelError(
-                f"node {node} tests feature {self.feature[node]}, but the tree has features 0 to {width - 1}."
+    def _faults(self, n: int, width: int) -> Iterator[tuple[npt.NDArray[np.bool_], Callable[[int], str]]]:
+        """Yield each fault that a node can have: the nodes that have it, shape (n,), and what is said of one."""
+        yield (
+            ~(self.sizes >= 0) | ~np.isfinite(self.weights),
+            lambda node: f"node {node} holds {self.sizes[node]} records of weight {self.weights[node]}.",
+        )
+        yield (
+            ~np.isfinite(self.value).all(axis=1),
+            lambda node: f"node {node} predicts {self.value[node].tolist()}, which is not finite.",
+        )
+        inner = ~self.leaf
+        for child in (self.left, self.right):
+            yield (
+                inner & ~((child > 0) & (child < n)),
+                lambda node, to=child: f"node {node} leads to node {to[node]}, but the tree has nodes 0 to {n - 1}.",
             )
-        if math.isnan(self.threshold[node]) or self.threshold[node] == -math.inf:
-            raise InvalidModelError(f"node {node} has the threshold {self.threshold[node]}, which is not a number.")
+        yield (
+            inner & ~((self.feature >= 0) & (self.feature < width)),
+            lambda node: f"node {node} tests feature {self.feature[node]}, but the tree has features 0 to {width - 1}.",
+        )
+        yield (
+            inner & ~(self.threshold > -math.inf),
+            lambda node: f"node {node} has the threshold {self.threshold[node]}, which is not a number.",
+        )
 
 
 def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None) -> list[Evidence]:
     """Return what each node publishes."""
-    sizes = [int(size) for size in tree.sizes]
+    sizes = tree.sizes.tolist()
     if classes is None:
         # An impurity of zero is published too: every record of the node has the predicted value.
         alike = np.asarray(estimator.tree_.impurity) == 0
@@ -254,31 +264,36 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
     counts = class_counts(
         masses, tree.sizes.astype(np.int64), tree.weights, tree.leaf, weight, list(estimator.classes_)
     )
-    labels = values.argmax(axis=1)
+    labels = values.argmax(axis=1).tolist()
     return [
-        Evidence(counts=count, label=int(label))
-        if count is not None
-        else Evidence(total=size, label=int(label), weighted=True)
+        Evidence(counts=count, label=label) if count is not None else Evidence(total=size, label=label, weighted=True)
         for count, size, label in zip(counts, sizes, labels, strict=True)
     ]
 
 
-def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> list[tuple[tuple[Literal, int], ...]]:
-    out: list[tuple[tuple[Literal, int], ...]] = []
-    for node in range(len(tree.left)):
-        if tree.leaf[node]:
+def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> list[tuple[Branch, ...]]:
+    """Return the branches of each node."""
+    out: list[tuple[Branch, ...]] = []
+    # Large trees make the same split in many places, above all on dummies.
+    made: dict[tuple[int, float, bool], tuple[Literal, Literal]] = {}
+    arrays = (tree.feature, tree.threshold.astype(float), tree.missing_left, tree.left, tree.right, tree.leaf)
+    rows = zip(*(array.tolist() for array in arrays), strict=True)
+    for feature, bound, missing_left, left, right, leaf in rows:
+        if leaf:
             out.append(())
             continue
-        column = columns[int(tree.feature[node])]
-        bound, missing_left = float(tree.threshold[node]), bool(tree.missing_left[node])
-        sides = column.split(bound, missing_left, domain)
-        if domain is not None:
-            possible = domain[column.attribute].missing
-        else:
-            possible = column.knows_gaps or (tree.routes_gaps and isinstance(column, Number))
-        if not possible:
-            sides = with_missing(sides[0], False), with_missing(sides[1], False)
-        out.append(tuple(zip(sides, (int(tree.left[node]), int(tree.right[node])), strict=True)))
+        sides = made.get((feature, bound, missing_left))
+        if sides is None:
+            column = columns[feature]
+            sides = column.split(bound, missing_left, domain)
+            if domain is not None:
+                possible = domain[column.attribute].missing
+            else:
+                possible = column.knows_gaps or (tree.routes_gaps and isinstance(column, Number))
+            if not possible:
+                sides = with_missing(sides[0], False), with_missing(sides[1], False)
+            made[feature, bound, missing_left] = sides
+        out.append((Branch(sides[0], left), Branch(sides[1], right)))
     return out
 
 
@@ -350,8 +365,5 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
         classes = tuple(scalar(name, "a class") for name in np.ravel(_fitted(tree, "classes_")))
     evidence = _evidence(arrays, tree, classes)
     branches = _branches(arrays, columns, domain)
-    nodes = tuple(
-        Node(branches=tuple(Branch(literal, child) for literal, child in sides), evidence=entry)
-        for sides, entry in zip(branches, evidence, strict=True)
-    )
+    nodes = tuple(Node(branches=sides, evidence=entry) for sides, entry in zip(branches, evidence, strict=True))
     return DecisionTree(nodes, names, classes, source=f"scikit-learn {type(estimator).__name__}")
