@@ -122,8 +122,10 @@ def log_grid(attribute: Attribute) -> tuple[float, ...]:
 
 def _least(attribute: Integer | Real, largest: Fraction, unit: Fraction) -> Fraction:
     """Return the smallest amount that cut points tell apart, at least a unit."""
-    resolution = attribute.resolution if isinstance(attribute, Real) else None
-    return max(largest / 10**DECADES, unit, Fraction(0) if resolution is None else exact(resolution))
+    least: Fraction = max(largest / 10**DECADES, unit)
+    if isinstance(attribute, Real) and attribute.resolution is not None:
+        least = max(least, exact(attribute.resolution))
+    return least
 
 
 def _in_ratios(
@@ -176,6 +178,7 @@ def few_cuts(attribute: Attribute, *, size: int) -> tuple[float, ...]:
     if not every:
         return public_grid(attribute, size=size)
     from_zero, middle, series = every
+    kept: tuple[float, ...] = ()
     for points in series:
         top = max(len(points) - size + from_zero, 0)
         kept = (*points[: min(top, int(from_zero))], *points[top:])
