@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,6 +20,12 @@ PREFERRED = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47,
 
 DECADES = 6
 """How far below the larger bound the smallest of them lies: below millions, 10 and 20 still differ."""
+
+SERIES = ((10, 20, 50), (10, 30), (10,))
+"""Round numbers within a decade, the finest series first, for few cut points of a wide range."""
+
+WIDE = 1_000
+"""A range is wide, and its numbers are amounts, if its bound is so many times the smallest amount."""
 
 SMALLEST = 1e-300
 """Steps below it are not powers of ten that a double holds in full."""
@@ -107,20 +114,92 @@ def log_grid(attribute: Attribute) -> tuple[float, ...]:
     if attribute.thresholds:
         return attribute.thresholds
     lo, hi = exact(attribute.lo), exact(attribute.hi)
-    whole, largest = isinstance(attribute, Integer), max(abs(lo), abs(hi))
-    least = max(largest / 10**DECADES, Fraction(whole))
+    largest = max(abs(lo), abs(hi))
+    least = _least(attribute, largest, Fraction(isinstance(attribute, Integer)))
+    # Around a zero in the middle of a range, values are no amounts, and fine cuts would tell single ones apart.
+    return () if lo < 0 < hi else _in_ratios(attribute, PREFERRED, least, largest)
+
+
+def _least(attribute: Integer | Real, largest: Fraction, unit: Fraction) -> Fraction:
+    """Return the smallest amount that cut points tell apart, at least a unit."""
+    least: Fraction = max(largest / 10**DECADES, unit)
     if isinstance(attribute, Real) and attribute.resolution is not None:
         least = max(least, exact(attribute.resolution))
-    # Around a zero in the middle of a range, values are no amounts, and fine cuts would tell single ones apart.
-    if lo < 0 < hi or not least > SMALLEST:
+    return least
+
+
+def _in_ratios(
+    attribute: Integer | Real, leads: Sequence[int], least: Fraction, largest: Fraction
+) -> tuple[float, ...]:
+    """Return the cut points at some numbers times powers of ten; the bounds have one sign."""
+    if not least > SMALLEST:
         return ()
+    lo, hi, whole = exact(attribute.lo), exact(attribute.hi), isinstance(attribute, Integer)
     power = math.floor(math.log10(least)) - 1
-    sizes = (Fraction(10) ** (power + i) * lead for i in range(DECADES + 2) for lead in PREFERRED)
+    sizes = (Fraction(10) ** (power + i) * lead for i in range(DECADES + 2) for lead in leads)
     values = [Fraction(0), *((size if lo >= 0 else -size) for size in sizes if least <= size <= largest)]
     if whole:
         # Between two whole numbers, where any threshold is the same cut.
         values = [round(value) - Fraction(1, 2) for value in values]
     return tuple(sorted({float(value) for value in values if lo < value < hi}))
+
+
+@lru_cache(maxsize=4096)
+def few_cuts(attribute: Attribute, *, size: int) -> tuple[float, ...]:
+    """Return few cut points that follow from the public domain alone: round ones, or in ratios for amounts.
+
+    Most amounts are far below their bound, and a few even steps of the bound hardly tell any apart. A range is one of
+    amounts if its bounds have one sign and the larger is at least :data:`WIDE` times the smaller, which is 1 in place
+    of 0, and times the resolution.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute.
+    size : int
+        Largest number of cut points derived from bounds, at least 1.
+
+    Returns
+    -------
+    tuple of float
+        The declared thresholds if there are any. Else, for amounts, the largest points of the finest of
+        :data:`SERIES` that reaches the geometric middle of the range (the last one if none does), and the smallest
+        point where amounts begin at 0; less one half for an :class:`Integer`. For other numbers those of
+        :func:`public_grid`. Nothing for other attributes.
+
+    Examples
+    --------
+    >>> few_cuts(Integer(0, 99_999), size=9)
+    (0.5, 199.5, 499.5, 999.5, 1999.5, 4999.5, 9999.5, 19999.5, 49999.5)
+    >>> few_cuts(Integer(18, 69), size=9)
+    (19.5, 29.5, 39.5, 49.5, 59.5)
+    """
+    every = _amounts(attribute)
+    if not every:
+        return public_grid(attribute, size=size)
+    from_zero, middle, series = every
+    kept: tuple[float, ...] = ()
+    for points in series:
+        top = max(len(points) - size + from_zero, 0)
+        kept = (*points[: min(top, int(from_zero))], *points[top:])
+        if abs(points[min(top, len(points) - 1)]) <= middle:
+            break
+    return tuple(sorted(kept))
+
+
+@lru_cache(maxsize=4096)
+def _amounts(attribute: Attribute) -> tuple[bool, float, tuple[tuple[float, ...], ...]] | None:
+    """Return whether amounts begin at 0, the geometric middle, and each series by size; None for other ranges."""
+    if not isinstance(attribute, Integer | Real) or attribute.thresholds:
+        return None
+    lo, hi = exact(attribute.lo), exact(attribute.hi)
+    smallest, largest = sorted((abs(lo), abs(hi)))
+    least = _least(attribute, largest, smallest or Fraction(1))
+    if lo < 0 < hi or largest < WIDE * least:
+        return None
+    series = tuple(tuple(sorted(_in_ratios(attribute, leads, least, largest), key=abs)) for leads in SERIES)
+    middle = math.sqrt(least) * math.sqrt(largest)
+    return (smallest == 0, middle, series) if all(series) else None
 
 
 def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) -> Domain:
@@ -137,13 +216,14 @@ def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) ->
 
 @lru_cache(maxsize=65536)
 def on_grid(attribute: Attribute, threshold: float, *, size: int = GRID_SIZE) -> bool:
-    """Return whether a threshold is one of the attribute's public cut points.
+    """Return whether a threshold is one of the attribute's public cut points: of its grid, or of its round amounts.
 
     A :class:`Binary` or :class:`Category` attribute has one way to be cut between two codes, so every threshold is.
     """
     if not isinstance(attribute, Integer | Real):
         return True
-    grid = public_grid(attribute, size=size)
+    amounts = _amounts(attribute)
+    grid = {*public_grid(attribute, size=size), *itertools.chain.from_iterable(amounts[2] if amounts else ())}
     if isinstance(attribute, Integer):
         # Between two whole numbers every threshold is the same cut.
         return any(math.floor(point) == math.floor(threshold) for point in grid)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Prefix, Scalar
-from glassine.domain.grid import public_grid
+from glassine.domain.grid import few_cuts, public_grid
 from glassine.domain.literals import complement
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.intake import Intake
@@ -242,7 +242,7 @@ def either_side(domain: Domain, literals: Iterable[Literal]) -> list[Literal]:
 
 
 COARSE_CUTS = 9
-"""Most cut points of a number: tenths of its range, in steps of 1, 2 or 5 times a power of ten."""
+"""Most cut points of a number: tenths of its range, or three decades of amounts."""
 
 COARSE_VALUES = 12
 """Most values of a category that have conditions of their own: about as many as a reader keeps apart."""
@@ -251,7 +251,7 @@ COARSE_VALUES = 12
 def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
     """Return few literals of some attributes: round cut points, and codes by what they begin with.
 
-    As :func:`declared`, but a number without thresholds has at most :data:`COARSE_CUTS` cut points of its public grid,
+    As :func:`declared`, but a number without thresholds has at most :data:`COARSE_CUTS` cut points (:func:`few_cuts`),
     and a category of more than :data:`COARSE_VALUES` texts one literal for all values whose first characters are equal:
     as many characters as give at most so many groups. Nothing is read from data.
 
@@ -269,7 +269,7 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
     for name in names:
         attribute = domain[name]
         if isinstance(attribute, Integer | Real):
-            out += either_side(domain, of_thresholds(name, public_grid(attribute, size=COARSE_CUTS)))
+            out += either_side(domain, of_thresholds(name, few_cuts(attribute, size=COARSE_CUTS)))
         elif isinstance(attribute, Category) and (groups := _begun_alike(attribute.values)):
             out += either_side(domain, (OneOf(name, group) for group in groups))
         else:

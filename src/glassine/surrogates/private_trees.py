@@ -14,7 +14,7 @@ from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.domain.grid import public_grid, with_cuts
+from glassine.domain.grid import few_cuts, with_cuts
 from glassine.learners.antecedents import declared
 from glassine.learners.budget import DOMAIN_FROM_DATA, ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes
@@ -45,7 +45,7 @@ ANSWERED = "the black box answers every record of the domain with one label"
 
 def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> TreeClass:
     """Return all trees of a depth over the public cut points and values of a domain."""
-    cut = with_cuts(domain, partial(public_grid, size=CUTS))
+    cut = with_cuts(domain, partial(few_cuts, size=CUTS))
     literals = declared(cut, domain.names)
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
     return TreeClass(logic=logic, depth=depth, loss=Loss.errors(len(classes)))
