@@ -104,6 +104,30 @@ def test_the_range_is_declared_stated_or_owned_up_to() -> None:
     assert taken.target_range == (costs()["cost"].min(), costs()["cost"].max())
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e277])
+def test_figures_follow_the_unit(unit: float) -> None:
+    frame = costs(120).with_columns(cost=pl.col("cost") * unit)
+    bare = PUBLIC.restrict(["age", "smoker"])
+    task = Task(epsilons=(1.0,), models=("tree", "linear", "constant"), n_splits=2)
+    for row, same in zip(
+        found(frame, domain=bare, target_range=(0, 200 * unit), task=task).rows,
+        found(costs(120), task=task).rows,
+        strict=True,
+    ):
+        assert row.rmse is not None
+        assert same.rmse is not None
+        assert row.rmse.value / unit == pytest.approx(same.rmse.value)
+        assert row.rmse.error is not None
+        assert row.rmse.error / unit == pytest.approx(same.rmse.error)
+
+
+def test_a_target_of_one_possible_number_is_compared() -> None:
+    domain = Domain({"age": PUBLIC["age"], "cost": Integer(3, 3)})
+    result = found(costs().with_columns(cost=pl.lit(3)), domain=domain)
+    assert result.target_range == (2.5, 3.5)
+    assert [row.status for row in result.rows] == ["measured"] * 3
+
+
 def test_people_stand_on_one_side() -> None:
     frame = costs().with_columns(who=pl.int_range(pl.len()) // 3)
     result = found(frame, persons="who", task=Task(epsilons=(1.0,), models=("tree",), n_splits=1, records_per_person=3))
@@ -116,8 +140,10 @@ def test_people_stand_on_one_side() -> None:
     [
         ({"classes": ("a", "b")}, InvalidParameterError, "declares the target 'cost' as a number"),
         ({"target_range": (0, 1)}, InvalidParameterError, "nor the domain declares"),
-        ({"domain": PUBLIC.restrict(["age"]), "target_range": (1, 1)}, InvalidParameterError, "the lower first"),
-        ({"domain": PUBLIC.restrict(["age"]), "target_range": (0, math.inf)}, InvalidParameterError, "two finite"),
+        ({"domain": PUBLIC.restrict(["age"]), "target_range": (1, 1)}, InvalidParameterError, "lo < hi"),
+        ({"domain": PUBLIC.restrict(["age"]), "target_range": (0, math.inf)}, InvalidParameterError, "highest target"),
+        ({"domain": PUBLIC.restrict(["age"]), "target_range": ("a", 1)}, InvalidParameterError, "lowest target"),
+        ({"domain": PUBLIC.restrict(["age"]), "target_range": (0, 1, 2)}, InvalidParameterError, "a lowest and"),
         ({"task": Task(models=("rule-list",))}, InvalidParameterError, "predicts classes, and the target is a number"),
         ({"frame": costs().with_columns(cost=pl.lit("x"))}, InvalidDataError, "holds no numbers"),
         ({"frame": costs().with_columns(cost=pl.lit(math.nan))}, InvalidDataError, "NaN"),

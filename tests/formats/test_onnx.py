@@ -329,6 +329,11 @@ def test_what_cannot_be_written() -> None:
         to_onnx(DecisionTree(nodes, ("x",), (0, 1)))
     with pytest.raises(InvalidModelError, match="domain lacks"):
         to_onnx(stump("x", "a", (0, 1)), WIDE)
+    leaf = (Node(evidence=Evidence(label=0)),)
+    with pytest.raises(UnsupportedModelError, match="one class that is a text"):
+        to_onnx(DecisionTree(leaf, ("x",), ("only",)))
+    # One whole number, which the runtime takes.
+    assert tree_from_onnx(to_onnx(DecisionTree(leaf, ("x",), (7,)))).classes == (7,)
 
 
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 import glassine
+from glassine.counting.logic import LiteralLogic
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Prefix, Real
 from glassine.domain.literals import complement
-from glassine.learners.antecedents import COARSE_CUTS, COARSE_VALUES, LiteralPlan, coarse
+from glassine.learners.antecedents import COARSE_CUTS, COARSE_VALUES, LiteralPlan, coarse, declared
 
 CODES = tuple(f"{letter}{digit}" for letter in "ABCD" for digit in range(10))
 DOMAIN = Domain(
@@ -46,6 +47,16 @@ def test_many_codes_are_grouped_by_what_they_begin_with_and_each_stands_in_one_g
     prefixes = tuple(Prefix(code) for code in CODES)
     literals = coarse(Domain({"icd": Category(prefixes)}), ("icd",))
     assert next(one.values for one in literals if isinstance(one, OneOf)) == prefixes[:10]
+
+
+def test_no_condition_is_about_missing_values_alone_where_an_attribute_has_one_value() -> None:
+    domain = Domain({"one": Category(("x",), missing=True), "two": Category(("x", "y"), missing=True)})
+    for literals in (coarse(domain, domain.names), declared(domain, domain.names)):
+        assert {literal.attribute for literal in literals} == {"two"}
+        logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+        assert [str(literal) for literal in logic.literals] == ["two = x", "two = x or missing"]
+    # Whoever wants the condition lists it.
+    assert len(LiteralLogic.of(domain, [OneOf("one", ("x",))], up_to_negation=True).literals) == 1
 
 
 def test_codes_that_begin_too_differently_stay_as_they_are() -> None:

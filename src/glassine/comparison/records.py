@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from glassine.data.table import with_persons
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
+from glassine.learners.additive.targets import checked_bounds
 
 DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."
 CLASSES_INFERRED = "The classes were taken from the data: the guarantee of a model that is fitted so does not hold."
@@ -176,7 +176,7 @@ def _predicted(
                 f"the domain declares the target {name!r} as a number, and {parameter('classes')} says otherwise.",
                 remedy="Leave the classes out, or declare the target as a category.",
             )
-        target_range = declared.lo, declared.hi
+        return _number_of((declared.lo, declared.hi), widen=True), _numbers(column, name), []
     if target_range is not None:
         return _number_of(target_range), _numbers(column, name), []
     names = declared_classes(domain, name, classes, booleans=holds_booleans(column))
@@ -191,13 +191,9 @@ def _predicted(
     return Classes(names), index_of(column, names), [CLASSES_INFERRED]
 
 
-def _number_of(limits: tuple[float, float]) -> Number:
-    """Return a target of numbers, its range checked."""
-    low, high = (float(limit) for limit in limits)
-    if not low < high or not math.isfinite(high - low):
-        raise InvalidParameterError(
-            f"{parameter('target_range')} must be two finite numbers, the lower first, got {limits!r}."
-        )
+def _number_of(limits: tuple[float, float], *, widen: bool = False) -> Number:
+    """Return a target of numbers, its range checked as learners check it."""
+    low, high = checked_bounds(limits, widen=widen)
     return Number(low, high)
 
 

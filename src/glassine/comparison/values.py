@@ -135,8 +135,9 @@ class Mean:
         mean = math.fsum(figures) / len(figures)
         if len(figures) == 1:
             return cls(value=mean, error=None, values=figures)
-        spread = math.fsum((value - mean) ** 2 for value in figures) / (len(figures) - 1)
-        return cls(value=mean, error=math.sqrt(spread / len(figures)), values=figures)
+        # The root of the squares without them: those of large figures would overflow, of small ones vanish.
+        spread = math.hypot(*(value - mean for value in figures))
+        return cls(value=mean, error=spread / math.sqrt((len(figures) - 1) * len(figures)), values=figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     ------
     UnsupportedModelError
         If onnx is not installed, it is not a model, a part predicts nothing, classes are neither all texts nor all
-        whole numbers, an additive model has no term, an attribute is
+        whole numbers, its only class is a text, an additive model has no term, an attribute is
         compared with texts and numbers, or with a number that single precision does not
         hold, or the tree would need more than 100,000 nodes.
     InvalidModelError
@@ -86,6 +86,12 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
             raise UnsupportedModelError(
                 f"part {i} predicts nothing, but every leaf of an ONNX tree must.", remedy="Label it."
             )
+    if len(model.classes or ()) == 1 and isinstance((model.classes or ("",))[0], str):
+        # ONNX Runtime 1.31 looks for a second text, and ends the process.
+        raise UnsupportedModelError(
+            f"the only class is {model.classes!r}, and runtimes of ONNX fail with one class that is a text.",
+            remedy="Write SQL or Python instead.",
+        )
     names = attributes_of(model.literals) or model.attributes[:1]
     readable([*names, *map(str, model.classes or ())], "the name")
     if not names or not all(names):

@@ -206,8 +206,9 @@ def _is_number(attribute: object, *, without: bool) -> bool:
 def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
     """Return the literals that a domain declares for some attributes, in order.
 
-    A number gives one literal ``x <= t`` per threshold, a binary attribute ``x = 1``, a category one literal per value;
-    of an attribute that may be missing each stands twice, as :func:`either_side` says. Nothing is read from data.
+    A number gives one literal ``x <= t`` per threshold, a binary attribute ``x = 1``, a category of two values or more
+    one literal per value; of an attribute that may be missing each stands twice, as :func:`either_side` says. Nothing
+    is read from data.
     """
     out: list[Literal] = []
     for name in names:
@@ -216,7 +217,8 @@ def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
             out += of_thresholds(name, attribute.thresholds)
         elif isinstance(attribute, Binary):
             out.append(OneOf(name, (1,)))
-        else:
+        elif len(attribute.values) > 1:
+            # The only value of an attribute says no more than that it is not missing.
             out += [OneOf(name, (value,)) for value in attribute.values]
     return either_side(domain, out)
 
