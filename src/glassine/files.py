@@ -99,7 +99,8 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
                 data = b"" if size > most else stream.read(most + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", path=path) from None
+            remedy = "Name a file in it." if isinstance(error, IsADirectoryError) else ""
+            raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", remedy=remedy, path=path) from None
     if max(size, len(data)) > most:
         raise UnreadableFileError(
             f"{os.fspath(path)} is larger than {most:,} bytes, which is the most that is read.",
@@ -184,7 +185,14 @@ def parse_json(text: str, *, path: str | os.PathLike[str]) -> Any:
         return value
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UnreadableFileError(f"{os.fspath(path)} is not valid JSON: {reason}.", path=path) from None
+        cut = isinstance(error, json.JSONDecodeError) and (
+            error.msg.startswith("Unterminated string") or not error.doc[error.pos :].strip()
+        )
+        raise UnreadableFileError(
+            f"{os.fspath(path)} is not valid JSON: {reason}.",
+            remedy="The file ends too early: copy it whole." if cut else "",
+            path=path,
+        ) from None
 
 
 def _check_values(text: str, path: str | os.PathLike[str]) -> None:

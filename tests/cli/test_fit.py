@@ -79,7 +79,9 @@ def test_a_private_tree(folder: Path) -> None:
         "Model: m.json",
         "Certificate: m.certificate.json",
         "Check: glassine domain check domain.json --data people.csv",
-        "glassine audit m.json --domain domain.json --policy policy.toml",
+        # Once more for another model, the command writes the same file.
+        "Next: echo 'accept_guarantee = true' > accept.toml",
+        "glassine audit m.json --domain domain.json --policy accept.toml",
     ):
         assert said in done.stdout, done.stdout
     assert "|--- " in done.stdout

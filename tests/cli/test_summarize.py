@@ -39,6 +39,9 @@ def test_models_of_a_summary_are_written_with_certificates_and_cost_nothing(summ
     assert "scorecard" in run("export", "scorecard.json", "--to", "card", cwd=summarized).out.lower()
     (entry,) = Ledger(summarized / "b.sqlite").entries("more")
     assert float(entry.epsilon) == 2.0
+    done = run("fit", "tree", "--summary", "s.json", "-o", "again.json", "--report", "again.html", cwd=summarized)
+    assert "Certificate: again.certificate.json\nReport: again.html (" in done.out
+    assert (summarized / "again.html").exists()
     verified = run("certificate", "verify", "tree.json", "tree.certificate.json", cwd=summarized)
     assert verified.status == 0, verified.out
 

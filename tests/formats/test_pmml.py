@@ -90,6 +90,11 @@ BOMB = '<!DOCTYPE PMML [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a
 OUTSIDE = '<!DOCTYPE PMML [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 
 
+def test_a_page_is_no_model() -> None:
+    with pytest.raises(UnsupportedModelError, match=r"page of HTML, not a model\. Give the model's own file"):
+        read("<!DOCTYPE html><html></html>")
+
+
 @pytest.mark.parametrize(
     "declaration", [BOMB, OUTSIDE, "<!DOCTYPE PMML>", '<!DOCTYPE PMML SYSTEM "http://localhost/x">']
 )
@@ -107,7 +112,7 @@ def test_a_document_type_is_refused(declaration: str) -> None:
         ('functionName="classification"', 'functionName="clustering"', "clustering"),
         ('<MiningField name="dose"/>', "", "no active field"),
         ("DataDictionary", "Dictionary", "no model|lacks its|got Dictionary"),
-        ('field="dose"', 'field="derived"', "no active field"),
+        ('field="dose"', 'field="derived"', "no active field.* without transformations"),
         ('operator="lessThan"', 'operator="about"', "operator"),
         ('value="40.5"', 'value="many"', "not a finite number"),
         ('value="40.5"', 'value="nan"', "not a finite number"),

@@ -145,13 +145,20 @@ def zipped(**entries: bytes) -> bytes:
     return out.getvalue()
 
 
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match=r"cannot read .*: Is a directory\. Name a file in it\."):
+        load_model(tmp_path)
+
+
 BAD: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty"),
     "blank": (b" \n\t\n", "is empty"),
     "rubbish": (bytes(range(256)), "is binary"),
     "zeros": (b"\0" * 100, "is binary"),
     "prose": (b"Dear reader,\n", "no model"),
-    "truncated JSON": (b'{"schema": "glassine.mod', "not valid JSON"),
+    "truncated JSON": (b'{"schema": "glassine.mod', r"not valid JSON.* ends too early: copy it whole\."),
+    "truncated list": (b'{"schema": "glassine.model/1", "nodes": [1, \n', "The file ends too early: copy it whole"),
+    "broken JSON": (b'{"schema": "glassine.model/1" "nodes"}', r"not valid JSON.*\(char 30\)\.$"),
     "NaN": (b'{"schema": NaN}', "not JSON"),
     "deep JSON": (b"[" * 100_000, "nested too deeply"),
     "JSON list": (b"[1, 2]", "A model of Glassine is a JSON object"),

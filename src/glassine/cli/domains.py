@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -122,6 +125,8 @@ def infer_command(
     first = {name: text for name, text in found.items() if name not in repeated or "identifier?" not in text}
     for text, names in _alike(first).items():
         tell(f"glassine: {_shown(names)}: {text}")
+    if stated := _codes(first):
+        tell(f"glassine: to state these codes as missing: {stated}")
     for repeat in repeated.values():
         tell(f"glassine: {repeat}")
     if repeated:
@@ -158,6 +163,14 @@ def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:
     for name, remark in found.items():
         alike.setdefault(worded(remark, OF_REMARKS), []).append(name)
     return alike
+
+
+def _codes(found: Mapping[str, str]) -> str:
+    """Return the option that states the codes of remarks as missing, as it is typed; empty without any."""
+    stated = [f"{name}={code}" for name, remark in found.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(stated)
+    return shlex.quote(f"--missing={line.getvalue()}") if stated else ""
 
 
 def _shown(names: Sequence[str]) -> str:

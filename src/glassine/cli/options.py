@@ -333,13 +333,13 @@ class RecordsFileOptions(Group):
         bool, typer.Option("--decimal-comma", help="Numbers of a CSV file are written as 1,5 or 1.234,5.")
     ] = False
     missing: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--missing",
             metavar="A,COLUMN=B",
             parser=_listed_texts,
             help="Texts that stand for a missing value, of every column or of one (Q*=9: of those that begin with Q), "
-            "beside the empty one, ?, NA, NaN and nan.",
+            "beside the empty one, ?, NA, NaN and nan; may be repeated.",
         ),
     ] = None
     header: Annotated[
@@ -351,7 +351,7 @@ class RecordsFileOptions(Group):
         """How files are read."""
         from glassine.data.delimited import CsvDialect
 
-        texts = [] if self.missing is None else next(csv.reader([self.missing]))
+        texts = [text for line in csv.reader(self.missing or []) for text in line]
         pairs = [(name, missing) for name, _, missing in (text.rpartition("=") for text in texts)]
         return CsvDialect(
             separator=self.separator,
@@ -365,7 +365,8 @@ class RecordsFileOptions(Group):
     @property
     def words(self) -> list[str]:
         """The options that were given, as they are typed."""
-        given = (("separator", self.separator), ("encoding", self.encoding), ("missing", self.missing))
+        missing = [("missing", texts) for texts in self.missing or []]
+        given = [("separator", self.separator), ("encoding", self.encoding), *missing]
         flags = ["--decimal-comma"] * self.decimal_comma + ["--header"] * self.header
         return [*(f"--{name}={value}" for name, value in given if value is not None), *flags]
 

@@ -283,9 +283,10 @@ def fit_from_summary(order: Order, path: Path) -> None:
     plain = {"model": to_dict(model), "certificate": fitted.certificate_.to_dict(), "verdict": verdict}
     epsilon = summary.certificate_.epsilon
     text = f"{str(model).capitalize()} from a summary at epsilon {epsilon:g}; nothing more is spent."
-    print_value(
-        plain if files.as_json else f"{text}\nModel: {files.output}\nCertificate: {files.certified}", files.as_json
-    )
+    lines = [text, f"Model: {files.output}", f"Certificate: {files.certified}"]
+    if verdict is not None:
+        lines.append(f"Report: {files.report} ({verdict})")
+    print_value(plain if files.as_json else "\n".join(lines), files.as_json)
 
 
 def compare_from_summary(

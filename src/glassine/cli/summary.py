@@ -289,5 +289,5 @@ def _next(outcome: Outcome) -> str:
     if order.private:
         if not outcome.estimator.certificate_.holds:
             return f"Next: {audit}"
-        return f"Next: echo 'accept_guarantee = true' >> policy.toml\n      {audit} --policy policy.toml"
+        return f"Next: echo 'accept_guarantee = true' > accept.toml\n      {audit} --policy accept.toml"
     return f"Next: {audit} --data {_records_of(order)} -o report.html"

@@ -43,6 +43,9 @@ MANY_VALUES = 20
 NEARLY_ALL = 0.95
 """Share of different values from which whole numbers look like numbers of records."""
 
+DIGITS = 6
+"""Digits from which whole numbers of one length may be those of people: postcodes have fewer."""
+
 SHARE = 10
 """Texts with more different values than a tenth of the records may identify people, for any attribute name."""
 
@@ -440,8 +443,16 @@ def _are_measured(texts: Iterable[str]) -> bool:
     return len(listed) - n <= max(1, len(listed) // SHARE_OF_WORDS)
 
 
+def _are_numbers_of_people(column: npt.NDArray[Any]) -> bool:
+    """Return whether whole numbers look handed out: all as long as one another, and longer than most quantities."""
+    if column.dtype.kind != "i" or len(column) == 0 or column.min() < 10 ** (DIGITS - 1):
+        return False
+    least, most = str(column.min()), str(column.max())
+    return len(least) == len(most) and not (DATE_NUMBER.fullmatch(least) and DATE_NUMBER.fullmatch(most))
+
+
 def repeats(frame: Any) -> Iterator[Repeats]:
-    """Yield the columns that look like identifiers, by name or by many different texts, and have repeated values.
+    """Yield the columns with repeated values that look like identifiers: by name, or by many texts or long numbers.
 
     Guarantee
     ---------
@@ -449,7 +460,8 @@ def repeats(frame: Any) -> Iterator[Repeats]:
     """
     for name, column in columns(frame).items():
         named = is_identifier_name(name)
-        if column.dtype.kind != "O" and not named:
+        numbered = _are_numbers_of_people(column)
+        if column.dtype.kind != "O" and not named and not numbered:
             continue
         present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
         listed = present.tolist()
@@ -459,6 +471,6 @@ def repeats(frame: Any) -> Iterator[Repeats]:
         counts = {value: count for value, count in Counter(listed).items() if not _is_gap(value)}
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
-        texts = many and all(isinstance(value, str) for value in counts) and not _are_measured(counts)
-        if most > 1 and len(counts) > 1 and (named or texts):
+        likely = numbered or (all(isinstance(value, str) for value in counts) and not _are_measured(counts))
+        if most > 1 and len(counts) > 1 and (named or (many and likely)):
             yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most)

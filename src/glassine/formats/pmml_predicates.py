@@ -104,7 +104,9 @@ def parsed_xml(data: bytes) -> Element:
     top = Element("", {})
     path, texts, made, length = [top], [[""]], 0, 0
 
-    def refuse(*_: object) -> None:
+    def refuse(kind: str, *_: object) -> None:
+        if kind.lower() == "html":
+            raise UnsupportedModelError("the file is a page of HTML, not a model.", remedy="Give the model's own file.")
         raise UnsupportedModelError(
             "the XML file declares a document type, in which entities can hide.",
             remedy="Remove the line '<!DOCTYPE ...>'.",
@@ -287,7 +289,8 @@ def _field(predicate: Element, fields: Fields, domain: Domain | None) -> str:
     name = predicate.attributes.get("field", "")
     if name not in fields.types or name not in fields.active:
         raise UnsupportedModelError(
-            f"the tree tests {name!r:.60}, which is no active field: derived ones are not read."
+            f"the tree tests {name!r:.60}, which is no active field: derived ones are not read.",
+            remedy="Write the file without transformations of its fields, or give the model as JSON or a skops file.",
         )
     require(name, domain, "the PMML tree tests")
     if name in fields.changed and can_be_missing(name, domain, True):

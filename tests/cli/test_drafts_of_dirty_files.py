@@ -1,0 +1,52 @@
+"""Codes for missing values and numbers of people in a file: what a draft prints can be run as it is."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassine import Domain, Integer
+from tests.cli.running import Run
+
+
+def test_codes_are_stated_by_the_options_that_a_draft_prints(tmp_path: Path, run: Run) -> None:
+    values = [1, 2, 3] * 20 + [99] * 10
+    frame = pl.DataFrame({"with, comma": values, "two words": values, "x": [*range(20, 35)] * 4 + [999] * 10})
+    frame.write_csv(tmp_path / "people.csv")
+    said = run("domain", "infer", "people.csv", cwd=tmp_path).err
+    (line,) = (line for line in said.splitlines() if "to state these codes" in line)
+    printed = shlex.split(line.partition(" missing: ")[2])
+    done = run("domain", "infer", "people.csv", "-o", "domain.json", *printed, cwd=tmp_path)
+    assert (done.status, "COLUMN=" in done.err) == (0, False), done.err
+    assert [Domain.from_json(tmp_path / "domain.json")[name].hi for name in frame.columns] == [3, 3, 34]
+
+
+def test_texts_for_missing_values_are_given_one_by_one_or_together(tmp_path: Path, run: Run) -> None:
+    Domain({"x": Integer(0, 9, missing=True), "y": Integer(0, 9, missing=True)}).to_json(tmp_path / "domain.json")
+    (tmp_path / "people.csv").write_text("x,y\n99,1\n3,77\nnone,5\n")
+    check = ("domain", "check", "domain.json", "--data", "people.csv")
+    apart = run(*check, "--missing=x=99", "--missing", "y=77", "--missing=none", cwd=tmp_path)
+    together = run(*check, "--missing=x=99,y=77,none", cwd=tmp_path)
+    assert (apart.status, apart.out, apart.err) == (together.status, together.out, together.err)
+    assert (apart.status, "All 3 records fit" in apart.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "pointed_out"),
+    [
+        ([100_000 + 7 * (i % 90) for i in range(180)], True),
+        ([10_000 + 7 * (i % 90) for i in range(180)], False),
+        ([99_990 + 7 * (i % 90) for i in range(180)], False),
+        ([20_190_101 + i % 28 for i in range(180)], False),
+        ([100_000 + i % 3 for i in range(180)], False),
+    ],
+)
+def test_long_numbers_of_one_length_that_recur_may_be_those_of_people(
+    numbers: list[int], pointed_out: bool, tmp_path: Path, run: Run
+) -> None:
+    pl.DataFrame({"Kartei": numbers, "x": [0, 1] * 90}).write_csv(tmp_path / "people.csv")
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    assert (done.status, "Kartei: 90 different values in 180 records" in done.err) == (0, pointed_out), done.err
