@@ -72,7 +72,7 @@ def test_the_guarantee_stands_in_one_sentence_and_says_who_may_see_the_page() ->
     assert page.notice == "Do not publish it: the guarantee of the summary does not hold."
     assert page.notes[1] == "The guarantee does not hold: seeded: not private."
     asked = near_optimal_page(near_optimal_trees(n_asked=2))
-    assert asked.notice.startswith("Do not publish it: its last part describes the records")
+    assert asked.opening().startswith("Do not publish it. Parts marked “checker only” describe the records")
     assert asked.section("records").audience == "checker"
     assert "decide 0 of your 2 records differently" in render_text(asked)
 
