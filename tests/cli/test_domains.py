@@ -225,3 +225,9 @@ def test_a_column_of_another_type_is_named_by_its_type_and_not_by_a_value() -> N
     with pytest.raises(InvalidDataError, match="values of type date") as refused:
         infer_domain(frame)
     assert "1954" not in str(refused.value)
+
+
+def test_values_that_differ_only_by_case_or_spaces_are_pointed_out(tmp_path: Path, run: Run) -> None:
+    err, names = draft(tmp_path, run, sex=["F ", "f", "M", "m"] * (N // 4))
+    assert "glassine: sex: 4 of its values differ from another only by case or spaces" in err
+    assert names == ["age", "sex"]

@@ -197,7 +197,7 @@ def test_near_optimal_trees_of_a_summary_have_a_report_that_reads_no_training_re
     done = run(*asked, "--ask", "mine.csv", "-o", "page.html", cwd=summarized)
     assert done.status == 0, done.err
     assert "of your 5 records differently" in done.out
-    assert done.out.startswith("Do not publish it: its last part describes the records that you passed")
+    assert done.out.startswith("Do not publish it. Parts marked “checker only” describe the records.")
     page = (summarized / "page.html").read_text()
     assert 'class="chart intervals"' in page
     assert "mine.csv" in page

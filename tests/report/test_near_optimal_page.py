@@ -72,7 +72,7 @@ def test_the_guarantee_stands_in_one_sentence_and_says_who_may_see_the_page() ->
     assert page.notice == "Do not publish it: the guarantee of the summary does not hold."
     assert page.notes[1] == "The guarantee does not hold: seeded: not private."
     asked = near_optimal_page(near_optimal_trees(n_asked=2))
-    assert asked.notice.startswith("Do not publish it: its last part describes the records")
+    assert asked.opening().startswith("Do not publish it. Parts marked “checker only” describe the records")
     assert asked.section("records").audience == "checker"
     assert "decide 0 of your 2 records differently" in render_text(asked)
 
@@ -113,3 +113,21 @@ def test_a_page_of_many_attributes_draws_the_first_and_stays_small() -> None:
     assert len(bars(text)) == 30
     assert len(re.findall(r'<th scope="row"><bdi>a\d', text)) == 200
     assert len(text) < 300_000
+
+
+def test_lines_of_the_drawing_stand_beside_bars_and_never_cross_a_name() -> None:
+    intervals = [Interval(name=name, low=-0.1, high=0.2) for name in ("first", "second")]
+    drawn = draw_intervals(intervals, title="Reliance", unit="rise", ident="x")
+    names = [float(y) for y in re.findall(r'class="name"[^>]* y="([0-9.]+)"', drawn)]
+    lines = re.findall(r'<line class="(?:grid|zero)"[^>]* y1="([0-9.]+)" y2="([0-9.]+)"', drawn)
+    assert len(names) == 2
+    assert len(lines) > 4
+    assert not any(float(top) <= name <= float(bottom) for top, bottom in lines for name in names)
+
+
+def test_what_nearly_all_decide_differently_reads_as_all() -> None:
+    found = near_optimal_trees()
+    leaves = tuple(replace(leaf, ambiguous=0.99997) for leaf in found.leaves)
+    text = render_text(near_optimal_page(replace(found, leaves=leaves, ambiguous=0.99997)))
+    assert "100.0% of the expected records" in " ".join(text.split())
+    assert "over 99.9%" not in text

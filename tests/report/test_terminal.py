@@ -7,7 +7,8 @@ import pytest
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.findings import InputFile, Remedy
 from glassine.report import render_rich, render_text
-from glassine.report.wording import NOTICES
+from glassine.report.pages import page_of
+from glassine.report.wording import MARKED, NOTICES
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 
 
@@ -25,6 +26,13 @@ def test_the_text_says_the_verdict_first_and_what_is_missing() -> None:
     assert text.startswith(f"{NOTICES['checker']}\nGlassine 9.9.9: INCONCLUSIVE\n")
     assert "Reconstruction (not measured): No domain was given." in text
     assert "[unknown] Smallest leaf: not known (limit: at least 10 records)" in text
+
+
+def test_the_first_line_speaks_of_marked_parts_only_where_there_are_some() -> None:
+    page = page_of(unknown_findings())
+    assert MARKED not in page.opening()
+    marked = replace(page, sections=(*page.sections[1:], replace(page.sections[0], audience="checker")))
+    assert marked.opening() == f"{page.notice} {MARKED}"
 
 
 def test_notes_stand_under_the_verdict() -> None:

@@ -500,7 +500,7 @@ def report_on(order: Order, estimator: Any, data: Any, policy: Any, files: Mappi
         findings = audit(model, domain=estimator.domain_, data=data, policy=limits)
         inputs = input_files(model=written, **files)
         write_report(
-            replace(in_commands(findings), inputs=inputs),
+            replace(in_commands(findings, {"model": written.path.name}), inputs=inputs),
             order.shared.files.report or Path(),
             title=order.shared.files.output.name,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -47,9 +48,12 @@ FOR_THE_USER = {
 COMMANDS = {"disclose": "audit --only disclosure", "explain": "explain make"}
 """Words of the command of a step, where they are not its own name."""
 
+SCRUBBED = "scrubbed.json"
+"""Where the copy goes in a command that names the model."""
 
-def as_command(remedy: Remedy) -> Remedy:
-    """Return a remedy with its step as a command or an option.
+
+def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy:
+    """Return a remedy with its step as a command or an option; `files` are names by role, such as ``model``.
 
     Examples
     --------
@@ -58,6 +62,9 @@ def as_command(remedy: Remedy) -> Remedy:
     'Merge small leaves: `glassine scrub --smallest-leaf 10`.'
     >>> as_command(remedy("Pass the training records: {step}.", "audit", data=None)).text
     'Pass the training records: `--data FILE`.'
+    >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
+    >>> as_command(merge, {"model": "tree.json", "domain": "domain.json"}).text
+    'Merge small leaves: `glassine scrub tree.json --domain domain.json --smallest-leaf 10 -o scrubbed.json`.'
     """
     if not remedy.action:
         return remedy
@@ -72,6 +79,12 @@ def as_command(remedy: Remedy) -> Remedy:
         step = ", ".join(f"`{option}`" for option in options)
         step += ", drafted with `glassine domain infer`" if "infer_domain" in remedy.step else ""
     else:
+        # A backtick would end the command.
+        names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
+        if "model" in names and remedy.action in ("scrub", "disclose"):
+            words.append(names["model"])
+        if "model" in names and remedy.action == "scrub":
+            options = [f"--domain {names.get('domain', 'FILE')}", *options, f"-o {SCRUBBED}"]
         step = f"`{' '.join([*words, *options])}`"
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
 
@@ -88,11 +101,11 @@ OF_AUDITS = {
 """Options by the parameters that findings name."""
 
 
-def in_commands(found: Findings) -> Findings:
-    """Return findings whose advice, reasons and meanings name commands and options."""
+def in_commands(found: Findings, files: Mapping[str, str] | None = None) -> Findings:
+    """Return findings whose advice, reasons and meanings name commands, options and the files of each role."""
     worded_: Findings = _in_options(found)
-    holder = None if found.holder is None else in_commands(found.holder)
-    return replace(worded_, advice=tuple(as_command(remedy) for remedy in found.advice), holder=holder)
+    holder = None if found.holder is None else in_commands(found.holder, files)
+    return replace(worded_, advice=tuple(as_command(remedy, files) for remedy in found.advice), holder=holder)
 
 
 def _in_options(value: Any) -> Any:

@@ -249,7 +249,8 @@ def with_inputs(
 
     Which records a private model has is for the checker only.
     """
-    given, found = input_files(**files, **records), in_commands(found)
+    names = {role: file.path.name for role, file in files.items() if file is not None}
+    given, found = input_files(**files, **records), in_commands(found, names)
     if found.holder is None:
         return replace(found, inputs=given)
     return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))

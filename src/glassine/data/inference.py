@@ -176,8 +176,8 @@ def draft(frame: Any) -> tuple[Domain, dict[str, str]]:
 def remarks(frame: Any) -> dict[str, str]:
     """Return what looks wrong about inferring a domain from a frame: a remark for each column that has one.
 
-    Remarks are made on identifiers, dates, free text, columns of one value, and numbers read as text. Most begin their
-    advice with "Leave it out".
+    Remarks are made on identifiers, dates, free text, columns of one value, numbers read as text, and values that
+    differ only by case or spaces. Most begin their advice with "Leave it out".
 
     Parameters
     ----------
@@ -238,6 +238,14 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
         return "free text, which can name people. Leave it out, or code it in a few categories."
     if len(values) > max(MANY_VALUES, len(present) // SHARE):
         return f"{len(values):,} different values in {len(present):,} records, an identifier? Leave it out."
+    spellings = Counter(" ".join(value.split()).casefold() for value in values)
+    alike = sorted(value for value in values if spellings[" ".join(value.split()).casefold()] > 1)
+    if alike:
+        return (
+            f"{len(alike):,} of its values differ from another only by case or spaces, "
+            f"such as {_frequent(alike, present)}. "
+            "Write those that mean the same alike in the file, or each counts as a category of its own."
+        )
     return ""
 
 

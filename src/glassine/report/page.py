@@ -41,7 +41,7 @@ def as_html(page: Page) -> str:
             title=page.title,
             described=page.described,
             version=page.version,
-            audience=page.notice,
+            audience=page.opening(),
         )
     )
 

@@ -54,7 +54,7 @@ def _headline(page: Page) -> str:
 
 
 def _lines(page: Page) -> Iterator[str]:
-    yield from _wrap(page.notice)
+    yield from _wrap(page.opening())
     yield f"Glassine {page.version}: {_headline(page)}"
     yield from _wrap(page.sentence)
     for block in page.details:

@@ -108,6 +108,11 @@ class Page:
     version: str
     schema: str = ""
 
+    def opening(self) -> str:
+        """Return the first line: for whom it is, and what marked parts are where there are any."""
+        marked = any(section.audience == "checker" for section in self.sections)
+        return f"{self.notice} {wording.MARKED}" if marked else self.notice
+
     def section(self, name: str) -> Section:
         """Return a section by its name in links."""
         return next(section for section in self.sections if section.id == name)

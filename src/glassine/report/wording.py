@@ -16,10 +16,13 @@ CHECKER_ONLY = "For the checker only: measured on the records, covered by no gua
 """The first line of every text and page all of which was measured on records."""
 
 NOTICES: dict[Audience, str] = {
-    "checker": "For the checker. Do not publish it: parts marked \u201cchecker only\u201d describe the records.",
+    "checker": "For the checker. Do not publish it.",
     "public": "For the public. Parts for the checker only are left out.",
 }
 """The first line of every other report on findings."""
+
+MARKED = "Parts marked \u201cchecker only\u201d describe the records."
+"""What the first line adds where there are such parts."""
 
 # Overrides of the direction of writing, which could reorder the text around a name.
 _DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,6 +76,12 @@ def escaped(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\*_[]`|" else c for c in plain)
 
 
+def with_code(text: str) -> str:
+    """Return a text that Markdown shows unchanged, but for what stands between backticks: that is set as code."""
+    parts = re.split(r"`([^`]+)`", text)
+    return "".join(f"`{wording.clean(part)}`" if i % 2 else escaped(part) for i, part in enumerate(parts))
+
+
 MOST_ANNOTATIONS = 10
 """GitHub shows ten annotations of a kind for each step, and drops the others."""
 
@@ -104,7 +111,7 @@ def as_summary(findings: Findings, path: str) -> str:
     out += [f"- **{escaped(one.label)}**: {escaped(one.meaning)}" for one in open_]
     if open_:
         out.append("")
-    out += [f"{number}. {escaped(str(remedy))}" for number, remedy in enumerate(findings.advice, start=1)]
+    out += [f"{number}. {with_code(str(remedy))}" for number, remedy in enumerate(findings.advice, start=1)]
     if findings.advice:
         out.append("")
     digest = next((file.sha256 for file in findings.inputs if file.role in ("model", "release")), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -46,14 +45,17 @@ def additive_section(finding: AdditiveFinding) -> Section:
         scores = Fold("The scores of each bin as text", (Definitions(tuple(islice(_scores(finding), MOST_FIGURES))),))
         blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts[:IN_VIEW])]
         if rest := charts[IN_VIEW:]:
-            blocks.append(Fold(f"{wording.plural(len(rest), 'more term')}, of less importance", (Gallery(rest),)))
+            undrawn = sum(term.shape is None for term in finding.terms) or max(len(finding.terms) - MOST_FIGURES, 0)
+            more = f", of less importance; {undrawn:,} are not drawn" if undrawn else ", of less importance"
+            blocks.append(Fold(f"{wording.plural(len(rest), 'more drawing')}{more}", (Gallery(rest),)))
         blocks.append(scores)
     if finding.terms:
         table = _terms(finding)
-        blocks.append(replace(table, rows=table.rows[:IN_VIEW]))
-        if others := table.rows[IN_VIEW:]:
-            less = replace(table, caption="The same of the other terms", rows=others)
-            blocks.append(Fold(f"{wording.plural(len(others), 'more term')} in the table", (less,)))
+        # The drawings name the most important terms already.
+        many = bool(charts) and len(table.rows) > IN_VIEW
+        blocks.append(
+            Fold(f"Importance and bins of {wording.plural(len(table.rows), 'term')}", (table,)) if many else table
+        )
         more = len(finding.terms) - MOST_ROWS
         omitted = f"{wording.plural(more, 'more term')}: see the JSON findings."
         blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []
@@ -62,7 +64,11 @@ def additive_section(finding: AdditiveFinding) -> Section:
     items = tuple((_name(entry.attribute), tuple(_told(entry))) for entry in finding.attributes)
     items = tuple((name, sentences) for name, sentences in items if sentences)
     nothing = Paragraph(text="No training value was found in the bins.")
-    blocks += [Heading("What the bins reveal"), Definitions(items) if items else nothing]
+    blocks.append(Heading("What the bins reveal"))
+    if len(items) > IN_VIEW:
+        blocks.append(Fold(f"{wording.plural(len(items), 'attribute')}, each with its bins", (Definitions(items),)))
+    else:
+        blocks.append(Definitions(items) if items else nothing)
     if finding.beside:
         beside = Points(items=tuple(map(wording.clean, finding.beside)))
         blocks += [Heading("Published beside the model"), beside]
@@ -108,7 +114,7 @@ def _charts(finding: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
     scale = common_scale(shape for _, shape in drawn[:MOST_FIGURES])
     for term, shape in drawn:
         for index, output in enumerate(term.shape.outputs if term.shape else ()):
-            note = f"{_name(output)} importance {term.importance:.3g}{', edited' if term.edited else ''}".strip()
+            note = f"{_name(output)} importance {_amount(term.importance)}{', edited' if term.edited else ''}".strip()
             yield _name(term.name), note, draw_shape(shape, output=index, scale=scale)
 
 
@@ -119,7 +125,10 @@ def _scores(finding: AdditiveFinding) -> Iterator[tuple[str, tuple[str, ...]]]:
             continue
         labels = _shape(term).labels
         for output, scores in zip(term.shape.outputs, term.shape.scores, strict=True):
-            said = (f"{wording.clean(label)}: {score:+.3g}" for label, score in zip(labels, scores, strict=True))
+            said = (
+                f"{wording.clean(label)}: {_amount(score, sign='+')}"
+                for label, score in zip(labels, scores, strict=True)
+            )
             yield f"{_name(term.name)} {_name(output)}".strip(), ("; ".join(said),)
 
 
@@ -164,13 +173,18 @@ def _apart(names: tuple[str, ...]) -> list[str]:
     return out
 
 
+def _amount(value: float, sign: str = "") -> str:
+    """Return a score to three digits, as a whole number from a thousand on."""
+    return f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
+
+
 def _name(text: str) -> str:
     return wording.shorten(wording.clean(text), LONGEST)
 
 
 def _lead(finding: AdditiveFinding) -> str:
     of = "of each class " if len(finding.intercept) > 1 else ""
-    intercept = ", ".join(f"{value:.3g}" for value in finding.intercept[:8])
+    intercept = ", ".join(map(_amount, finding.intercept[:8]))
     text = f"{finding.meaning[:1].upper()}{finding.meaning[1:]}. It is the intercept {of}({intercept}) "
     text += "plus one score a term."
     if finding.n_edits:
@@ -221,7 +235,7 @@ def _row(term: TermFinding, most: float) -> Row:
     bar = draw_bar(min(max(term.importance / most, 0.0), 1.0))
     return Row(
         name=_name(term.name),
-        cells=(bar, f"{term.importance:.3g}", f"{term.n_bins:,}", sizes),
+        cells=(bar, _amount(term.importance), f"{term.n_bins:,}", sizes),
         flag="few records" if term.n_small else "",
     )
 

@@ -57,13 +57,15 @@ def draw_intervals(intervals: Sequence[Interval], *, title: str, unit: str, iden
     places = ticks(low, high, 5)
     names = [one.name for one in intervals]
     pieces = [
-        *(element("line", class_="grid", x1=axes.x(at), x2=axes.x(at), y1=axes.top, y2=axes.bottom) for at in places),
-        element("line", class_="zero", x1=axes.x(0.0), x2=axes.x(0.0), y1=axes.top, y2=axes.bottom),
         axes.marks(places, "{:.6g}%", 100),
         element("text", unit, class_="tick mid", x=WIDTH / 2, y=axes.bottom + 44),
     ]
     for row, one in enumerate(intervals):
         left, right, middle = axes.x(one.low), axes.x(one.high), axes.y(row) + STEP - 16
+        # Beside the bar only: a line through the whole chart would strike out the names.
+        beside = {"y1": middle - BAR / 2 - 2, "y2": middle + BAR / 2 + 2}
+        pieces += [element("line", class_="grid", x1=axes.x(at), x2=axes.x(at), **beside) for at in places]
+        pieces.append(element("line", class_="zero", x1=axes.x(0.0), x2=axes.x(0.0), **beside))
         # The thinnest bar is still seen.
         wide = max(right - left, 3.0)
         kind = "interval strong" if one.strong else "interval"
@@ -99,6 +101,9 @@ def outward(low: float, high: float) -> tuple[str, str]:
     return f"{ends[0]:.1f}%", f"{ends[1]:.1f}%"
 
 
+ALL = 0.9995
+"""A share that rounds to 100.0%: representative records do not tell it from all."""
+
 MOST_DRAWN = 30
 """Attributes that are drawn; the table has the others."""
 
@@ -110,7 +115,7 @@ NAMED, ROOM = 3, 24
 
 PUBLIC = "For everyone who may see the summary: its guarantee covers this page."
 VOID = "Do not publish it: the guarantee of the summary does not hold."
-ASKED = "Do not publish it: its last part describes the records that you passed."
+ASKED = "Do not publish it."
 OWN_ESTIMATE = "Errors are the summary's own estimates, and the lowest is too low. Do not publish them as accuracy."
 RELIED = (
     "Reliance is the rise in a tree's errors once the attribute is drawn independently of everything else, as a share "
@@ -118,7 +123,7 @@ RELIED = (
 )
 COVERAGE = (
     "The ends also cover {n} summaries that are released again from this one, and are rounded outward. They can still "
-    "miss the true ends: on Adult at epsilon 1, 34 of 42 such intervals contained both."
+    "miss the true ends: on Adult at epsilon 1, 21 of 28 such intervals contained both."
 )
 DIFFERENTLY = (
     "The leaves of the best tree, with the share of their expected records for which another near-optimal tree "
@@ -157,7 +162,7 @@ def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: 
         tone="finding",
         headline=f"{trees} near-optimal",
         sentence=f"Their expected errors exceed the lowest, {lowest}, by at most {slack}. They decide "
-        f"{wording.percent(found.ambiguous, digits=1)} of the expected records differently.",
+        f"{_decided(found.ambiguous)} of the expected records differently.",
         caveat=OWN_ESTIMATE,
         notes=(covered, *caveats),
         notes_title="What covers this page",
@@ -179,6 +184,11 @@ def _indispensable(found: Multiplicity) -> list[str]:
     return [one.attribute for one in found.reliances if one.indispensable]
 
 
+def _decided(share: float) -> str:
+    """Return a share of what is decided differently: an estimate that rounds to everything is everything."""
+    return wording.percent(1.0 if share >= ALL else share, digits=1)
+
+
 def _number(n_trees: float) -> str:
     # Three digits: the number is an estimate.
     return f"{float(f'{n_trees:.3g}'):,.0f}"
@@ -189,7 +199,7 @@ def _figures(found: Multiplicity) -> tuple[Fact, ...]:
     untested = len(found.reliances) - len(found.tested)
     return (
         Fact("Near-optimal trees", _number(found.n_trees), "estimated from random samples"),
-        Fact("Decided differently", wording.percent(found.ambiguous, digits=1), "of the expected records"),
+        Fact("Decided differently", _decided(found.ambiguous), "of the expected records"),
         Fact(
             "Indispensable attributes",
             f"{len(names):,}",
@@ -297,7 +307,7 @@ def _leaves_section(found: Multiplicity) -> Section:
 
 def _leaf_row(leaf: LeafAmbiguity) -> Row:
     name = " and ".join(wording.clean(str(literal)) for literal in leaf.literals) or "all records"
-    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), wording.percent(leaf.ambiguous, digits=1)))
+    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), _decided(leaf.ambiguous)))
 
 
 def _records_section(found: Multiplicity, n_asked: int) -> Section:
