@@ -16,9 +16,16 @@ from scipy import stats
 from glassine import Domain, Integer, Ledger, PrivateSummary
 from glassine.data.columns import Columns, columns_of
 from glassine.domain import Between
-from glassine.errors import BudgetExceededError, InvalidModelError, InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import (
+    BudgetExceededError,
+    InvalidDataError,
+    InvalidModelError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+)
 from glassine.formats import fingerprint
 from glassine.learners import publishing
+from glassine.learners.budget import certificate_of
 from glassine.learners.summaries import measuring
 from glassine.learners.summaries.measuring import PARTS, Cells, noise_reach
 from glassine.models import Evidence, Rule, RuleList
@@ -112,7 +119,7 @@ def test_noise_that_is_too_small_or_missing_is_found(fault: Any, monkeypatch: py
     monkeypatch.setattr(measuring, "noisy_histogram", fault)
     if fault is halved:
         # Certified as what it costs, it would be refused: the fault also states the honest scale.
-        honest = measuring.certificate_of
+        honest = certificate_of
 
         def certified(events: Any, *given: Any, **named: Any) -> Any:
             return honest([replace(event, scale=2 * event.scale) for event in events], *given, **named)
@@ -308,7 +315,7 @@ def test_a_record_that_no_branch_takes_counts_as_wrong_and_stops_nothing() -> No
         def predict(self, columns: Columns) -> Any:
             ages = columns.numbers["age"]
             if (ages == 13).any():
-                raise measuring.InvalidDataError("no branch takes a record.")
+                raise InvalidDataError("no branch takes a record.")
             return (ages > 60).astype(int)
 
     columns = columns_of({"age": ONE["age"]}, {"age": np.array([70.0, 13.0, 10.0, 13.0, 90.0])})
