@@ -46,8 +46,9 @@ def additive_section(finding: AdditiveFinding) -> Section:
         blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts[:IN_VIEW])]
         if rest := charts[IN_VIEW:]:
             undrawn = sum(term.shape is None for term in finding.terms) or max(len(finding.terms) - MOST_FIGURES, 0)
-            more = f", of less importance; {undrawn:,} are not drawn" if undrawn else ", of less importance"
-            blocks.append(Fold(f"{wording.plural(len(rest), 'more drawing')}{more}", (Gallery(rest),)))
+            missing = f"; {undrawn:,} are not drawn" if undrawn else ""
+            title = f"{wording.plural(len(rest), 'more drawing')}, of less importance{missing}"
+            blocks.append(Fold(title, (Gallery(rest),)))
         blocks.append(scores)
     if finding.terms:
         table = _terms(finding)
