@@ -268,7 +268,8 @@ def test_numbers_and_texts_beyond_all_bounds_are_refused(tmp_path: Path, text: s
 def test_whole_numbers_have_one_cut_between_neighbours() -> None:
     assert on_grid(Integer(0, 3), 2)
     assert on_grid(Integer(0, 3), 2.3)
-    assert not on_grid(Integer(0, 1000), 2.3)
+    assert on_grid(Integer(0, 1000), 2.3), "2 is a round amount"
+    assert not on_grid(Integer(0, 1000), 7.3)
 
 
 def test_a_single_group_and_wrong_kinds() -> None:

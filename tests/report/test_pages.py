@@ -115,7 +115,7 @@ def test_text_and_page_hold_the_same_sections_in_one_order(reports: dict[str, Re
         ]
         assert places == sorted(places), name
         assert len(set(places)) == len(set(heads)) > 0, name
-        assert lines[0] == report.notice, name
+        assert lines[0] == report.opening(), name
         assert lines[1].startswith(f"Glassine {report.version}: "), name
 
 

@@ -166,7 +166,7 @@ def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _codes(found: Mapping[str, str]) -> str:
-    """Return the option that states the codes of remarks as missing, as it is typed; empty without any."""
+    """Return the option that states the codes of remarks as missing, as typed; empty without any."""
     stated = [f"{name}={code}" for name, remark in found.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(stated)

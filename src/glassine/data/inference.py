@@ -244,7 +244,7 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
         return (
             f"{len(alike):,} of its values differ from another only by case or spaces, "
             f"such as {_frequent(alike, present)}. "
-            "Write those that mean the same alike in the file, or each counts as a category of its own."
+            "Write those that mean the same in one way, or each counts as a category."
         )
     return ""
 
