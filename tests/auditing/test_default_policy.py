@@ -154,8 +154,10 @@ def test_no_small_count_follows_from_the_share_of_certain_outcomes() -> None:
 @pytest.mark.parametrize(
     ("attribute", "status", "most"),
     [
-        # 1,440 records at a million ages: each side of a threshold expects fewer than ten. Of 11, 50 is round.
-        (Integer(0, 10**6), "fail", 20),
+        # 1,440 records at two million values: each side of each of 11 thresholds expects fewer than ten.
+        (Integer(-(10**6), 10**6), "fail", 22),
+        # Of amounts, 50 is a public cut point.
+        (Integer(0, 10**6), "pass", 20),
         # A continuum: nobody else is expected to hold the same value.
         (Real(0.0, 100.0, thresholds=(55.0,)), "fail", 22),
         # At 31 ages 46 records are expected at each, and at 100 ages 14.
