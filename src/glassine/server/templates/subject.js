@@ -160,7 +160,7 @@
       const changes = contrast.changes.map((change) => `${change.condition} (${shown(change.from)} now, for example ${shown(change.to)})`);
       item.append(make("strong", (data.tolerance === null ? "" : "Mean ") + shown(contrast.decision)), ` if ${changes.join(", and ")}.`);
       if (costed) item.append(` Cost ${roughly(contrast.cost)}.`);
-      const goal = sought ? "The black box's answer is also what you asked for." : "The black box's answer is also close to it.";
+      const goal = answer.goal !== null ? "The black box's answer is also what you asked for." : "The black box's answer is also close to it.";
       if (contrast.confirmed === true) item.append(data.tolerance === null ? " The black box decides so too." : ` ${goal}`);
       if (contrast.confirmed === false) item.append(` The black box itself does not ${data.tolerance === null ? "decide" : "answer"} so: this holds of the small tree alone.`);
       list.append(item);
@@ -238,24 +238,26 @@
     } else if (!data.decides) body.decision = data.classes[Number(at("decision").value)];
     at("ask").disabled = true;
     say("Asking.");
+    let reply, answer;
     try {
-      const reply = await fetch("explanation", {
+      reply = await fetch("explanation", {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
       });
-      const answer = await reply.json();
-      if (reply.ok) {
-        say("Answered below.");
-        draw(answer, record, constraints);
-      } else {
-        at("answer").hidden = true;
-        const after = reply.headers.get("Retry-After");
-        say(answer.detail + (after ? ` In ${after} s.` : ""), true);
-      }
+      answer = await reply.json();
     } catch {
       at("answer").hidden = true;
       say("The service cannot be reached. Try again.", true);
+      return;
     } finally {
       at("ask").disabled = false;
+    }
+    if (reply.ok) {
+      say("Answered below.");
+      draw(answer, record, constraints);
+    } else {
+      at("answer").hidden = true;
+      const after = reply.headers.get("Retry-After");
+      say(answer.detail + (after ? ` In ${after} s.` : ""), true);
     }
   });
 })();
