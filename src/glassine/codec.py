@@ -71,17 +71,6 @@ class Codec(Generic[T]):
 def decoded(codec: Codec[T], plain: object, what: str, error: type[GlassineError]) -> T:
     """Return the value that plain JSON values describe.
 
-    Parameters
-    ----------
-    codec : Codec
-        Of the type that is wanted.
-    plain : object
-        What a JSON text holds.
-    what : str
-        What it is, for messages: "the model".
-    error : type of GlassineError
-        What is raised where the values are refused.
-
     Examples
     --------
     >>> decoded(listed(WHOLE), [1, "2"], "the list", GlassineError)
@@ -145,19 +134,7 @@ def optional(inner: Codec[T]) -> Codec[T | None]:
 
 
 def listed(inner: Codec[T], *, most: float = math.inf, noun: str = "entries", label: str = "") -> Codec[tuple[T, ...]]:
-    """Return the codec of tuples, which are lists.
-
-    Parameters
-    ----------
-    inner : Codec
-        Of the entries.
-    most : int, optional
-        Most entries that are read; they are counted before the first is.
-    noun : str
-        What they are, for messages.
-    label : str, optional
-        Key of each entry whose text says which it is, in paths, instead of its number.
-    """
+    """Return the codec of tuples, which are lists."""
 
     def decode(plain: Any) -> tuple[T, ...]:
         if len(LIST.decode(plain)) > most:
@@ -271,21 +248,7 @@ def record(
     order: Iterable[str] = (),
     omit_defaults: bool = False,
 ) -> Codec[T]:
-    """Return the codec of a dataclass, which is an object.
-
-    Parameters
-    ----------
-    make : type or callable
-        The dataclass; or a function of keywords, all of which are in ``fields`` with codec.
-    fields : mapping of str to Field, optional
-        What is otherwise than the annotations say.
-    head : mapping of str to str, optional
-        Keys that come first and always have the same text.
-    order : iterable of str, optional
-        Names of the fields in the order in which they are written; that of the dataclass by default.
-    omit_defaults : bool, default=False
-        Whether values that are the dataclass's own defaults are left out.
-    """
+    """Return the codec of a dataclass, which is an object."""
     said, head = fields or {}, head or {}
     own_fields = _fields_of(make, omit_defaults) if dataclasses.is_dataclass(make) else {}
     names = tuple(order) or (*own_fields, *(name for name in said if name not in own_fields))
@@ -375,13 +338,7 @@ def _entry(name: str, declared: tuple[Any, dataclasses.Field[Any], object] | Non
 
 
 def _of_annotation(hint: object) -> Codec[Any]:
-    """Return the codec of a type.
-
-    Raises
-    ------
-    TypeError
-        If the type has no codec, so that the field needs a separate one.
-    """
+    """Return the codec of a type."""
     simple: dict[Any, Codec[Any]] = {str: TEXT, bool: FLAG, int: WHOLE, float: NUMBER, Any: ANYTHING}
     if hint in simple:
         return simple[hint]

@@ -57,13 +57,7 @@ HEARERS: list[Callable[[str | None], None]] = []
 
 
 def on_compilation(hear: Callable[[str | None], None]) -> None:
-    """Call a function once, before the first kernel is compiled that is not on disk.
-
-    Parameters
-    ----------
-    hear : callable
-        Called with the folder in which the result is kept, None where none can be written.
-    """
+    """Call a function once, before the first kernel is compiled that is not on disk."""
     HEARERS.append(hear)
 
 

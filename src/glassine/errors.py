@@ -93,13 +93,6 @@ VALUED = re.compile(rf"{MARKED.pattern}(?:(?<=={END})'([\w-]+)')?")
 def parameter(name: str, value: object = ...) -> str:
     """Return a parameter as a text marks it: its name, and the value to give it if there is one.
 
-    Parameters
-    ----------
-    name : str
-        The name; with ``=`` at its end, the value is for the reader to fill in.
-    value : object, optional
-        The value.
-
     Examples
     --------
     >>> str(Text(f"Use {parameter('algorithm', 'penalized')}, or pass {parameter('classes=')}."))
@@ -412,15 +405,6 @@ class BudgetExceededError(GlassineError):
 
 def not_installed(kind: type[GlassineError], purpose: str, package: str, extra: str) -> GlassineError:
     """Return the error of a step that needs a package of an extra of Glassine.
-
-    Parameters
-    ----------
-    kind : type
-        Class of the error.
-    purpose : str
-        What needs the package, with the verb.
-    package, extra : str
-        The package, and the extra that installs it.
 
     Examples
     --------

@@ -16,11 +16,6 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], object], Callab
     Domain``. Type checkers read the same lines, so that what they know and what is imported cannot differ. A module of
     the package, ``from glassine import domain as domain``, is an attribute and no public name.
 
-    Parameters
-    ----------
-    package, file : str
-        The package's ``__name__`` and ``__file__``.
-
     Examples
     --------
     >>> import glassine

@@ -56,20 +56,7 @@ class FileContent(os.PathLike[str]):
 
 
 def read_once(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> FileContent:
-    """Read a file that is to be parsed and hashed.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    most : int, default=200,000,000
-        Most bytes that are read.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be opened, or is larger.
-    """
+    """Read a file that is to be parsed and hashed."""
     return FileContent(path=Path(path), data=read_bytes(path, most=most))
 
 
@@ -77,18 +64,6 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
     """Return a file's bytes, of one that was read once those that were read.
 
     The bound holds while reading: a device has no size, and a file can grow after it was asked for its own.
-
-    Parameters
-    ----------
-    path : path
-        The file, which may be a device or a pipe.
-    most : int, default=200,000,000
-        Most bytes that are read.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be opened, or is larger.
     """
     if isinstance(path, FileContent):
         data, size = path.data, len(path.data)
@@ -128,15 +103,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def decoded(data: bytes, *, path: str | os.PathLike[str]) -> str:
-    """Return bytes as text, UTF-8, if it takes no more memory than the largest file.
-
-    Raises
-    ------
-    UnicodeDecodeError
-        If they are not UTF-8.
-    UnreadableFileError
-        If one rare character makes each of many take up to four bytes.
-    """
+    """Return bytes as text, UTF-8, if it takes no more memory than the largest file."""
     if len(data) * WIDEST > MAX_BYTES and not data.isascii():
         width = 4 if _holds(data, range(0xF0, 0x100)) else 2 if _holds(data, range(0xC4, 0x100)) else 1
         if width * len(data.translate(None, bytes(range(0x80, 0xC0)))) > MAX_BYTES:
@@ -167,14 +134,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_json(text: str, *, path: str | os.PathLike[str]) -> Any:
-    """Return the value of a JSON text; NaN, infinities and repeated keys are errors.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the text is no JSON, or its values would take more than :data:`MAX_VALUES` bytes of memory: they are counted
-        before any is made.
-    """
+    """Return the value of a JSON text; NaN, infinities and repeated keys are errors."""
     _check_values(text, path)
     try:
         value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)

@@ -60,13 +60,7 @@ class ErrorEstimate:
 def original_records(
     original: Any, domain: Domain, n_records: int, *, n_draws: int = 1, max_records: int = 1
 ) -> Records:
-    """Return the columns of the records that reconstructed ones are compared with.
-
-    Raises
-    ------
-    InvalidDataError
-        If an attribute is not a column, the number of records differs, or a number of draws or records is below 1.
-    """
+    """Return the columns of the records that reconstructed ones are compared with."""
     data = columns(original)
     for name in domain:
         if name not in data:
@@ -117,15 +111,7 @@ def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.f
 
 
 def align(domain: Domain, draws: Sequence[tuple[Records, Records, Records]]) -> ErrorEstimate:
-    """Return the error of reconstructed and of random records, each matched with original ones at minimum total cost.
-
-    Parameters
-    ----------
-    domain : Domain
-        The attributes.
-    draws : sequence of (original, reconstructed, random)
-        For each draw as many records of each kind, at least one.
-    """
+    """Return the error of reconstructed and of random records, each matched with originals at minimum total cost."""
     from scipy.optimize import linear_sum_assignment
 
     errors = []

@@ -137,20 +137,7 @@ def _entropy(counts: Sequence[float]) -> float:
 
 
 def disclose_labels(model: DecisionTree | RuleList, people: Occupants | None = None) -> Outcome[LabelDisclosure]:
-    """Return what the published class counts say about the labels of the training records.
-
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The published model.
-    people : Occupants, optional
-        The people in each part, where persons are stated; by default the records that the model counts.
-
-    Returns
-    -------
-    Measured of LabelDisclosure, or NotApplicable
-        The latter for a regression, and where class counts are not published, not exact or all zero.
-    """
+    """Return what the published class counts say about the labels of the training records."""
     if model.classes is None:
         return NotApplicable("the model predicts a number, so it has no class counts.")
     counts = [cell.evidence.counts for cell in model.cells]

@@ -201,13 +201,6 @@ def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> A
 
     Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with neither
     they are unknown.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the model cannot be read as an additive model.
-    InvalidModelError
-        If the model reads an attribute that the domain lacks.
     """
     extras = inputs.settings.extras
     if extras is None:

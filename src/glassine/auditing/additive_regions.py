@@ -213,15 +213,6 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> R
     its sides. What the domain's constraints rule out is not a possible value. What published ranges other than the
     domain's reveal of all records at once is not computed: the upper bound is then unknown.
 
-    Parameters
-    ----------
-    model : AdditiveModel
-        The model.
-    domain : Domain
-        The public domain, with every attribute that terms read.
-    leakage : BinLeakage
-        What the bins hold, by :func:`glassine.attacks.bins.leak_bins`.
-
     Examples
     --------
     Nine in ten people are younger than 50 and nine in ten are clerks: at least eight in ten are both.

@@ -199,13 +199,7 @@ def _check_kinds(data: object, domain: object, policy: object, settings: object)
 
 
 def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subject:
-    """Return what was published as a subject, by its kind.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it cannot be read.
-    """
+    """Return what was published as a subject, by its kind."""
     # Each kind takes up to a second to import, and a tree needs no other.
     if isinstance(published, DecisionTree | RuleList):
         return tree_subject(published, inputs, policy)

@@ -27,24 +27,7 @@ WEAKER = "the attacker was assumed to use less than the tree publishes."
 
 
 def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings) -> Outcome[Inferred]:
-    """Return what an attacker infers under stated assumptions, at any cost.
-
-    Parameters
-    ----------
-    question : Question
-        What is asked.
-    inputs : AuditInputs
-        The people, in ``data``; the held-out records that remedies are measured on, in ``holdout``.
-    settings : DisclosureSettings
-        The assumptions.
-
-    Raises
-    ------
-    InvalidDataError
-        If the tree is not known to predict the attribute, or the data lack what is needed.
-    ContradictionError
-        If nothing agrees with the assumptions.
-    """
+    """Return what an attacker infers under stated assumptions, at any cost."""
     from glassine.attacks.disclosure import infer_sensitive
     from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
     from glassine.attacks.disclosure.predictions import OTHER_CLASSES

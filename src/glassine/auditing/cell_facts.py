@@ -106,13 +106,7 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
 
 
 def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:
-    """Return a model whose counts the publisher states to be rounded to a step: none is exact; the same without a step.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a published count is not a multiple of the step.
-    """
+    """Return a model whose counts the publisher states to be rounded to a step; the same without a step."""
     if step is None:
         return model
     counts = [count for cell in model.cells for count in cell.evidence.counts or (cell.evidence.size or 0,)]

@@ -27,17 +27,7 @@ class Match:
 def compare_certificate(
     certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel, file: str
 ) -> tuple[Match, ...]:
-    """Compare a certificate with a model and the file that holds it.
-
-    Parameters
-    ----------
-    certificate : Certificate
-        As it was read: its events were added up again.
-    model : DecisionTree, RuleList or AdditiveModel
-        The model of the file.
-    file : str
-        SHA-256 of the file's bytes, hexadecimal.
-    """
+    """Compare a certificate with a model and the file that holds it."""
     return (_claim(certificate), _model(certificate, model), _file(certificate, file), _guarantee(certificate, model))
 
 

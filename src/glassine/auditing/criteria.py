@@ -396,15 +396,7 @@ MAX_DELTA: Criterion[float, Any] = Criterion(
 
 
 def limited_by(criterion: Criterion[N, F], *beside: AnyCriterion) -> N | None:
-    """Return the field of a policy that holds the limit of a criterion, and of those that come before it.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        The criterion; its name is that of the field.
-    *beside : Criterion
-        Criteria that have no key of their own: they take this limit, or one that the subject states.
-    """
+    """Return the field of a policy that holds the limit of a criterion, and of those that come before it."""
     return field(default=criterion.limit.default, metadata={"criteria": (*beside, criterion)})
 
 

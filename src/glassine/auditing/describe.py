@@ -72,25 +72,7 @@ def describe_parts(
     *,
     noisy: bool = False,
 ) -> tuple[Part, ...]:
-    """Return the leaves or rules as they may be shown.
-
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The model.
-    policy : Policy
-        The limits that flags refer to.
-    suppression : Suppression
-        What may be shown of counts.
-    learned : sequence of float, optional
-        Bits learned about each record of each part.
-    sizes : sequence of int or None
-        Number of records of each part; of people, where ``people`` is given.
-    people : Occupants, optional
-        The people in each part, by class.
-    noisy : bool, default=False
-        Whether the counts are noisy: then they say for certain neither a share nor a bit.
-    """
+    """Return the leaves or rules as they may be shown."""
     hidden = suppression.hidden(sizes)
     n_classes = None if model.classes is None else len(model.classes)
     parts = []

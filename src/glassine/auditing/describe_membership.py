@@ -26,15 +26,7 @@ MOST_CORNERS = 200
 
 
 def describe_membership(suite: MembershipAttacks, suppression: Suppression) -> MembershipFinding:
-    """Return what membership attacks found, rates rounded to three digits.
-
-    Parameters
-    ----------
-    suite : MembershipAttacks
-        The outcome of each attack.
-    suppression : Suppression
-        What may be shown of counts.
-    """
+    """Return what membership attacks found, rates rounded to three digits."""
     shift, vulnerability = suite.shift, suite.vulnerability
     attacks = (
         *(_attack(name, getattr(suite, field), suppression) for field, name in ATTACKS.items()),

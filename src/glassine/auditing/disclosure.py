@@ -138,11 +138,6 @@ def expose(
         The same, column by column.
     hindrance : str
         Why it cannot be measured on these records; empty if it can.
-
-    Raises
-    ------
-    InvalidDataError
-        If ``quasi`` names what is no column, or the sensitive attribute.
     """
     names = _quasi(question, columns)
     reason = _reason(question, columns, names) or hindrance

@@ -277,13 +277,6 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     Nothing passes by bounds that do not prove it, nor past a model that was left out and that no claim covers. Counts
     that contradict one another are evidence of nothing.
 
-    Parameters
-    ----------
-    joint : JointReconstruction
-        What was reconstructed, by :func:`glassine.attacks.reconstruct_jointly`.
-    policy : Policy
-        The limits: how small a group has to be to matter, and whether claims are accepted.
-
     Examples
     --------
     >>> from glassine import Domain, parse_rules

@@ -56,13 +56,6 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
 
     A column that is stated of the data is also that of the holdout. For a model the target is then a column of both, if
     it was stated; for a release it is an array of classes beside the records. Persons are part of the records.
-
-    Raises
-    ------
-    InvalidParameterError
-        If persons or classes are stated of one set of records and not of the other, or without records.
-    InvalidDataError
-        If classes or identifiers are no column or not as many as the records, or people have records on both sides.
     """
     others = as_sample(holdout).completed(data)
     if is_release(model):
@@ -115,15 +108,7 @@ def _opened(sample: Sample) -> Sample:
 
 
 def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
-    """Return both as tables that know their persons, where persons are stated; a lazy one of this machine is read.
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is nothing whose persons are stated, or only those of one of two sets of records.
-    InvalidDataError
-        If a record has no identifier.
-    """
+    """Return both as tables that know their persons, where persons are stated; a lazy one of this machine is read."""
     if data.persons is None and others.persons is None:
         return data, others
     sides: list[Table | None] = []

@@ -90,20 +90,7 @@ class Subject(ABC):
 
 
 def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
-    """Measure a subject, judge it, and suppress what may not be shown.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is audited.
-    only : collection of str, optional
-        The measurements to make; all that are made without being asked for by default.
-
-    Raises
-    ------
-    InvalidParameterError
-        If ``only`` names what is not measured of such a subject.
-    """
+    """Measure a subject, judge it, and suppress what may not be shown."""
     asked, suppression = _asked(subject, only), subject.suppression
     raw: dict[str, Outcome[Any]] = {}
     for measurement in asked:

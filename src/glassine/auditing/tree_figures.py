@@ -78,11 +78,6 @@ def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> Co
 
     An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
     of the domain separately. A category that is not declared counts as missing.
-
-    Raises
-    ------
-    InvalidDataError
-        If an attribute is not a column, or of a type that cannot hold its values.
     """
     tested = set(attributes_of(model.literals))
     cuts = cuts_of(model.literals, domain)

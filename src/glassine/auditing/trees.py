@@ -221,15 +221,6 @@ def tree_subject(
     """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none.
 
     ``model`` is the artefact as a value, where it was read in this domain before.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the model cannot be read.
-    InvalidModelError
-        If the model tests an attribute or a value that the domain lacks.
-    InvalidDataError
-        If the target is no column.
     """
     domain, remarks = inputs.domain, list[str]()
     model = as_model(artefact, domain) if model is None else model

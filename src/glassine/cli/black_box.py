@@ -35,13 +35,7 @@ class ArrayBox:
 
 
 def black_box_of(text: str) -> Any:
-    """Return the black box that an option names; a file wins over a module.
-
-    Raises
-    ------
-    GlassineError
-        If there is no such file, module or function.
-    """
+    """Return the black box that an option names; a file wins over a module."""
     if not FUNCTION.fullmatch(text) or os.path.isfile(text):
         from glassine.surrogates import load_black_box
 

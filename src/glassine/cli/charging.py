@@ -65,13 +65,7 @@ class Charge:
 
     @contextlib.contextmanager
     def admitted(self, certificate: Path) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small.
-
-        Parameters
-        ----------
-        certificate : Path
-            Where to certify what was spent for nothing.
-        """
+        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small."""
         fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
         try:
             with fits:

@@ -35,11 +35,6 @@ def deferred(*names: str) -> Iterator[None]:
     """Let what is imported meanwhile import some modules without running them.
 
     Afterwards an ``import`` of one of them runs it, and what imported it meanwhile uses the same module.
-
-    Parameters
-    ----------
-    *names : str
-        Modules; those that are imported already, or not installed, are as they were.
     """
     stand_ins: dict[str, ModuleType] = {}
     for name in names:

@@ -162,20 +162,7 @@ FILES = (
 
 
 def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> DemoResult:
-    """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, and write models and reports.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder to write; made if it is not there.
-    progress : callable, optional
-        Called with the name of each stage as it starts.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the folder cannot be written.
-    """
+    """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write models and reports."""
     say = progress or (lambda stage: None)
     say("training")
     import polars as pl

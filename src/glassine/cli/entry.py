@@ -36,15 +36,7 @@ RULES = (
 
 
 def refusal(error: Any, given: Sequence[str]) -> str:
-    """Return one line for what the parser refuses.
-
-    Parameters
-    ----------
-    error : ParserError
-        What the parser raised.
-    given : sequence of str
-        The words of the command line.
-    """
+    """Return one line for what the parser refuses."""
     context = getattr(error, "ctx", None)
     path = "glassine" if context is None else context.command_path
     kind, said = type(error).__name__, path.removeprefix("glassine ")

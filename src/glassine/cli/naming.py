@@ -21,13 +21,7 @@ MOST_NAMES = 8
 
 @contextlib.contextmanager
 def in_options(names: Mapping[str, str]) -> Iterator[None]:
-    """Word errors from inside with options in place of the parameters that they mark.
-
-    Parameters
-    ----------
-    names : mapping of str to str
-        Option for each parameter, such as ``{"n_shadows": "--shadows"}``.
-    """
+    """Word errors from inside with options in place of the parameters that they mark."""
     try:
         yield
     except GlassineError as error:

@@ -424,13 +424,7 @@ class BlackBoxOptions(Group):
 
 
 def noise_of(text: str | None) -> CountNoise | None:
-    """Return noise that is written as kind and scale.
-
-    Raises
-    ------
-    InvalidParameterError
-        If it is written otherwise, the kind is unknown or the scale is out of its range.
-    """
+    """Return noise that is written as kind and scale."""
     if text is None:
         return None
     from glassine.attacks.disclosure import CountNoise

@@ -37,13 +37,7 @@ WRITTEN: dict[str, tuple[Any, ...]] = {"max_depth": (int,), "interactions": (Lit
 
 
 def depth_or_rule(text: str) -> int | str:
-    """Return the value of ``--max-depth``: a whole number, or ``auto:N``, as it was given.
-
-    Raises
-    ------
-    typer.BadParameter
-        If it is neither.
-    """
+    """Return the value of ``--max-depth``: a whole number, or ``auto:N``, as it was given."""
     digits = text.removeprefix(AUTO)
     if not (digits.isascii() and digits.isdigit()):
         raise typer.BadParameter(
@@ -53,19 +47,7 @@ def depth_or_rule(text: str) -> int | str:
 
 
 def depth_of(text: str, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> int:
-    """Return the depth that public figures suggest for a private tree; no record is read.
-
-    Parameters
-    ----------
-    text : str
-        ``auto:N``.
-    learner : class
-        The estimator, for the conditions that it makes of a domain.
-    public : mapping of str to object
-        Its parameters that are public: the domain of the attributes, and of a classifier the classes.
-    options : mapping of str to object
-        Its other parameters, epsilon among them.
-    """
+    """Return the depth that public figures suggest for a private tree; no record is read."""
     from glassine.learners.exhaustive.model_class import suggested_depth
 
     if public["domain"] is None:
@@ -96,24 +78,7 @@ def searchable(groups: Sequence[type[Group]]) -> dict[str, Any]:
 def grid_of(
     texts: Sequence[str], model: str, groups: Sequence[type[Group]], options: Mapping[str, Any]
 ) -> dict[str, list[Any]] | None:
-    """Return the grid that ``--search NAME=A,B``, perhaps repeated, or ``--search default`` asks for.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The values of the option; none where it was not given.
-    model : str
-        The kind of model.
-    groups : sequence of types
-        The options that the command has for its learner.
-    options : mapping of str to object
-        The parameters that were given, None where they were not.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a name is no option that can be searched, is given twice or set besides, or a value does not fit it.
-    """
+    """Return the grid that ``--search NAME=A,B``, perhaps repeated, or ``--search default`` asks for."""
     if not texts:
         return None
     known = {name.replace("_", "-"): kinds for name, kinds in searchable(groups).items()}

@@ -346,23 +346,7 @@ def near_optimal_from_summary(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Print the report on a summary's near-optimal trees; no training record is read, and nothing is spent.
-
-    Parameters
-    ----------
-    path : Path
-        The summary.
-    asked : str
-        Depth, and the slack after a comma.
-    ask : Path or None
-        Records of the user's own.
-    written : RecordsFileOptions
-        How these are written.
-    output : Path or None
-        Where the report goes, too: HTML, JSON or text by its ending.
-    overwrite, as_json : bool
-        Whether a file may be replaced, and JSON is printed.
-    """
+    """Print the report on a summary's near-optimal trees; no training record is read, and nothing is spent."""
     from glassine.learners.summaries.estimator import PrivateSummary
     from glassine.report import near_optimal_page, render_html, render_text
 

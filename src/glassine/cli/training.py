@@ -99,13 +99,7 @@ def predicts_number(
     infer_range: bool,
     private: bool = True,
 ) -> bool:
-    """Return whether a model predicts a number, as far as the domain or the options say.
-
-    Raises
-    ------
-    InvalidParameterError
-        If they contradict each other, or say nothing of a private model.
-    """
+    """Return whether a model predicts a number, as far as the domain or the options say."""
     if ranged and infer_range:
         raise InvalidParameterError("--target-range and --infer-range contradict each other.", remedy="Leave one out.")
     ranged, classed = ranged or infer_range, public.classes is not None or public.infer_classes
@@ -236,11 +230,6 @@ def read_training(
     from what is public: whole numbers if all given classes are such, else text. ``lenient`` as for
     :func:`glassine.data.sources.read_table`. Where the command ``counts`` records or people, it points out columns that
     look like identifiers and repeat; a private fit does not, since that would follow from the records.
-
-    Raises
-    ------
-    InvalidDataError
-        If the target is not a column of classes, or of numbers.
     """
     from glassine.domain import Category, Real
 

@@ -24,15 +24,7 @@ ROOM = 2**20
 
 
 def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None], *, overwrite: bool) -> None:
-    """Raise before any work if an output exists, is an input, another output or a folder, or lies in no folder.
-
-    Parameters
-    ----------
-    outputs, inputs : sequence of Path or None
-        The files.
-    overwrite : bool
-        Whether outputs that exist may be replaced.
-    """
+    """Raise before any work if an output exists, is an input, another output or a folder, or lies in no folder."""
     taken = {_resolved(path) for path in inputs if path is not None}
     for path in outputs:
         if path is None:
@@ -129,13 +121,7 @@ def print_value(value: Any, as_json: bool) -> None:
 
 
 def say(text: str) -> None:
-    """Print text on standard output; a reader that has seen enough of it changes nothing.
-
-    Raises
-    ------
-    UnreadableFileError
-        If standard output takes no more, such as for want of room.
-    """
+    """Print text on standard output; a reader that has seen enough of it changes nothing."""
     try:
         typer.echo(text)
     except BrokenPipeError:

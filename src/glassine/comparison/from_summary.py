@@ -66,22 +66,6 @@ def compare_models(
     """Return models of a summary, the one with the highest estimate first.
 
     **Guarantee**: that of the summary; every figure follows from it.
-
-    Parameters
-    ----------
-    summary : PrivateSummary
-        A fitted summary.
-    models : sequence of str
-        Kinds, of :data:`OF_A_SUMMARY`. Scorecards are of two classes, and left out otherwise.
-    max_depth, max_rules : int
-        Trees of each depth up to it, and lists of each number of rules; each in [1, 12].
-    bootstrap : int, default=10
-        Replicates of each estimate, in [2, 200].
-
-    Raises
-    ------
-    InvalidParameterError
-        If a kind is unknown, a parameter is out of its range, or noise is too strong for an estimate.
     """
     unknown = next((name for name in models if name not in OF_A_SUMMARY), None)
     if unknown is not None or not models:

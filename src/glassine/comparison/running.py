@@ -121,13 +121,7 @@ class Task:
                 )
 
     def of_kind(self, kind: Kind) -> Task:
-        """Return the same with the learners named that predict classes, or a number.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a learner was asked for that predicts the other kind.
-        """
+        """Return the same with the learners named that predict classes, or a number."""
         able = tuple(name for name, candidate in CANDIDATES.items() if kind in candidate.predicts)
         unable = next((name for name in self.models or () if name not in able), None)
         if unable is not None:
@@ -291,11 +285,6 @@ def _check_records(records: Labelled, task: Task, shape: Shape, store: Store[Res
     """Measure one stored result again; if it comes out differently, it is one of other records.
 
     A digest would reveal the last record to an attacker who has the folder and knows all others.
-
-    Raises
-    ------
-    UnreadableFileError
-        If it comes out differently.
     """
     measured = [r for r in store.results.values() if r.status == "measured" and r.model in CANDIDATES]
     if not measured:

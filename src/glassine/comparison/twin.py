@@ -218,13 +218,6 @@ def compare_twin(
         Column of the persons, if a person may have several records.
     random_state : int, default=0
         Makes attacks repeatable.
-
-    Raises
-    ------
-    InvalidDataError
-        If records lack a column, or hold a class that the model does not know.
-    InvalidParameterError
-        If no twin of such a model is trained here.
     """
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]

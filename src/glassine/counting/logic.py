@@ -61,11 +61,6 @@ class LiteralLogic:
         up_to_negation : bool
             Whether a literal is also dropped when the domain makes it the negation of an earlier one, as a split of a
             tree on the one is a split on the other. A literal equal to an earlier one is always dropped.
-
-        Raises
-        ------
-        InvalidModelError
-            If a literal names an attribute or a value that the domain does not have.
         """
         space = Space(domain, literals, domain_aware=True)
         return cls._of(space, complete_atoms(space, literals), literals, up_to_negation=up_to_negation)
@@ -163,13 +158,7 @@ class RuleLogic:
 
     @classmethod
     def of(cls, domain: Domain, antecedents: Sequence[Sequence[Literal]]) -> RuleLogic:
-        """Return the logic of a pool of rules in a domain.
-
-        Raises
-        ------
-        InvalidModelError
-            If a literal names an attribute or a value that the domain does not have.
-        """
+        """Return the logic of a pool of rules in a domain."""
         rules = [tuple(antecedent) for antecedent in antecedents]
         literals = [literal for rule in rules for literal in rule]
         space = Space(domain, literals, domain_aware=True)

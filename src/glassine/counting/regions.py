@@ -64,13 +64,7 @@ class RegionCounter:
         self._chances: dict[tuple[int, int], tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]] = {}
 
     def measure(self, region: Region) -> Measure:
-        """Return the number of records of a region, or its volume, exactly.
-
-        Raises
-        ------
-        CountingLimitError
-            If the count takes more than ``max_steps`` branchings.
-        """
+        """Return the number of records of a region, or its volume, exactly."""
         space, bound = self._space, self._bound(region)
         if bound == space.tested:
             return self._measure(region, bound) * space.untested
@@ -81,11 +75,6 @@ class RegionCounter:
         """Return the share of the space that a region is, exactly.
 
         Factors that nothing constrains cancel, and are never multiplied.
-
-        Raises
-        ------
-        CountingLimitError
-            As for :meth:`measure`.
         """
         bound = self._bound(region)
         return Fraction(self._measure(region, bound)) / product([self._space.totals[factor] for factor in bound])
@@ -106,20 +95,7 @@ class RegionCounter:
         return product(free) * self._count(clauses, region.inside)
 
     def marginal(self, region: Region, factor: int) -> list[Fraction]:
-        """Return the share of the space that lies in a region and on each atom of a factor.
-
-        Parameters
-        ----------
-        region : Region
-            The region.
-        factor : int
-            Index of the factor.
-
-        Returns
-        -------
-        list of Fraction, one per atom
-            They sum to ``share(region)``.
-        """
+        """Return the share of the space that lies in a region and on each atom of a factor."""
         space = self._space
         out = [Fraction(0)] * len(space.factors[factor].weights)
         allowed = region.inside.get(factor, space.full(factor))

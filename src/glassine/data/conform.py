@@ -173,11 +173,6 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
 
     Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
     value there.
-
-    Raises
-    ------
-    InvalidDataError
-        If no record has one of the keys.
     """
     import polars as pl
 
@@ -220,13 +215,7 @@ def _is_row(row: Any) -> bool:
 
 
 def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common.
-
-    Raises
-    ------
-    InvalidDataError
-        If the rows do not have one length, or are no rows.
-    """
+    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common."""
     cells = [list(row) if _is_row(row) else [] for row in rows]
     width = len(cells[0])
     if any(len(row) != width for row in cells):

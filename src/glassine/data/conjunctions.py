@@ -140,15 +140,6 @@ def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = Non
     """Count the records of each class in every conjunction of up to d literals.
 
     The time is proportional to binom(p, d) n / 64; :func:`table_bytes` is the memory it takes besides the bit sets.
-
-    Parameters
-    ----------
-    bitsets : BitSets
-        The literals' truth on n records.
-    d : int
-        Largest number of literals in a conjunction, at least 0.
-    progress : callable, optional
-        Called with the number of conjunctions done and their total.
     """
     p = len(bitsets.words)
     kind: Any = np.int32 if int(bitsets.totals().sum()) < 2**31 else np.int64

@@ -61,11 +61,6 @@ def fine_counts(
     ndarray of int64, shape (k + 2,)
         Counts of the k + 1 bins, and of missing values.
 
-    Raises
-    ------
-    InvalidDataError
-        If a value is missing where the attribute allows none, or the column is of a type that holds no numbers.
-
     Examples
     --------
     >>> import polars as pl

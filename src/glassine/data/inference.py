@@ -144,23 +144,12 @@ def infer_domain(frame: Any) -> Domain:
     ----------
     frame : data frame
         Any eager frame that narwhals reads, shape (n, d), n at least 1.
-
-    Raises
-    ------
-    InvalidDataError
-        If the frame is empty or a column holds neither numbers, Booleans nor strings.
     """
     return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
 
 
 def draft(frame: Any) -> tuple[Domain, dict[str, str]]:
-    """Return the inferred domain of the columns that can be declared, and why the others cannot.
-
-    Raises
-    ------
-    InvalidDataError
-        If the frame is empty, or no column can be declared.
-    """
+    """Return the inferred domain of the columns that can be declared, and why the others cannot."""
     attributes: dict[str, Attribute] = {}
     undeclared: dict[str, str] = {}
     for name, column in columns(frame).items():
@@ -178,11 +167,6 @@ def remarks(frame: Any) -> dict[str, str]:
 
     Remarks are made on identifiers, dates, free text, columns of one value, numbers read as text, and values that
     differ only by case or spaces. Most begin their advice with "Leave it out".
-
-    Parameters
-    ----------
-    frame : data frame
-        The records.
     """
     found = {name: _remark(name, column) for name, column in columns(frame).items()}
     return {name: remark for name, remark in found.items() if remark}
@@ -342,11 +326,6 @@ def violations(domain: Domain, frame: Any) -> dict[str, int]:
         The public domain; each attribute must be a column.
     frame : data frame
         The records, shape (n, at least d).
-
-    Raises
-    ------
-    InvalidDataError
-        If an attribute is not a column of the frame.
     """
     return {name: len(set().union(*reasons.values())) for name, reasons in broken_rules(domain, frame).items()}
 

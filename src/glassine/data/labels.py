@@ -151,13 +151,7 @@ def classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
 
 
 def index_of(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
-    """Return the place of each label among the classes, shape (n,).
-
-    Raises
-    ------
-    InvalidDataError
-        If a label is missing or none of the classes.
-    """
+    """Return the place of each label among the classes, shape (n,)."""
     codes = class_codes(y, classes)
     refuse_undeclared(codes, classes)
     return codes

@@ -290,11 +290,6 @@ class LazyTable:
             distinguished exactly.
         weights : str, optional
             A column that says how many records each row stands for.
-
-        Raises
-        ------
-        InvalidDataError
-            As for :func:`glassine.data.conform.conform`, and if a weight is missing, negative or not whole.
         """
         plan = _Keys.of(attributes, cuts or {})
         grouped = self._grouped(plan, weights)
@@ -315,13 +310,7 @@ class LazyTable:
                 yield self._groups(plan, grouped[start : start + PART])
 
     def totals(self, attributes: Mapping[str, Attribute]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return the different values of :attr:`keep` and how often each occurs, after a look at all attributes.
-
-        Raises
-        ------
-        InvalidDataError
-            If an attribute holds what :func:`glassine.data.conform.conform` refuses.
-        """
+        """Return the different values of :attr:`keep` and how often each occurs, after a look at all attributes."""
         conformed = self._conformed(attributes)
         whole = {i: name for i, name in enumerate(attributes) if self.outside.refuses and not attributes[name].missing}
         flags = []

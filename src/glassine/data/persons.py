@@ -125,24 +125,7 @@ class Persons:
 
 
 def stated_persons(values: Any, n_records: int, what: str, column: str | None = None) -> Persons:
-    """Return the persons of records, where each has one.
-
-    Parameters
-    ----------
-    values : list, array or series
-        The identifiers.
-    n_records : int
-        Number of records.
-    what : str
-        What the records are called in messages.
-    column : str, optional
-        The column that holds the identifiers.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is not one identifier for each record.
-    """
+    """Return the persons of records, where each has one."""
     whose = Persons.of(values, column)
     if len(whose) != n_records:
         raise InvalidDataError(
@@ -162,13 +145,7 @@ def stated_persons(values: Any, n_records: int, what: str, column: str | None = 
 
 
 def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
-    """Raise if people have records both in the data and in the holdout: who is a member is then not defined.
-
-    Raises
-    ------
-    InvalidDataError
-        If there are such people; it says how many, and how many records of the holdout are theirs.
-    """
+    """Raise if people have records both in the data and in the holdout: who is a member is then not defined."""
     if data is None or holdout is None:
         return
     known = set(data.keys)
@@ -184,13 +161,7 @@ def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
 
 
 def listed(values: Any, name: str = "persons") -> Sequence[Any]:
-    """Return identifiers or classes as Python objects, each as it stands in its container.
-
-    Raises
-    ------
-    InvalidDataError
-        If they are not one column.
-    """
+    """Return identifiers or classes as Python objects, each as it stands in its container."""
     if isinstance(values, list | tuple):
         return values
     if isinstance(values, np.ndarray):

@@ -103,11 +103,6 @@ class Table:
         """The values as they are, each column of shape (n,): gaps are NaN in numbers and None elsewhere.
 
         Whole numbers without gaps and Booleans are int64, other numbers float64, everything else Python objects.
-
-        Raises
-        ------
-        InvalidDataError
-            If there is no record, or a column is not named by a string.
         """
         if len(self.frame) == 0:
             raise InvalidDataError(NO_RECORDS)
@@ -206,13 +201,7 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def frame_of(data: object) -> Frame | None:
-    """Return a data frame as narwhals wraps it, a lazy one lazy; None for anything else.
-
-    Raises
-    ------
-    InvalidDataError
-        If narwhals cannot read the frame, as with two columns of one name.
-    """
+    """Return a data frame as narwhals wraps it, a lazy one lazy; None for anything else."""
     if isinstance(data, Table):
         return data.frame
     if isinstance(data, np.ndarray | list | tuple):
@@ -227,13 +216,7 @@ def frame_of(data: object) -> Frame | None:
 
 
 def open_native(data: object) -> Frame:
-    """Return a data frame as :func:`frame_of`, and refuse anything else.
-
-    Raises
-    ------
-    InvalidDataError
-        If it is none, or narwhals cannot read it.
-    """
+    """Return a data frame as :func:`frame_of`, and refuse anything else."""
     opened = frame_of(data)
     if opened is None:
         raise InvalidDataError(
@@ -244,13 +227,7 @@ def open_native(data: object) -> Frame:
 
 
 def as_table(data: object) -> Table:
-    """Return any data frame as a table; a lazy one is collected, a table stays the same.
-
-    Raises
-    ------
-    InvalidDataError
-        As :func:`open_native`.
-    """
+    """Return any data frame as a table; a lazy one is collected, a table stays the same."""
     if isinstance(data, Table):
         return data
     opened = open_native(data)
@@ -268,11 +245,6 @@ def with_persons(data: object, persons: object, what: str = "data") -> Table:
         The column that holds the identifiers, or the identifiers.
     what : str
         What the records are called in messages.
-
-    Raises
-    ------
-    InvalidDataError
-        If the identifiers are no column or not as many as the records, or a record has none.
     """
     table = as_table(data)
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)

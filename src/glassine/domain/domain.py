@@ -370,13 +370,7 @@ def to_dict(domain: Domain) -> dict[str, Any]:
 
 
 def from_dict(data: Any) -> Domain:
-    """Return the domain that plain JSON values describe.
-
-    Raises
-    ------
-    InvalidDomainError
-        If a key is missing, unknown or of the wrong kind, or the schema version is another.
-    """
+    """Return the domain that plain JSON values describe."""
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidDomainError(f'a domain must be a JSON object with "schema": "{SCHEMA}".')
     if data["schema"] != SCHEMA:

@@ -41,13 +41,6 @@ def read_toml(path: str | os.PathLike[str]) -> Domain:
     The keys are those of the JSON form. In place of ``values`` a category may have ``codes``, a text such as
     ``"1..9 | 11..17 | 99"``, in which ``E10..E14`` stands for all five codes, and ``E1*`` for all texts that begin so.
     In the intervals of a group ``-inf`` and ``inf`` stand for no bound.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be read, or is not TOML.
-    InvalidDomainError
-        If it is no domain, or holds what is to be filled in.
     """
     try:
         plain = tomllib.loads(read_text(path))
@@ -264,13 +257,6 @@ def read_codebook(path: str | os.PathLike[str]) -> Domain:
     ``E1*`` for all texts that begin so and are not listed themselves.
     Whole numbers that are written without leading zeros are numbers, other codes texts. Where the type is empty, the
     values decide.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be read.
-    InvalidDomainError
-        If a column is missing, or a line cannot be understood; the message has its number.
     """
     text = read_text(path)
     first = text.partition("\n")[0]
@@ -344,13 +330,7 @@ RUN = re.compile(r"(?P<start>.*?)(?P<first>[0-9]+)[.]{2}(?P<again>.*?)(?P<last>[
 
 
 def _run(text: str) -> list[str]:
-    """Return the codes that a part of a list stands for: itself, or all of a run such as ``E10..E14``.
-
-    Raises
-    ------
-    ValueError
-        If the ends of a run do not differ by their last digits alone, or it would be too long.
-    """
+    """Return the codes that a part of a list stands for: itself, or all of a run such as ``E10..E14``."""
     bounds = [part.strip() for part in text.split("..")]
     star = "*" if len(bounds) == 2 and all(bound.endswith("*") for bound in bounds) else ""
     ends = RUN.fullmatch("..".join(bound.removesuffix(star) for bound in bounds))

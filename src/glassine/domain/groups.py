@@ -231,25 +231,7 @@ def blocks(names: Sequence[str], groups: Sequence[Group]) -> list[tuple[tuple[st
 
 
 def patterns(block: Sequence[str], groups: Sequence[Group]) -> list[Pattern]:
-    """Return every combination of a block's attributes that all of its groups allow.
-
-    Parameters
-    ----------
-    block : sequence of str
-        The attributes, each in at least one group.
-    groups : sequence of Group
-        Groups over those attributes.
-
-    Returns
-    -------
-    list of tuple of int
-        The combinations, in lexicographic order of the block.
-
-    Raises
-    ------
-    InvalidDomainError
-        If no combination is possible, or more than 65,536 are.
-    """
+    """Return every combination of a block's attributes that all of its groups allow."""
     joined_names: list[str] = []
     rows: set[Pattern] = {()}
     for group in sorted(groups, key=lambda g: len(g.attributes)):

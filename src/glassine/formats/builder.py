@@ -89,13 +89,7 @@ class TreeBuilder(Generic[Key]):
         return name
 
     def feature(self, number: object, node: object = "") -> str:
-        """Return the name of the feature of a number that the tree tests.
-
-        Raises
-        ------
-        InvalidModelError
-            If there is none, or as for :meth:`attribute`.
-        """
+        """Return the name of the feature of a number that the tree tests."""
         names = self.names or ()
         if type(number) is not int or not 0 <= number < len(names):
             where = f"node {node}" if node != "" else "a node"
@@ -152,17 +146,7 @@ class TreeBuilder(Generic[Key]):
 
 
 def whole_counts(values: Sequence[float], total: int, near: Callable[[float], float]) -> tuple[int, ...] | None:
-    """Return figures as the class counts of a node, None where they are not whole or do not add up to its records.
-
-    Parameters
-    ----------
-    values : sequence of float
-        Its figures, one a class.
-    total : int
-        Its number of records.
-    near : callable
-        Returns by how much a figure, given as a whole number, may miss it.
-    """
+    """Return figures as the class counts of a node, None where they are not whole or do not add up to its records."""
     if not all(math.isfinite(value) for value in values):
         return None
     whole = tuple(round(value) for value in values)
@@ -172,13 +156,7 @@ def whole_counts(values: Sequence[float], total: int, near: Callable[[float], fl
 
 
 def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None, what: str) -> tuple[str, ...]:
-    """Return the names of the features of a file: its own, those of the domain in order, or x0, x1, ...
-
-    Raises
-    ------
-    InvalidModelError
-        If the file names no features and the domain has another number of attributes, or a name stands twice.
-    """
+    """Return the names of the features of a file: its own, those of the domain in order, or x0, x1, ..."""
     if names is not None:
         if len(set(names)) < len(names) or not all(names):
             raise InvalidModelError(f"{what} gives two features the same name, or one no name.", remedy="Rename them.")
@@ -216,26 +194,7 @@ def refuse_gaps(name: str, domain: Domain | None, what: str, remedy: str = BY_ES
 def sides(
     name: str, operator: str, bound: float, domain: Domain | None, gaps: tuple[bool, bool] = (False, False)
 ) -> tuple[Literal, Literal]:
-    """Return the literal of a comparison and that of its opposite.
-
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    operator : str
-        ``<=``, ``<``, ``>``, ``>=``, ``==`` or ``!=``.
-    bound : float
-        The number; one beyond 1e300 stands for infinity.
-    domain : Domain or None
-        The public domain.
-    gaps : tuple of bool, default=(False, False)
-        Whether a missing value satisfies the first, and the second.
-
-    Raises
-    ------
-    InvalidModelError
-        If the bound is NaN.
-    """
+    """Return the literal of a comparison and that of its opposite."""
     if operator in SWAPPED:
         other, first = sides(name, SWAPPED[operator], bound, domain, (gaps[1], gaps[0]))
         return first, other
@@ -272,28 +231,7 @@ ONE_OF_SEVERAL = "In Python, load_model(..., tree=0) reads the first, and load_f
 
 
 def place_of(n_trees: int, tree: Any, what: str, remedy: str = "") -> int:
-    """Return the place of the tree to read, from 0.
-
-    Parameters
-    ----------
-    n_trees : int
-        Number of trees of the file.
-    tree : int or None
-        The one that is asked for; None for the only one.
-    what : str
-        What holds the trees.
-    remedy : str, default=""
-        How its own library gives one of them.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If there is none.
-    SeveralTreesError
-        If there are several and none is asked for.
-    InvalidParameterError
-        If the one asked for is not there.
-    """
+    """Return the place of the tree to read, from 0."""
     if tree is not None and not (is_whole(tree) and 0 <= tree < max(1, n_trees)):
         raise InvalidParameterError(
             f"{parameter('tree')} must be a whole number from 0 to {max(1, n_trees) - 1}, as {what} holds {n_trees}, "

@@ -51,15 +51,7 @@ def as_written(
     write: Callable[[AdditiveModel], bytes],
     refused: tuple[type[Exception], ...],
 ) -> AdditiveModel:
-    """Return the additive model of a file, every byte accounted for: it is written again, and must be the same.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If reading or writing raises one of the errors ``refused``, or the file holds anything else or more.
-    InvalidModelError
-        If the domain lacks an attribute of the model.
-    """
+    """Return the additive model of a file, every byte accounted for: it is written again, and must be the same."""
     changed = UnsupportedModelError(
         f"the {form} file is not an additive model as Glassine writes it: something was added or changed.",
         remedy="Export it again.",
@@ -138,13 +130,7 @@ def all_but(name: str, missing: bool, *, none: bool) -> OneOf:
 
 
 def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
-    """Check that a model speaks only of attributes and categories of a domain.
-
-    Raises
-    ------
-    InvalidModelError
-        If a literal names an attribute or a category that the domain lacks, or puts a threshold on named categories.
-    """
+    """Check that a model speaks only of attributes and categories of a domain."""
     if domain is None:
         return
     for literal in model.literals:
@@ -185,11 +171,6 @@ def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> Decision
 
     A model that was read without the domain can say ``age <= 40 or missing``. Conditions that speak of nothing but
     missing values stay. The model itself is returned where nothing changes.
-
-    Raises
-    ------
-    InvalidModelError
-        As for :func:`check_domain`.
     """
     check_domain(model, domain)
     if domain is None:

@@ -337,15 +337,7 @@ WIDE_RUN = re.compile(r"[ \t]{61,}")
 
 
 def beside_lines(text: str, needed: Callable[[int, str], str | None]) -> Iterator[OtherContent]:
-    """Yield the lines of a text that a model does not need.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    needed : callable
-        Given the number of a line, from 0, and the line, returns what of it the model needs; None for nothing of it.
-    """
+    """Yield the lines of a text that a model does not need."""
     blank = 0
     for number, raw in enumerate(text.splitlines()):
         line = raw.rstrip()
@@ -419,13 +411,7 @@ Needed = Callable[[str, Domain | None], Callable[[int, str], str | None]]
 
 
 def only(needed: Needed) -> Callable[[str, Domain | None, int | None], Iterator[OtherContent]]:
-    """Return how a text is accounted for, given what of each line the model needs.
-
-    Parameters
-    ----------
-    needed : callable
-        Given the text and the domain, returns what :func:`~glassine.formats.contents.beside_lines` asks line by line.
-    """
+    """Return how a text is accounted for, given what of each line the model needs."""
 
     def beside(text: str, domain: Domain | None, tree: int | None) -> Iterator[OtherContent]:
         return beside_lines(text, needed(text, domain))

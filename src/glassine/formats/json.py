@@ -179,14 +179,7 @@ def to_dict(model: PublishedModel) -> dict[str, Any]:
 
 
 def from_dict(data: Any) -> PublishedModel:
-    """Return the model that plain JSON values describe.
-
-    Raises
-    ------
-    InvalidModelError
-        If a key is missing, unknown or of the wrong kind, the schema version is another, or the model contradicts
-        itself.
-    """
+    """Return the model that plain JSON values describe."""
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidModelError(
             f'no format of models was recognized. A model of Glassine is a JSON object with "schema": "{SCHEMA}".'

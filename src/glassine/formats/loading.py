@@ -328,15 +328,7 @@ def _beside(
 
 
 def carried_by(obj: object, domain: Domain | None = None) -> tuple[OtherContent, ...]:
-    """Return what a saved estimator would contain that its model does not need.
-
-    Parameters
-    ----------
-    obj : object
-        The estimator; a model, which holds nothing else, has none.
-    domain : Domain, optional
-        The public domain.
-    """
+    """Return what a saved estimator would contain that its model does not need."""
     form = None if isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest) else recognized(obj, "object")
     if form is None:
         return ()

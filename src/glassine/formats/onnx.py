@@ -64,13 +64,6 @@ def _cut_out(attributes: Attributes, tree: int, n_trees: int, kind: str) -> tupl
 
     The tree of a forest gets its shares back, multiplied by the number of trees; one of other ensembles becomes a
     regression of the scores that it adds.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If a leaf adds scores of several classes.
-    InvalidModelError
-        If lists contradict each other.
     """
     prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
     out = {name: value for name, value in attributes.items() if not name.startswith((f"{prefix}_", "nodes_"))}
@@ -117,15 +110,7 @@ Attributes: TypeAlias = Mapping[str, Any]
 def _columns_of(
     onnx: ModuleType, graph: Any, ensemble: Any, domain: Domain | None, needed: int, *, named: bool
 ) -> tuple[Input, ...]:
-    """Return the columns of the first input of a tree.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If an operator between the inputs and the tree is not understood.
-    InvalidModelError
-        If the graph contradicts itself or does not fit the domain.
-    """
+    """Return the columns of the first input of a tree."""
     makers = {str(output): node for node in graph.node for output in node.output}
     inputs = {str(entry.name): entry for entry in graph.input}
     # Depth first, in the order of the columns: each entry is a value of the graph and the encoder behind it.
@@ -217,13 +202,7 @@ NODE_LISTS = ("nodeids", "treeids", "featureids", "modes", "truenodeids", "false
 
 
 def onnx_module() -> ModuleType:
-    """Return the package onnx.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is not installed.
-    """
+    """Return the package onnx."""
     try:
         import onnx
         import onnx.numpy_helper
@@ -276,11 +255,6 @@ def forest_from_onnx(data: bytes, domain: Domain | None = None) -> Forest:
     """Read all trees of an ONNX file: those of a forest tell error rates, others the scores that they add.
 
     The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
-
-    Raises
-    ------
-    UnsupportedModelError, InvalidModelError
-        As for :func:`tree_from_onnx`.
     """
     trees, shares = _read(data, domain, lambda n: range(n) if n else [place_of(n, None, "the ONNX graph")])
     return Forest(trees=tuple(trees), bootstrap=len(trees) > 1 and shares, source="ONNX")

@@ -273,25 +273,6 @@ def additive_from_onnx(data: bytes, domain: Domain | None = None) -> AdditiveMod
     """Read an additive model from an ONNX file that Glassine wrote.
 
     Every byte is accounted for: the model is written again, and a file that differs is refused.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    domain : Domain, optional
-        The public domain; an attribute that it lacks is refused.
-
-    Returns
-    -------
-    AdditiveModel
-        Cuts and scores are of single precision. Each value of a category has its group.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If onnx is not installed, or the file holds anything else or more.
-    InvalidModelError
-        If the model does not fit the domain.
     """
     onnx = onnx_module()
     return as_written(

@@ -82,11 +82,6 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     """Read all trees of a PMML file, without their counts where there are several.
 
     The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
-
-    Raises
-    ------
-    UnsupportedModelError, InvalidModelError
-        As for :func:`tree_from_pmml`.
     """
     root = parsed_xml(data)
     top, trees = _models(root)

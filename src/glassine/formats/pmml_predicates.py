@@ -89,14 +89,7 @@ class Element:
 
 
 def parsed_xml(data: bytes) -> Element:
-    """Return the root of an XML document.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is not well formed, declares a document type, is deeper than 5,000 elements, or holds more than 1,000,000
-        elements, 2,000,000 attributes or 50,000,000 characters of text.
-    """
+    """Return the root of an XML document."""
     # Every attribute has a sign of equality, in each encoding. They are counted first: the parser hands over those
     # of an element at once.
     if data.count(b"=") > MAX_ATTRIBUTES:
@@ -267,13 +260,7 @@ def anything(name: str, fields: Fields) -> Literal:
 
 
 def literal_of(predicate: Element, fields: Fields, domain: Domain | None, level: int = 0) -> Literal | None:
-    """Return the condition of a predicate, None if it is always true; compounds stand within one other at most.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is not a condition on one field.
-    """
+    """Return the condition of a predicate, None if it is always true; compounds stand within one other at most."""
     if predicate.tag == "True":
         return None
     if predicate.tag == "SimplePredicate":

@@ -178,25 +178,6 @@ def additive_from_pmml(data: bytes, domain: Domain | None = None) -> AdditiveMod
     """Read an additive model from a PMML file that Glassine wrote.
 
     Every byte is accounted for: the model is written again, and a file that differs is refused.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    domain : Domain, optional
-        The public domain; an attribute that it lacks is refused.
-
-    Returns
-    -------
-    AdditiveModel
-        With the digits of every cut and score; counts, errors and a guarantee do not stand in the file.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the file holds anything else or more.
-    InvalidModelError
-        If the model does not fit the domain.
     """
     root = parsed_xml(data)
     return as_written(

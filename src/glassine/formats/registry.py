@@ -130,15 +130,7 @@ def first_line(text: str) -> str:
 
 
 def writer(to: str, model: PublishedModel) -> Format:
-    """Return the format of a name that a model can be written in.
-
-    Raises
-    ------
-    InvalidParameterError
-        If no format that is written has the name.
-    UnsupportedModelError
-        If it is not a model, or of a kind that the format does not hold.
-    """
+    """Return the format of a name that a model can be written in."""
     written = {one.to: one for one in formats() if one.to}
     if to not in written:
         raise InvalidParameterError(f"a model is written as one of {', '.join(written)}, got {to!r}.")

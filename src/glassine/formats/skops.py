@@ -91,11 +91,6 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
 
     The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
     a member at once and ignores its claimed size.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the members are larger, or packed otherwise than by deflation.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}.values()
@@ -127,22 +122,6 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
 
     No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
     the trees' sizes are compared with their arrays first.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    path : path
-        Its name, for messages.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the archive is damaged, or its members unpack to more than 200 MB.
-    UnsupportedModelError
-        If skops is not installed, or the file holds a type that it does not trust; the message names it.
-    InvalidModelError
-        If a tree's sizes are not those of its arrays, or the schema describes too many objects.
     """
     try:
         import skops.io
@@ -306,11 +285,6 @@ def expanded(data: bytes) -> tuple[bytes, int]:
     """Return what a pickle is once it is unpacked, and the bytes around the packed stream.
 
     joblib reads on behind the end of a stream until the memory is full; so streams are unpacked here.
-
-    Raises
-    ------
-    ValueError
-        If the stream is cut short, or unpacks to more than 200 MB.
     """
     openers: tuple[tuple[bytes, Any], ...] = (
         (b"\x1f\x8b", lambda: zlib.decompressobj(31)),

@@ -48,26 +48,6 @@ def private_quantile_cuts(
     ---------
     epsilon-DP together: each attribute gets an equal part, by composition; see ``privacy/quantiles.md``. A missing
     value counts for no quantile.
-
-    Parameters
-    ----------
-    intake : Intake
-        The records.
-    names : sequence of str
-        Numeric attributes.
-    number : int
-        Quantiles of each.
-    epsilon : Fraction
-        Budget for all.
-    randomness : Randomness
-        Source of the draws.
-
-    Returns
-    -------
-    dict of str to tuple of float
-        Increasing cut points of each attribute, among :func:`candidates`.
-    list of Event
-        What was spent.
     """
     points = {name: candidates(intake.domain, name) for name in names}
     present = {name: intake.numbers(name, points[name]) for name in names}

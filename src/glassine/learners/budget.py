@@ -151,13 +151,7 @@ class Budget:
         return epsilon / self.unit.most_records
 
     def selection(self, slack: float) -> Fraction:
-        """Return the epsilon at which the model is drawn: what the other parts and the rounding leave.
-
-        Raises
-        ------
-        InvalidParameterError
-            If nothing is left.
-        """
+        """Return the epsilon at which the model is drawn: what the other parts and the rounding leave."""
         left = self.model - Fraction(slack)
         # What rounding can cost must be small beside what is drawn with.
         if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > LEAST_PER_RECORD:
@@ -255,11 +249,6 @@ def certificate_of(
 
     What was released may be given by its SHA-256, if it is no model.
     The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
-
-    Raises
-    ------
-    InvalidCertificateError
-        If there are no events: what released nothing with noise is no private fit.
     """
     if not events:
         raise InvalidCertificateError(

@@ -110,15 +110,7 @@ class Intake(Protocol):
         ...
 
     def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
-        """Return the values of a number that are not missing, and how many records have each.
-
-        Parameters
-        ----------
-        name : str
-            The attribute.
-        cuts : sequence of float, optional
-            Points to which alone the values will be compared: they may come as the largest numbers of their cells.
-        """
+        """Return the values of a number that are not missing, and how many records have each."""
 
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
         """Return the records as bit sets of conjunctions."""
@@ -211,12 +203,6 @@ def read_training(
     keep_undeclared : bool, default=False
         Whether categories that are not declared are distinguished from missing ones, as by
         ``Outside.KEEP_UNDECLARED``. Records that conform already, and tables, are taken as they are.
-
-    Raises
-    ------
-    InvalidDataError
-        If the data are empty, lack a column, or have one too many; of a fit that is not private, or without a
-        public domain, if a value or a class is missing or not declared.
     """
     if isinstance(X, HeldIntake):
         return X

@@ -61,13 +61,7 @@ class Persons:
         return domain.restrict([name for name in domain if name != self.column])
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Persons:
-        """Return the identifiers of some of the records.
-
-        Raises
-        ------
-        InvalidDataError
-            If there are not as many identifiers as records.
-        """
+        """Return the identifiers of some of the records."""
         if len(self.identifiers) != len(rows):
             raise InvalidDataError(
                 f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer.",
@@ -114,13 +108,7 @@ class Persons:
 
 
 def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
-    """Return the privacy unit of a fit.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the number of records per person is out of its range, or one of both is missing.
-    """
+    """Return the privacy unit of a fit."""
     if records_per_person is None and persons is None:
         return RECORD
     if records_per_person is None:
@@ -158,13 +146,6 @@ def take_persons(
         The target, or the name of its column.
     domain : object
         The public domain, if there is one.
-
-    Raises
-    ------
-    InvalidParameterError
-        If ``person_weights`` is none.
-    InvalidDataError
-        If the identifiers are no column, or ``X`` is a table of counts.
     """
     if not isinstance(person_weights, str) or person_weights not in WEIGHTS:
         raise InvalidParameterError(

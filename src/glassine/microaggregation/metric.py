@@ -272,15 +272,7 @@ def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None
 
 
 def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:
-    """Return the metric of a data set.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the scaling or the distance is unknown, or they do not go together.
-    InvalidDataError
-        If unscaled numbers are too large to be squared, or missing.
-    """
+    """Return the metric of a data set."""
     checked_distance(distance)
     if scaling not in ("standard", "none"):
         raise InvalidParameterError(

@@ -90,12 +90,6 @@ def read_unscaled(
         All values of some attributes, which are then categories.
     names : sequence of str, optional
         Names of an array's columns, if it has as many; ``x0``, ``x1`` and so on otherwise.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is no record or no attribute; if a value is infinite, beyond 1e300 or not known, or is missing where
-        the domain declares that none is; if text stands where numbers are needed; if two columns have one name.
     """
     if sparse.issparse(X):
         raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix.", remedy="Call its toarray().")

@@ -76,13 +76,6 @@ def set_score(
     reason : str, default=""
         Why; it stands in the log.
 
-    Raises
-    ------
-    InvalidModelError
-        If there is no such term.
-    InvalidParameterError
-        If there is no such bin or output, or the value is not finite.
-
     Examples
     --------
     >>> age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.7, 0.4, 0.0]))
@@ -121,24 +114,6 @@ def smooth(
     """Return the model with each score of a range moved towards the mean of itself and its neighbours in the range.
 
     Means are weighted by the noisy bin counts, of which each counts as at least one record.
-
-    Parameters
-    ----------
-    model, term, output, reason
-        As for :func:`set_score`; the term must be of one number.
-    bins : pair of int or str, optional
-        First and last bin; by default all but that for missing values.
-    strength : float, default=0.5
-        How far, in (0, 1].
-    passes : int, default=1
-        How often, from 1 to 100.
-
-    Raises
-    ------
-    InvalidModelError
-        If there is no such term.
-    InvalidParameterError
-        If bins have no order, or a parameter is out of its range.
     """
     parameters = {**_where(model.term(term), bins), "strength": strength, "passes": passes}
     return edit(model, "smooth", term, parameters, output=output, reason=reason)
@@ -219,26 +194,6 @@ def edit(
     An edit reads the published model alone. It is post-processing: no budget is spent, and every guarantee of the model
     holds for the edited one, as long as the person who edits decides without looking at the records again. See
     `applying.md`.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        The model.
-    action : {"set", "shift", "smooth", "flatten", "monotone", "zero"}
-        What to do.
-    term : str
-        Name of the term.
-    parameters : mapping of str to str or number
-        With what, all of them: ``first`` and ``last`` bin, or ``row`` and ``column`` of a pair, and the action's own.
-    output, reason
-        As for :func:`set_score`.
-
-    Raises
-    ------
-    InvalidModelError
-        If there is no such term, or a score would not be finite.
-    InvalidParameterError
-        If a parameter is absent, unknown or out of its range.
     """
     target = model.term(term)
     checked = _checked(target, action, {**parameters, **({} if output is None else {"output": output})})
@@ -265,13 +220,7 @@ def edit(
 
 
 def undo(model: AdditiveModel, n: int = 1) -> AdditiveModel:
-    """Return the model without its last ``n`` edits: their scores are put back, and they leave the log.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the log does not hold so many.
-    """
+    """Return the model without its last ``n`` edits: their scores are put back, and they leave the log."""
     if not is_whole(n) or not 0 <= n <= len(model.edits):
         raise InvalidParameterError(f"undo must take back 0 to {len(model.edits)} edits, got {n!r}.")
     keep = len(model.edits) - int(n)
@@ -284,13 +233,7 @@ def revert(model: AdditiveModel) -> AdditiveModel:
 
 
 def redo(model: AdditiveModel, undone: Edit) -> AdditiveModel:
-    """Return the model with an edit that was taken back made again, to the last digit.
-
-    Raises
-    ------
-    InvalidModelError
-        If the model is not the one that the edit was taken back from.
-    """
+    """Return the model with an edit that was taken back made again, to the last digit."""
     target = model.term(undone.term)
     scores = target.scores.copy().reshape(-1)
     cells = list(undone.cells)

@@ -75,13 +75,7 @@ class Editor:
         return self
 
     def redo(self, n: int = 1) -> Editor:
-        """Make the last ``n`` edits that were taken back again.
-
-        Raises
-        ------
-        InvalidParameterError
-            If there are not so many.
-        """
+        """Make the last ``n`` edits that were taken back again."""
         if not 0 <= n <= len(self.undone):
             raise InvalidParameterError(f"redo must make 0 to {len(self.undone)} edits again, got {n!r}.")
         for _ in range(n):

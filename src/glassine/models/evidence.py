@@ -294,11 +294,6 @@ class CellModel:
         ----------
         data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
             The records; columns that the model does not test are ignored.
-
-        Raises
-        ------
-        InvalidDataError
-            As for ``apply``.
         """
         told = [cell.evidence for cell in self.cells]
         if self.classes is None:
@@ -321,13 +316,6 @@ class CellModel:
         ----------
         data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
             As for :meth:`predict`.
-
-        Raises
-        ------
-        InvalidModelError
-            If the model is a regression.
-        InvalidDataError
-            As for ``apply``.
         """
         rows = [known or (math.nan,) * len(self.classes or ()) for known in cell_probabilities(self)]
         return np.asarray(np.array(rows)[self.apply(data)])

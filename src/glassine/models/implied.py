@@ -78,17 +78,6 @@ def implied_advantage(counts: OutcomeCounts) -> Bounds:
     **Guarantee**: of cells fixed without the data, up to the normal approximation (`implied.md`); none for cells that
     the same data chose.
 
-    Parameters
-    ----------
-    counts : OutcomeCounts
-        Counts that add up to at least one record.
-
-    Returns
-    -------
-    Bounds
-        In [0, 1]; both equal where counts are exact. Where outcomes are not known, the lower one is that of leaves of
-        one outcome, the upper one that of equal shares of all outcomes.
-
     Examples
     --------
     >>> exact = np.array([[40.0, 25.0], [20.0, 45.0]])
@@ -131,11 +120,6 @@ def made_certain(counts: OutcomeCounts) -> Bounds:
 
     Everyone in a leaf of one outcome is said to have it. By the rule of three, at most 3 / C of the population behind C
     records may have another outcome, so about ``min(C, 3)`` of them are certain beyond what the population shows.
-
-    Parameters
-    ----------
-    counts : OutcomeCounts
-        Counts of outcomes; rounded ones leave open which leaves have one outcome.
 
     Examples
     --------

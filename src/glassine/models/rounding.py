@@ -64,24 +64,6 @@ def rounded(
     Guarantee
     ---------
     none: a function of the published model alone, so that the model's guarantee covers the card.
-
-    Parameters
-    ----------
-    terms : sequence of Term
-        Terms of one attribute and one output.
-    intercept : float
-        Log-odds before any term.
-    max_items : int
-        Most items, in [1, 100].
-    max_points : int
-        Most points of an item, in [1, 100].
-
-    Raises
-    ------
-    InvalidParameterError
-        If a number is out of its range.
-    InvalidModelError
-        If a term is of two attributes.
     """
     check_limits(max_items, max_points)
     pairs = [term.name for term in terms if len(term.bins) > 1]

@@ -160,11 +160,6 @@ def _walk(model: Additive, columns: Columns) -> Iterator[Indices]:
 def bin_indices(model: Additive, data: Any) -> tuple[Indices, ...]:
     """Return for each term the bin of each record, shape (n,); of a pair, its cell in row-major order.
 
-    Parameters
-    ----------
-    model, data
-        As for :func:`read_records`.
-
     Examples
     --------
     >>> from glassine.models import AdditiveModel, Term
@@ -215,11 +210,6 @@ class ScoringModel:
         ----------
         data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
             As for :meth:`scores`.
-
-        Raises
-        ------
-        InvalidDataError
-            As for :meth:`scores`.
         """
         found = self.scores(data)
         if self.classes is None:
@@ -233,13 +223,6 @@ class ScoringModel:
         Parameters
         ----------
         data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
-            As for :meth:`scores`.
-
-        Raises
-        ------
-        InvalidModelError
-            If the model is a regression.
-        InvalidDataError
             As for :meth:`scores`.
         """
         if self.classes is None:
@@ -321,15 +304,7 @@ class Contributions:
         return len(self.scores)
 
     def record(self, row: int, output: int = 0) -> tuple[tuple[str, str, float], ...]:
-        """Return what the terms add for one record, the largest first: name, text of the bin, contribution.
-
-        Parameters
-        ----------
-        row : int
-            The record.
-        output : int, default=0
-            The output, of several the index of the class.
-        """
+        """Return what the terms add for one record, the largest first: name, text of the bin, contribution."""
         added = self.added[row, :, output]
         order = np.argsort(-np.abs(added), kind="stable").tolist()
         return tuple((self.terms[k], self.labels[k][self.bins[row, k]], float(added[k])) for k in order)

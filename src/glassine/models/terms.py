@@ -69,11 +69,6 @@ def isotonic(scores: Sequence[float], weights: Sequence[float]) -> list[float]:
     scores, weights : sequence of float, shape (n,)
         Scores and counts of neighbouring bins; weights are floored.
 
-    Returns
-    -------
-    list of float
-        Scores that are in order already come back as they are, to the last digit.
-
     References
     ----------
     Barlow, Bartholomew, Bremner and Brunk, Statistical Inference under Order Restrictions, 1972, chapter 1.

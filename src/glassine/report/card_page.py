@@ -22,23 +22,6 @@ def render_card(model: AdditiveModel, *, title: str | None = None) -> str:
     """Return a scorecard as a page to print; it loads nothing from anywhere.
 
     **Guarantee**: none: the page holds the published model and nothing else.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        A scorecard.
-    title : str, optional
-        Title of the page; by default it names what the risk is of.
-
-    Returns
-    -------
-    str
-        The page, without a script.
-
-    Raises
-    ------
-    InvalidModelError
-        If the model is not a scorecard.
     """
     items = card_items(model)
     rows = risk_table(model, bool(model.edits))

@@ -118,17 +118,7 @@ def draw_key(mark: Mark) -> Markup:
 
 
 def draw_curve(points: Sequence[tuple[float, float]], *, top: float, limit: float | None) -> Markup:
-    """Return the exposure curve as a step chart; empty without points.
-
-    Parameters
-    ----------
-    points : sequence of (float, float)
-        Share of the records up to which a step goes, the most exposed first, and its bits.
-    top : float
-        Bits at the height of the chart.
-    limit : float or None
-        The policy's limit.
-    """
+    """Return the exposure curve as a step chart; empty without points."""
     if not points:
         return Markup("")
     axes = Axes(
@@ -172,13 +162,6 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
     """Return a ROC curve on logarithmic axes, with the line of guessing; empty without points.
 
     Small false positive rates are what matters: an attacker who is seldom wrong names people.
-
-    Parameters
-    ----------
-    points : sequence of (float, float)
-        False and true positive rates, both above 0, false positive rates increasing.
-    name : str
-        The attack.
     """
     drawn = [(x, y) for x, y in points if 0 < x <= 1 and 0 < y <= 1]
     if not drawn:

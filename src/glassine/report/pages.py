@@ -46,15 +46,7 @@ def _model(findings: Findings) -> Section:
 
 
 def audit_page(findings: Findings, *, title: str | None = None) -> Page:
-    """Return the report on a tree, a rule list or an additive model.
-
-    Parameters
-    ----------
-    findings : Findings
-        The result of an audit.
-    title : str, optional
-        Title of the page; ``Privacy of a published <kind of model>`` otherwise.
-    """
+    """Return the report on a tree, a rule list or an additive model."""
     kind = findings.model.kind
     measures = measure_rows(findings)
     claimed, additive = findings.guarantee, findings.value("terms")

@@ -183,18 +183,7 @@ def render_text(result: Reportable | Page) -> str:
 
 
 def render_rich(result: Reportable | Page) -> Text:
-    """Return the text of :func:`render_text` with colours, for a terminal.
-
-    Parameters
-    ----------
-    result : Findings, MembershipFinding, DisclosureFinding, Multiplicity, Comparison or Page
-        As for :func:`render_html`.
-
-    Returns
-    -------
-    rich.text.Text
-        Colour is added to words, never instead of them.
-    """
+    """Return the text of :func:`render_text` with colours, for a terminal."""
     return colour(_page(result))
 
 

@@ -135,13 +135,6 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
     otherwise all leaves are equally tall. Beside each stand its size and its classes. Colors say which limits a leaf
     breaks, see :func:`flag_colors`. Only as many levels are in view as can be read; a script that zooms shows the
     others.
-
-    Parameters
-    ----------
-    tree : sequence of TreeNode
-        The nodes, parents before children.
-    rows : sequence of PartRow
-        The leaves; number i stands at i - 1.
     """
     if len(tree) < 2:
         return Markup(""), ""

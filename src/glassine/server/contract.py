@@ -41,25 +41,7 @@ class Asked:
 
 
 def read_asked(value: object, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
-    """Return a request's JSON as plain values, or refuse it.
-
-    Parameters
-    ----------
-    value : JSON value
-        The request's body.
-    release : SurrogateRelease
-        What is served.
-    explained : bool
-        Whether an explanation is asked for, not just a decision.
-    decides : bool
-        Whether the service has a black box; if not, the request names the decision.
-
-    Raises
-    ------
-    InvalidDataError
-        If a key is missing or unknown, or a value is not what the schema says. Only the request's own values are
-        quoted.
-    """
+    """Return a request's JSON as plain values, or refuse it."""
     if not isinstance(value, dict):
         raise InvalidDataError(f"the request must be a JSON object, got {_kind(value)}.")
     keys = {"query"}

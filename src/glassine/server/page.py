@@ -37,15 +37,6 @@ def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tupl
     """Return the page and the content security policy that it is to be sent with.
 
     The page talks to the service that it came from, and to no other.
-
-    Parameters
-    ----------
-    release : SurrogateRelease
-        What is served.
-    decides : bool
-        Whether the service has a black box; if not, the subject names the decision.
-    title : str
-        Title of the page.
     """
     environment = _environment()
     style, script = (Markup(_source(name)) for name in ("subject.css", "subject.js"))  # noqa: S704

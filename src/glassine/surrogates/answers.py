@@ -205,13 +205,7 @@ class NumericAnswer:
 
 
 def numbers_of(answered: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return answers as numbers, shape (n,).
-
-    Raises
-    ------
-    InvalidDataError
-        If one is not a finite number; it is not quoted.
-    """
+    """Return answers as numbers, shape (n,)."""
     values: Sequence[Any] = answered.tolist()
     odd = sum(not _is_number(value) for value in values)
     if odd:
@@ -234,13 +228,7 @@ def distinct_records(columns: Columns) -> Persons:
 
 
 def index_of(labels: npt.NDArray[Any], answers: Answers, what: str) -> npt.NDArray[np.int64]:
-    """Return the place of each label among the classes, or in the range.
-
-    Raises
-    ------
-    InvalidDataError
-        If a label is not a class, or outside the range; it is not quoted.
-    """
+    """Return the place of each label among the classes, or in the range."""
     out = answers.places(labels)
     odd = int((out < 0).sum())
     if odd and isinstance(answers, NumericAnswer):

@@ -72,15 +72,7 @@ class BlackBox:
         self.n_calls = 0
 
     def __call__(self, records: object, n_records: int) -> npt.NDArray[Any]:
-        """Return the labels of records as an array of plain scalars, shape (n,).
-
-        Raises
-        ------
-        BlackBoxError
-            If the black box raises, or does not answer with one label a record; no value is quoted.
-        InvalidParameterError
-            If the budget of queries does not allow it; nothing is asked then.
-        """
+        """Return the labels of records as an array of plain scalars, shape (n,)."""
         if self.max_queries is not None and not self.n_queries + n_records <= self.max_queries:
             raise InvalidParameterError(
                 f"the black box may be asked on {self.max_queries} records, {self.n_queries} were, and {n_records} "

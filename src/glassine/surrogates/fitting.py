@@ -224,11 +224,6 @@ def metric_of(
         Fewest people, or records, behind a scale: that of an attribute of which fewer have a value is 1.
     persons : Persons, optional
         Whose the records are.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the distance does not know an attribute: a category, or one that may be missing and is not scaled.
     """
     scales = []
     for name in domain:
@@ -364,13 +359,6 @@ def classes_of(
         Their true labels, where they are also published.
     least : int
         Fewest records that share a name.
-
-    Raises
-    ------
-    InvalidParameterError
-        If declared classes are none, repeat one, or are no plain values.
-    BlackBoxError
-        If what is not declared is a score or a rare name; none is quoted.
     """
     if declared is None:
         return _occurring(answered, truth, least)
@@ -414,13 +402,7 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
 
 
 def label_array(y: Any, n_records: int, name: str = "y") -> npt.NDArray[Any]:
-    """Return true labels as an array of plain scalars, shape (n,).
-
-    Raises
-    ------
-    InvalidDataError
-        If there is not one label a record, or one is missing.
-    """
+    """Return true labels as an array of plain scalars, shape (n,)."""
     array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if array.shape != (n_records,):
         raise InvalidDataError(
@@ -441,11 +423,6 @@ def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.
     """Return the index of each true label among declared classes, shape (n,).
 
     Each is read independently; any other label has -1.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is not one label a record, or none is a class.
     """
     places = np.maximum(class_codes(y, classes), -1)
     check_lengths(n_records, len(places))

@@ -137,11 +137,6 @@ def grow_trees(
         How trees are grown.
     persons : Persons, optional
         Whose the records are: splits with a leaf of fewer people than ``min_samples_leaf`` are undone.
-
-    Raises
-    ------
-    InvalidDataError
-        If a number is beyond what single precision holds, without a grid.
     """
     matrix, parts = _design(columns, growth.on_grid)
     # Written so that gaps pass: scikit-learn takes NaN, and no number that single precision does not hold.

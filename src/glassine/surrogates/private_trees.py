@@ -52,15 +52,7 @@ def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> Tree
 
 
 def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> tuple[Budget, float]:
-    """Return the budget of each tree and what rounding may cost of it, or refuse the draw; nothing is drawn.
-
-    Raises
-    ------
-    InvalidParameterError
-        If epsilon is too small to be drawn at.
-    ClassTooLargeError
-        If all trees may need more memory or time than a fit should.
-    """
+    """Return the budget of each tree and what rounding may cost of it, or refuse the draw; nothing is drawn."""
     # Nothing is spent on thresholds or counts: a tree has public ones, and publishes none.
     budget = Budget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
     slack = trees.rounding()

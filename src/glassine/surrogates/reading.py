@@ -98,13 +98,7 @@ def _listed(attribute: Attribute) -> tuple[Scalar, ...]:
 
 
 def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
-    """Return the form of records, the records as the black box takes them, and as :func:`read` does.
-
-    Raises
-    ------
-    InvalidDataError
-        If they are neither a data frame nor an array of shape (n, d), or hold no record.
-    """
+    """Return the form of records, the records as the black box takes them, and as :func:`read` does."""
     table = None if frame_of(X) is None else as_table(X)
     frame = None if table is None else table.frame
     if table is not None and frame is not None and any(isinstance(name, str) for name in frame.columns):
@@ -143,11 +137,6 @@ def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.b
     Guarantee
     ---------
     What a record is read as follows from that record and the domain alone: see `surrogates/private_trees.md`.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is no record, a column is absent, or the type of a column cannot hold the values of its attribute.
     """
     table = None if frame_of(X) is None else as_table(X)
     frame = None if table is None else table.frame
@@ -311,20 +300,7 @@ def row(columns: Columns, index: int) -> Record:
 
 
 def query_of(x: Query, domain: Domain) -> Record:
-    """Return one query as plain values, checked against the domain.
-
-    Parameters
-    ----------
-    x : mapping, sequence, or one-row frame or array
-        The values, by name or in the order of the attributes.
-    domain : Domain
-        The domain.
-
-    Raises
-    ------
-    InvalidDataError
-        If an attribute is absent or unknown, or a value is missing, of the wrong kind, or outside a declared domain.
-    """
+    """Return one query as plain values, checked against the domain."""
     named = _named(x, domain)
     for name in named:
         if name not in domain:

@@ -438,13 +438,7 @@ def to_dict(release: SurrogateRelease) -> dict[str, Any]:
 
 
 def from_dict(values: object) -> SurrogateRelease:
-    """Return the release that plain JSON values describe.
-
-    Raises
-    ------
-    InvalidModelError
-        If a key is missing, unknown or of the wrong kind, a limit of size is passed, or parts contradict each other.
-    """
+    """Return the release that plain JSON values describe."""
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
         schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
         raise InvalidModelError(f"a release of surrogates must have the schema {SCHEMA!r}, got {str(schema)[:60]!r}.")

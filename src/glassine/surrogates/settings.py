@@ -76,13 +76,7 @@ class Plan:
 
 
 def plan_of(explainer: Any, records: str) -> Plan:
-    """Return the plan that an explainer's parameters ask for.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a parameter is out of its range, or parameters contradict each other.
-    """
+    """Return the plan that an explainer's parameters ask for."""
     form = _choice(explainer.form, "form", ("restricted", "paper"))
     labels = _choice(
         explainer.labels or ("black-box" if form == "restricted" else "true"), "labels", ("black-box", "true")
@@ -220,13 +214,7 @@ def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:
 
 
 def generator(random_state: object) -> np.random.Generator:
-    """Return the generator that a ``random_state`` stands for.
-
-    Raises
-    ------
-    InvalidParameterError
-        If it is no seed, generator or None.
-    """
+    """Return the generator that a ``random_state`` stands for."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):

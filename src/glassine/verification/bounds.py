@@ -219,13 +219,6 @@ def odds_bound(right: npt.ArrayLike, wrong: npt.ArrayLike, alpha: float) -> Floa
     Each bound lies above the true epsilon with probability at most ``alpha``, if each run's data set was chosen by a
     fair coin and the guesses follow from the outputs; see ``bounds.md``.
 
-    Parameters
-    ----------
-    right, wrong : array_like of int
-        Right and wrong guesses. A run may go without a guess.
-    alpha : float
-        In (0, 1).
-
     Examples
     --------
     >>> round(float(odds_bound(270, 75, 0.05)), 3)
@@ -280,18 +273,6 @@ class TradeOffBand:
 
 def trade_off_band(scores0: npt.ArrayLike, scores1: npt.ArrayLike, *, confidence: float = 0.95) -> TradeOffBand:
     """Return a band of the trade-off curve of a score that was fixed before the runs.
-
-    Parameters
-    ----------
-    scores0, scores1 : array_like of float
-        Scores of independent runs on the first and on the second data set; higher speaks for the second.
-    confidence : float, default=0.95
-        Of the whole band.
-
-    Raises
-    ------
-    InvalidParameterError
-        If there are no scores, one is not a number, or ``confidence`` is not in (0, 1).
 
     References
     ----------

@@ -139,11 +139,6 @@ def one_run_bound(
     confidence : float, default=0.95
         In (0, 1).
 
-    Raises
-    ------
-    InvalidDataError
-        If the arrays are not of one length, or hold something else.
-
     Examples
     --------
     Randomised response with epsilon = 1 on each of a thousand coins, here with its mean number of truths:
@@ -212,13 +207,6 @@ def audit_one_run(
         out. By default a fifth of the canaries.
     seed : int or None, default=0
         Of coins and run. None draws both from the operating system.
-
-    Raises
-    ------
-    InvalidDataError
-        If the scores are not one number for each canary.
-    InvalidParameterError
-        If ``guesses`` is out of its range, or the claim is not one of epsilon.
 
     Examples
     --------

@@ -133,13 +133,7 @@ def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Pa
 
 
 def source_of(learner: Any) -> Source:
-    """Return the source that an estimator, a function or a source stands for.
-
-    Raises
-    ------
-    InvalidParameterError
-        If it is none of them.
-    """
+    """Return the source that an estimator, a function or a source stands for."""
     if isinstance(learner, type):
         raise InvalidParameterError(
             f"{parameter('learner')} must be an instance, got the class {learner.__name__}.", remedy="Construct it."
@@ -177,20 +171,7 @@ def check_seed(seed: Any) -> int | None:
 
 
 def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
-    """Return how two data sets differ, or raise if they are not neighbors.
-
-    Parameters
-    ----------
-    d0, d1 : data set
-        See ``records_of``. The order of records plays no part in the relation.
-    relation : {"add-or-remove-one", "replace-one"}
-        The neighboring relation.
-
-    Raises
-    ------
-    InvalidDataError
-        If they hold the same records, or differ by more than the relation allows.
-    """
+    """Return how two data sets differ, or raise if they are not neighbors."""
     if relation not in RELATIONS:
         raise InvalidParameterError(f"{parameter('relation')} must be one of {', '.join(RELATIONS)}, got {relation!r}.")
     first, second = records_of(d0), records_of(d1)

@@ -33,21 +33,6 @@ def features_of(output: Any) -> Features:
     tree or a rule list the features are its literals with their places, the labels, the counts, and the structure. Of
     an additive model they are the intercept, the bins, and each bin's score and weight.
 
-    Parameters
-    ----------
-    output : fitted learner, model, Refusal, array, number, text, None, mapping or sequence
-        What a run returned. Mappings and sequences may hold each other.
-
-    Returns
-    -------
-    dict of str to float
-        Numbers under their place; 1 under ``place = value`` for what is present.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is anything else, such as a fitted model of another library.
-
     Examples
     --------
     >>> found = features_of({"names": ["a", "b"], "weight": 0.5})
@@ -73,11 +58,6 @@ def features_at(output: Any, records: Any) -> Features:
         One that can predict; anything else has no such features.
     records : array_like of shape (m, d)
         Records as the learner was fitted to, such as those by which two data sets differ.
-
-    Returns
-    -------
-    dict of str to float
-        The names of the features of record ``j`` begin with ``record j``.
     """
     out: Features = {}
     model = getattr(output, "model_", None)

@@ -151,16 +151,6 @@ def worst_pairs(
     target_range : (float, float), optional
         The declared range of a numeric target.
 
-    Returns
-    -------
-    tuple of Pair
-        Pairs, of which the second data set has one record more.
-
-    Raises
-    ------
-    InvalidDataError
-        If the background is not a table with one label for each of at least four records.
-
     Examples
     --------
     >>> pairs = worst_pairs([[0, 1], [1, 0], [0, 0], [1, 1]], [0, 1, 0, 1])
@@ -229,11 +219,6 @@ def search(
     runs : Runs, optional
         Runs for the bound, by default 1600, those that help to choose the event included; preliminary ones, with seeds
         of their own, come on top.
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is no pair, or one of the numbers of runs is too small.
 
     Examples
     --------

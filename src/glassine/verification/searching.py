@@ -125,15 +125,7 @@ class Hunt:
     _refused: list[str] = field(default_factory=list)
 
     def find(self, plain: Sequence[Any], odd: Sequence[Any], *, extras: bool) -> Found:
-        """Try everything, and bound what looks worst from fresh runs.
-
-        Parameters
-        ----------
-        plain, odd : sequence of Pair
-            Pairs of arrays, and pairs in other containers.
-        extras : bool
-            Whether crowds and stated noise are tried besides.
-        """
+        """Try everything, and bound what looks worst from fresh runs."""
         amplified, noise = self._extras(plain) if extras else ([], None)
         cost = GLANCES * len(odd) + SHARED * len({id(pair.d0) for pair in odd}) + AGAIN * bool(odd)
         # What odd records cost is fixed by their number; plain pairs get what they leave, and never nothing.

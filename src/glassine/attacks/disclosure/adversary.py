@@ -312,15 +312,7 @@ def _of_multiway(tree: MultiwayTreeClassifier) -> Hints:
 
 
 def completed(adversary: Adversary | None, hints: Hints) -> tuple[Adversary, list[str], str]:
-    """Return an adversary with what the model states, notes, and why the internal nodes are not used.
-
-    Parameters
-    ----------
-    adversary : Adversary or None
-        What the reader is taken to know. Without it, only what the model states is used.
-    hints : Hints
-        What the model states; what the adversary has read from an estimator goes before.
-    """
+    """Return an adversary with what the model states, notes, and why the internal nodes are not used."""
     base = adversary or Adversary()
     if not base.internal_nodes:
         return base, [], ""

@@ -178,30 +178,7 @@ def run_chains(
     disclosure: Disclosure, *, n_chains: int = 4, draws: int = 500, burn_in: int = 100, thin: int = 1,
     random_state: int | np.random.Generator | None = 0,
 ) -> Chains:  # fmt: skip
-    """Run chains from different starts.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        What the reader knows.
-    n_chains : int, default=4
-        Number of chains, at least 2. They run side by side on the cores that there are.
-    draws : int, default=500
-        Draws of each that are kept, a multiple of 20.
-    burn_in : int, default=100
-        Sweeps before the first draw; a sweep is one move for each person, at least 50.
-    thin : int, default=1
-        Sweeps from draw to draw.
-    random_state : int, Generator or None, default=0
-        Source of the moves.
-
-    Raises
-    ------
-    StartError
-        If no world is found to start from; names the worst node and candidate.
-    UndefinedMeasureError
-        If the training records are a sample.
-    """
+    """Run chains from different starts."""
     if disclosure.sample is not None:
         raise UndefinedMeasureError(
             "the worlds of a sample are listed, not sampled by chains.",
@@ -281,22 +258,6 @@ def first_world(
 
     Classes are dealt out within every leaf, evenly or as the maximum-entropy estimate says. If the table breaks a
     constraint, simulated annealing lowers the sum of all excesses to zero.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        What the reader knows.
-    board : Board
-        Its board.
-    rng : Generator
-        Source of the classes and moves.
-    from_estimate : bool
-        Whether classes are dealt out as the estimate says.
-
-    Raises
-    ------
-    StartError
-        If the annealing ends without a world.
     """
     classes = _dealt(disclosure, board, rng, from_estimate)
     state = set_up(board, disclosure.constraints, classes, len(disclosure.classes))

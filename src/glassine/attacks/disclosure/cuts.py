@@ -273,11 +273,6 @@ class Engine:
             Where to start.
         precision, ceiling : float
             As for :func:`~glassine.attacks.disclosure.dual.minimise`.
-
-        Raises
-        ------
-        TimeLimitError
-            If the time of the search is over.
         """
         if self.limit is not None:
             self.limit.check()

@@ -232,11 +232,6 @@ def minimise(
         Largest multiplier of an inequality among the forms; finite, it is the price of a violation per person.
     limit : TimeLimit, optional
         When the search ends, checked before each step.
-
-    Raises
-    ------
-    TimeLimitError
-        If that time is over.
     """
     dual = _Dual(problem)
     theta = np.where(dual.exists, np.concatenate([rows.ravel(), forms]), 0.0)

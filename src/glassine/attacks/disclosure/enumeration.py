@@ -66,22 +66,7 @@ class Enumeration:
 
 
 def enumerate_worlds(disclosure: Disclosure, *, most_worlds: int = 200_000) -> Enumeration:
-    """Return the posterior by listing every world.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        What the reader knows.
-    most_worlds : int, default=200,000
-        Most tables that are held at once for the people of one node.
-
-    Raises
-    ------
-    CountingLimitError
-        If there are more tables at a node.
-    NoWorldError
-        If there is no world; names the node and the candidate.
-    """
+    """Return the posterior by listing every world."""
     people, constraints = disclosure.people, disclosure.constraints
     blocks = [_leaf_block(disclosure, leaf, most_worlds) for leaf in range(len(people.leaf_nodes))]
     place = people.leaf.copy()

@@ -146,17 +146,7 @@ class LeafKnowledge:
 
 
 def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> LeafKnowledge:
-    """Return what an attacker knows of the leaves.
-
-    Raises
-    ------
-    UndefinedMeasureError
-        If the tree does not publish what the adversary is taken to know, or its counts are noisy or rounded.
-    InvalidDataError
-        If the published sizes are not those of the people.
-    InvalidModelError
-        If a leaf's label is not its most frequent class, although the reader relies on it.
-    """
+    """Return what an attacker knows of the leaves."""
     evidence = [model.nodes[node].evidence for node in people.leaf_nodes]
     n_classes, sizes = len(model.classes or ()), people.leaf_sizes
     if adversary.leaves != "labels_only":
@@ -352,15 +342,7 @@ def assumed_noise(model: DecisionTree, adversary: Adversary) -> CountNoise | Non
 
 
 def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise: CountNoise) -> LeafKnowledge:
-    """Return what an attacker knows of leaves with noisy or rounded class counts; the sizes follow from the people.
-
-    Raises
-    ------
-    UndefinedMeasureError
-        If not all leaves publish class counts, or unbounded noise is combined with internal nodes.
-    InvalidDataError
-        If rounded counts cannot add up to the people of a leaf.
-    """
+    """Return what an attacker knows of leaves with noisy or rounded class counts; the sizes follow from the people."""
     evidence = [model.nodes[node].evidence for node in people.leaf_nodes]
     told = [entry.counts for entry in evidence]
     if any(counts is None for counts in told):

@@ -123,11 +123,6 @@ def read_people(
         Columns of numbers that are codes of categories.
     superset : bool
         Whether the training records are some of these people only.
-
-    Raises
-    ------
-    InvalidDataError
-        If a tested attribute is absent, or a person is in no leaf.
     """
     tested = {literal.attribute for literal in model.literals}
     for name in model.attributes:
@@ -172,11 +167,6 @@ def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
         The classes, in the order of the columns.
     truth : array-like, shape (n,)
         Class of each person.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is not one class for each person.
     """
     out = np.zeros((len(people.sizes), len(classes)), dtype=np.int64)
     np.add.at(out, (people.person, true_codes(people, classes, truth)), 1)

@@ -49,11 +49,6 @@ def not_predicted(
         The training records, with every attribute that the tree tests; without it, no leaf is compared.
     truth : ndarray, shape (n,), optional
         The attribute of the records, in the type of the classes.
-
-    Raises
-    ------
-    InvalidDataError
-        If a record is in no leaf.
     """
     if target not in (None, sensitive):
         return f"the tree predicts {target}, not {sensitive}."
@@ -115,13 +110,6 @@ def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
         The records, and the class of each.
     tree : DecisionTree
         The tree that they are for.
-
-    Raises
-    ------
-    InvalidParameterError
-        If it is no pair of a frame and its classes.
-    InvalidDataError
-        If a tested attribute is absent, a class is missing, or there are no records.
     """
     if not isinstance(evaluation, tuple) or len(evaluation) != 2:
         raise InvalidParameterError(

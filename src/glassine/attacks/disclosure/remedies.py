@@ -354,11 +354,6 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
         An estimate for these people.
     truth : array-like, shape (n,)
         Class of each person.
-
-    Raises
-    ------
-    InvalidDataError
-        If they are not the class counts that the tree publishes or, of more people than were in the sample, are fewer.
     """
     people = found.people
     counts = np.zeros((len(people.leaf_nodes), len(found.classes)), dtype=np.int64)

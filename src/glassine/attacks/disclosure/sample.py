@@ -177,17 +177,7 @@ def sample_estimate(table: Floats, sizes: npt.NDArray[np.int64], entropy: float)
 
 
 def read_sample(model: DecisionTree, people: People, adversary: Adversary) -> SampledLeaves:
-    """Return what an attacker knows of the leaves whose training records are a sample of the people.
-
-    Raises
-    ------
-    UndefinedMeasureError
-        If the tree does not publish what the adversary is taken to know, or its counts are noisy or rounded.
-    InvalidDataError
-        If a leaf was published with more records than people reach it, or the sample is not of the stated fraction.
-    InvalidModelError
-        If a leaf's label is not its most frequent class, although the reader relies on it.
-    """
+    """Return what an attacker knows of the leaves whose training records are a sample of the people."""
     if adversary.leaves != "labels_only":
         refuse_noise(model)
     evidence = [model.nodes[node].evidence for node in people.leaf_nodes]

@@ -97,11 +97,6 @@ def combine(
         People of each class, -1 where it is not known.
     limit : int
         Most different sums that are held at once.
-
-    Raises
-    ------
-    CountingLimitError
-        If there are more.
     """
     known = np.flatnonzero(totals >= 0)
     aim = tuple(totals[known].tolist())
@@ -284,20 +279,6 @@ def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray
 
     Where class totals tie the leaves together, an integer program finds them, with random costs, so that chains start
     from different ones.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        What the reader knows, of a known training set.
-    rng : Generator
-        Source of the costs.
-
-    Raises
-    ------
-    NoWorldError
-        If no counts agree with leaves and totals.
-    StartError
-        If none were found in a minute.
     """
     leaves = disclosure.leaves
     if leaves.counts is not None:

@@ -102,16 +102,6 @@ def compare_losses(model: Any, members: Sample | Records, nonmembers: Sample | R
     Persons have the mean over their records. With many records the test finds gaps that no attack can use: the
     advantage says how much an attacker gains.
 
-    Parameters
-    ----------
-    model, members, nonmembers
-        As for :func:`loss_attack`.
-
-    Returns
-    -------
-    Measured of LossComparison, NotApplicable or Failed
-        Not applicable where the model gives no probabilities.
-
     References
     ----------
     Kolmogorov, 1933; Smirnov, 1948. SACRO-ML rejects below p = 0.05.

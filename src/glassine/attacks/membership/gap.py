@@ -111,15 +111,7 @@ def gap_figure(members: Answers, nonmembers: Answers, confidence: float) -> Esti
 
 
 def read_sides(members: Sample | Records, nonmembers: Sample | Records) -> tuple[Records, Records]:
-    """Return members and non-members, with the same columns; people have records on one side alone.
-
-    Raises
-    ------
-    InvalidDataError
-        If the records cannot be read, or people have records on both sides.
-    InvalidParameterError
-        If the members or the non-members are no sample, or persons are stated of one side alone.
-    """
+    """Return members and non-members, with the same columns; people have records on one side alone."""
     if isinstance(members, Sample) and isinstance(nonmembers, Sample):
         nonmembers = nonmembers.completed(members)
     inside, outside = Records.read(members, "members"), Records.read(nonmembers, "non-members")

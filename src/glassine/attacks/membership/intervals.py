@@ -98,15 +98,6 @@ def _wilson(hits: float, n: int, z: float) -> tuple[float, float]:
 def newcombe(hits: float, n: int, other_hits: float, other_n: int, confidence: float) -> Estimate:
     """Return the difference of two independent rates with Newcombe's hybrid score interval.
 
-    Parameters
-    ----------
-    hits, other_hits : float
-        Number of successes of the first and of the second sample.
-    n, other_n : int
-        Numbers of trials, at least 1.
-    confidence : float
-        In (0, 1).
-
     References
     ----------
     Newcombe: Interval estimation for the difference between independent proportions, 1998, method 10.

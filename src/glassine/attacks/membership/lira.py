@@ -27,18 +27,6 @@ from glassine.models import DecisionTree, RuleList
 def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
     r"""Return an unfitted learner of models of the same size: CART for trees, greedy Gini lists for rule lists.
 
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The published model, a classifier.
-    records : data frame
-        Records such as the shadow models will be trained on; what matters is which of their columns are numbers.
-
-    Returns
-    -------
-    estimator
-        It takes such data frames; text is encoded by one column per value.
-
     Examples
     --------
     >>> import polars as pl

@@ -48,11 +48,6 @@ def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.in
     """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models.
 
     ``reach`` holds for each of several models the candidates among which its records are sought; all by default.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the model has no thresholds that are midpoints of training values.
     """
     models = list(model) if isinstance(model, list | tuple) else [model]
     if not models:

@@ -42,15 +42,7 @@ def _kind(model: Any) -> str | None:
 
 
 def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
-    """Return the absolute error of a model of numbers on each record, the mean over those of a person, shape (number,).
-
-    Raises
-    ------
-    InvalidDataError
-        If the records have no numbers to compare with.
-    UnansweredError
-        If the model raises an error, or does not answer with one finite number for each record.
-    """
+    """Return a model's absolute error on each record, the mean over those of a person, shape (number,)."""
     try:
         truth = records.target.astype(float)
     except (TypeError, ValueError):

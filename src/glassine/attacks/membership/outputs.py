@@ -136,13 +136,7 @@ class Records:
         return Records(frame[rows].to_native(), self.target[rows], persons)
 
     def like(self, other: Records) -> Records:
-        """Return the same records with the columns, and in the kind of frame, of others.
-
-        Raises
-        ------
-        InvalidDataError
-            If the columns differ.
-        """
+        """Return the same records with the columns, and in the kind of frame, of others."""
         if (self.names is None) != (other.names is None):
             raise InvalidDataError(
                 "members and non-members must both be data frames or both be arrays.", remedy="Convert one."
@@ -354,14 +348,6 @@ def in_classes_of(model: Any, records: Records, what: str) -> Records:
 
     Classes match if they are equal. Where none does, they match by their text if that is unambiguous: a model of "0"
     and "1", say, and the numbers 0 and 1 as a file holds them.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the model is no classifier of one target.
-    InvalidDataError
-        If the model does not know the class of some record. To count it as wrong, or to leave it out, could be taken
-        for a trace of membership.
     """
     classes = classes_of(model)
     found, named = _index(records.target, classes), records.target
@@ -389,13 +375,7 @@ def class_text(value: Any) -> str:
 
 
 def classes_of(model: Any) -> list[Any]:
-    """Return the classes of a classifier.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is none, or predicts several targets.
-    """
+    """Return the classes of a classifier."""
     plain = published(model)
     if plain is None:
         return _classes(model)

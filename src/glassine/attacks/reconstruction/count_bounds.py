@@ -48,13 +48,7 @@ class CountBounds:
     confidence: float
 
     def without(self, empty: npt.NDArray[np.bool_]) -> CountBounds:
-        """Return the bounds where some parts can hold no record.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If such a part holds records.
-        """
+        """Return the bounds where some parts can hold no record."""
         held = np.flatnonzero(empty & (self.low > 0))
         if len(held):
             raise UndefinedMeasureError(
@@ -103,23 +97,6 @@ def bound_counts(model: DecisionTree | RuleList, noise: CountNoise, confidence: 
     **Guarantee**: over the noise, all bounds hold together with at least the confidence; for rounded counts they hold
     for certain. Half of what the confidence leaves goes to the counts one by one, half to their sum, by the union
     bound. A count that noise made negative is published as 0, so that it bounds the true one from above alone.
-
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The model. Class counts are taken to be noisy one by one; the size, where no class counts are published.
-    noise : CountNoise
-        Kind and scale of the noise.
-    confidence : float
-        In (0, 1); without effect on rounded counts.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the confidence is out of its range.
-    UndefinedMeasureError
-        If a part publishes no count, published counts are no multiples of the step of rounding, or they cannot come
-        from the noise.
     """
     value: object = confidence
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
@@ -221,11 +198,6 @@ def likeliest_counts(
         What the true counts add up to, if it is known.
     possible : ndarray of bool, shape (k,)
         Which counts can be positive.
-
-    Raises
-    ------
-    UndefinedMeasureError
-        If no counts of that total can have been published so.
     """
     contradiction = UndefinedMeasureError(
         "the published counts cannot come from the stated noise: records are counted where the domain allows none, or "

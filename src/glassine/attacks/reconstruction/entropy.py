@@ -156,25 +156,13 @@ class ProbabilisticDataset(PossibleRecords):
         return ProbabilisticDataset(with_sizes(self.model, sizes.tolist()), self.domain, max_steps=self._max_steps)
 
     def entropy(self, *, domain_aware: bool = False) -> float:
-        """Return the joint entropy of the reconstruction, in bits (equations 11 and 16).
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If an attribute is a continuum, counts are not published, or a region that holds records is empty.
-        """
+        """Return the joint entropy of the reconstruction, in bits (equations 11 and 16)."""
         worlds = self.worlds(domain_aware=domain_aware)
         self._require_possible(domain_aware)
         return math.fsum(size * math.log2(count) for size, count in zip(self.supports, worlds, strict=True) if size)
 
     def prior_entropy(self, *, domain_aware: bool = False) -> float:
-        """Return the entropy of as many unknown records, in bits (equation 4).
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If an attribute is a continuum or counts are not published.
-        """
+        """Return the entropy of as many unknown records, in bits (equation 4)."""
         self._require_finite()
         return self.n_records * math.log2(int(self._worlds_of(domain_aware).space.total))
 
@@ -202,11 +190,6 @@ class ProbabilisticDataset(PossibleRecords):
         ``log2 Q(R) - E[log2 Q(x)]`` over R, and that of an unknown one is the entropy of Q. Both entropies add up over
         records. Where all shares are uniform, both figures are equal; a model that contradicts the shares can leave
         more than 1.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            As for :meth:`dist_g`.
         """
         self._require_finite()
         self._require_possible(domain_aware)
@@ -223,11 +206,6 @@ class ProbabilisticDataset(PossibleRecords):
         Each attribute of each record counts the same; attributes with one possible value are left out. All values that
         some record of the region has are equally likely. With ``domain_aware=True`` impossible records count neither
         there nor in the whole domain: a dummy whose category is excluded has one value left.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            As for :meth:`dist_g`.
         """
         self._require_finite()
         self._require_possible(domain_aware)
@@ -363,11 +341,6 @@ class ProbabilisticDataset(PossibleRecords):
             Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
         domain_aware : bool, default=False
             Whether the domain's groups count.
-
-        Raises
-        ------
-        InvalidDataError
-            If a column is absent.
         """
         table = as_table(frame)
         data = table.arrays
@@ -391,13 +364,7 @@ class ProbabilisticDataset(PossibleRecords):
         return sorted(out, key=lambda group: -group.bits_mean)
 
     def by_label(self, *, domain_aware: bool = False) -> list[SubgroupLeakage]:
-        """Return what the model reveals about each class's attributes, most exposed first.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If the model publishes no class counts, or as for :meth:`bits_per_record`.
-        """
+        """Return what the model reveals about each class's attributes, most exposed first."""
         self._require_possible(domain_aware)
         counts = [cell.evidence.counts for cell in self.model.cells]
         classes = self.model.classes

@@ -335,11 +335,6 @@ def log_lower(block: Block, fit: Fit, reference: int, whole: Whole | None = None
     """Return a lower bound for two models: the capacity by the fitted table, times Gurvits' factors.
 
     A table of whole numbers, if given, stands in for a fitted one whose margins are too far from the counts.
-
-    Raises
-    ------
-    ValueError
-        If the block is of another number of models.
     """
     if len(block.counts) != 2:
         raise ValueError("the lower bound is for two models.")

@@ -68,13 +68,7 @@ class Cells:
 
 
 def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int, max_steps: int) -> Cells:
-    """Return the cells of models.
-
-    Raises
-    ------
-    CountingLimitError
-        If there are more than ``max_parts``, or the cells of rule lists take more than ``max_steps`` steps to count.
-    """
+    """Return the cells of models."""
     packing, result, outside, weights = _measured(published, domain, max_parts, max_steps, by_shares=True)
     total = packing.space.total
     measures = weights
@@ -221,13 +215,7 @@ class System:
 
 
 def system_of(published: Sequence[Published], cells: Cells, n_classes: int | None) -> System:
-    """Return the system of models; ``n_classes`` is None where no class counts, as for the cells alone.
-
-    Raises
-    ------
-    ClashError
-        If a part holds records that no option can hold.
-    """
+    """Return the system of models; ``n_classes`` is None where no class counts, as for the cells alone."""
     width = 1 if n_classes is None else n_classes
     n = len(cells)
     cell = np.repeat(np.arange(n), width)
@@ -269,14 +257,7 @@ def _check_reached(published: Sequence[Published], system: System) -> None:
 
 
 def peel(system: System, names: Sequence[str]) -> System:
-    """Return the system with the number of every single free option of a part derived.
-
-    Raises
-    ------
-    ClashError
-        If a part is left with records and without an option, or with fewer records than none, or two parts tell
-        different numbers of an option.
-    """
+    """Return the system with the number of every single free option of a part derived."""
     fixed = system.fixed.copy()
     left = [system.left(i).copy() for i in range(len(system.counts))]
     while True:

@@ -72,19 +72,7 @@ def bridges(graph: Graph) -> npt.NDArray[np.bool_]:
 def improve_ranges(
     graph: Graph, table: Whole, targets: Indices, *, at_most: int | None
 ) -> tuple[Whole, Whole, npt.NDArray[np.bool_]]:
-    """Return the smallest and largest number of records of some edges over all tables, and which are exact.
-
-    Parameters
-    ----------
-    graph : Graph
-        The edges.
-    table : ndarray of int64
-        A table; not changed.
-    targets : ndarray of intp
-        The edges in question.
-    at_most : int or None
-        If given, an edge is left, not exact, as soon as some table gives it no record, or more than this.
-    """
+    """Return the smallest and largest number of records of some edges over all tables, and which are exact."""
     limit = np.iinfo(np.int64).max if at_most is None else at_most
     low, high, exact = _ranges(
         graph.starts,

@@ -69,11 +69,6 @@ def log_sum(
     """Return bounds of the logarithm of the sum over all tables of the product of w^T / T! over the options.
 
     The upper one is infinite if it is not asked for.
-
-    Raises
-    ------
-    ClashError
-        If it turns out that there is no table.
     """
     system = settled.system
     deadline = time.monotonic() + seconds
@@ -178,13 +173,7 @@ class Aligned:
 
 
 def aligned(published: Sequence[Published], cells: Cells, data: Any) -> Aligned:
-    """Return the bits, log2 of the domain's weight over that of the cell, of the training records.
-
-    Raises
-    ------
-    InvalidDataError
-        If the data lack a tested attribute, do not have a model's counts, or hold a record that the domain excludes.
-    """
+    """Return the bits, log2 of the domain's weight over that of the cell, of the training records."""
     columns = read_columns(data)
     leaves = np.stack([t.model.apply(columns) for t in published], axis=1)
     for i, t in enumerate(published):

@@ -73,11 +73,6 @@ def real_support(parts: Indices, counts: tuple[Whole, ...]) -> npt.NDArray[np.bo
     """Return which options are positive in some table of real numbers, and those that could not be proved not to be.
 
     One program finds all: of a multiple of a table, as many options as can be reach 1.
-
-    Raises
-    ------
-    ClashError
-        If it is proved that there is no table.
     """
     matrix, known = _margins(parts, counts)
     n = matrix.shape[1]
@@ -110,13 +105,7 @@ def _is_impossible(parts: Indices, counts: tuple[Whole, ...]) -> bool:
 
 
 def whole_table(parts: Indices, counts: tuple[Whole, ...], near: Floats, *, seconds: float) -> Whole | None:
-    """Return a table of whole numbers close to one of real numbers; None if none was found in time.
-
-    Raises
-    ------
-    ClashError
-        If it is proved that there is none.
-    """
+    """Return a table of whole numbers close to one of real numbers; None if none was found in time."""
     matrix, known = _margins(parts, counts)
     n = len(near)
     base = np.floor(near + 1e-9)
@@ -152,13 +141,7 @@ def _meets(table: Whole, parts: Indices, counts: tuple[Whole, ...]) -> bool:
 
 
 def _in_whole_numbers(parts: Indices, counts: tuple[Whole, ...], seconds: float) -> Whole | None:
-    """Return a table by a solver that reckons in whole numbers; None if it is not installed, or runs out of time.
-
-    Raises
-    ------
-    ClashError
-        If it proves that there is none.
-    """
+    """Return a table by a solver that reckons in whole numbers; None if it is not installed, or runs out of time."""
     try:
         cp = import_module("ortools.sat.python.cp_model")
     except ImportError:
@@ -238,11 +221,6 @@ def settle(system: System, names: Sequence[str]) -> Settled:
     """Return a system with everything fixed that is the same in each of its tables.
 
     For three models and more, some numbers that are the same in every table may stay free.
-
-    Raises
-    ------
-    ClashError
-        If there is no table; for three models and more, this may go unnoticed.
     """
     system = peel(system, names)
     if len(system.counts) == 1 or not len(system.free):

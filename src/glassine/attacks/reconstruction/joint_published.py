@@ -29,13 +29,7 @@ from glassine.models.tree import Forest
 def with_sizes(
     name: str, model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]]
 ) -> DecisionTree | RuleList:
-    """Return a model with the number of records of each part; replace rounded counts.
-
-    Raises
-    ------
-    InvalidDataError
-        If the data lack a tested attribute or do not have a number that the model publishes exactly.
-    """
+    """Return a model with the number of records of each part; replace rounded counts."""
     sizes = np.bincount(model.apply(dict(columns)), minlength=len(model.cells)).tolist()
     exact = model.counts_are_exact
     evidence: dict[int, Evidence] = {}
@@ -175,13 +169,7 @@ class ReadModels:
 
 
 def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
-    """Return the columns in which records are to be counted; None where published counts are to do.
-
-    Raises
-    ------
-    InvalidParameterError
-        If ``counts`` is neither ``"published"`` nor ``"data"``, or is ``"data"`` without data.
-    """
+    """Return the columns in which records are to be counted; None where published counts are to do."""
     if not isinstance(counts, str) or counts not in ("published", "data"):
         raise InvalidParameterError(f"{parameter('counts')} must be 'published' or 'data', got {counts!r}.")
     if counts == "published":
@@ -203,15 +191,6 @@ def read_models(
 
     Where ``columns`` are given, numbers of records that a model without a guarantee does not publish, or rounds, are
     counted in them.
-
-    Raises
-    ------
-    UndefinedMeasureError
-        If a forest's trees drew records of their own, or a model counts too many records.
-    InvalidParameterError
-        If there is no model, or another number of names.
-    InvalidDataError
-        If the columns lack a tested attribute, or do not have what a model publishes.
     """
     if isinstance(models, str | bytes | DecisionTree | RuleList) or not isinstance(models, Sequence):
         raise InvalidParameterError(
@@ -300,13 +279,6 @@ def tell_classes(
     """Return the models with classes in one order, and the classes that hold records.
 
     These are None where no model publishes classes.
-
-    Raises
-    ------
-    ClashError
-        If the models tell of different numbers of records, or of records of a class.
-    InvalidParameterError
-        If two models share no class, so that they hardly predict the same.
     """
     first = published[0]
     for other in published[1:]:

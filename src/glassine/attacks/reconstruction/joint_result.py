@@ -372,24 +372,13 @@ class JointReconstruction:
 
         Their rows have a fixed order, and labels where these are known. Under the domain's shares each data set counts
         by its chance, and all of them together as many as there are.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If the counts contradict one another, or no model has exact ones.
         """
         self._require_consistent()
         return self.readings[0].log2_data_sets
 
     @property
     def bits_if_independent(self) -> float:
-        """Bits about a record if one model's region revealed nothing about another's.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If the counts contradict one another, or no model has exact ones.
-        """
+        """Bits about a record if one model's region revealed nothing about another's."""
         self._require_consistent()
         return max(
             math.fsum(bits - ways for bits, ways in zip(self.bits_alone, reading.arrangement_bits, strict=True))

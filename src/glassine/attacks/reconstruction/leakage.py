@@ -146,15 +146,7 @@ class SubgroupLeakage:
 
 
 def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
-    """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes.
-
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The published model.
-    possible : Worlds
-        The records that each of its parts leaves possible.
-    """
+    """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes."""
     out, without = [], []
     if sum(possible.measures, start=0) < possible.space.total:
         out.append("some possible records satisfy no branch of a split")

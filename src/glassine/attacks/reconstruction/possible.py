@@ -189,13 +189,7 @@ class PossibleRecords:
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
-        """Number of training records of each leaf or rule, in order.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If the model does not publish them, or they are noisy or rounded.
-        """
+        """Number of training records of each leaf or rule, in order."""
         self._require_exact()
         sizes = [cell.evidence.size for cell in self.model.cells]
         if any(size is None for size in sizes):

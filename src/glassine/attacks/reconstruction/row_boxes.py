@@ -163,26 +163,7 @@ def refine(
     max_boxes: int,
     deadline: float,
 ) -> Boxes:
-    """Return every non-empty intersection of one allowed leaf of each tree.
-
-    Parameters
-    ----------
-    packing : Packing
-        The space.
-    boxes : sequence of sequences
-        What :func:`leaf_boxes` returns.
-    allowed : sequence of (sequence of bool, or None)
-        For each tree which leaves may hold the records in question; None leaves the tree out.
-    max_boxes : int
-        Largest number of boxes kept at any time.
-    deadline : float
-        Value of ``time.monotonic()`` at which to stop.
-
-    Raises
-    ------
-    TooManyBoxesError, TimeOutError
-        If a limit is reached.
-    """
+    """Return every non-empty intersection of one allowed leaf of each tree."""
     rows = packing.everything[None, :]
     leaves = np.full((1, len(boxes)), -1, dtype=np.int32)
     # Trees with few allowed leaves first: they keep the intermediate number of boxes small.

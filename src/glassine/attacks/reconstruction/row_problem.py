@@ -103,15 +103,7 @@ def leaf_counts(forest: Forest) -> list[Whole] | None:
 
 
 def problem_of(forest: Forest, domain: Domain, *, max_boxes: int, deadline: float) -> Problem:
-    """Return the system of a forest that publishes what is needed.
-
-    Raises
-    ------
-    ContradictionError
-        If it is plain that no data set meets the counts.
-    TooManyBoxesError, TimeOutError
-        If a limit is reached.
-    """
+    """Return the system of a forest that publishes what is needed."""
     packing = Packing(Space(domain, forest.literals, domain_aware=True, by_shares=True))
     build = _Builder(forest, packing, max_boxes, deadline)
     if not forest.bootstrap:

@@ -138,15 +138,7 @@ class RowReconstruction:
         return align(self.domain, draws)
 
     def error_in_order(self, original: Any) -> float:
-        """Return the mean distance of the i-th row from the i-th original record.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If the order of the rows means nothing.
-        InvalidDataError
-            As for :meth:`error_to`.
-        """
+        """Return the mean distance of the i-th row from the i-th original record."""
         if not self.ordered:
             raise UndefinedMeasureError(
                 "the order of the rows means nothing here.", remedy="Use error_to, which matches them."

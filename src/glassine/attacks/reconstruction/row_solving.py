@@ -313,15 +313,6 @@ def solve(
     """Return a data set that meets every count, as likely as can be proved in time.
 
     Once there is one, the search for a likelier one and the proofs end at ``proofs_until``.
-
-    Raises
-    ------
-    ContradictionError
-        If it is proved that there is none.
-    TimeOutError
-        If none was found in time, or, where records were drawn unseen, none was proved the most likely.
-    MissingSolverError
-        If OR-Tools is not installed.
     """
     progress("building the constraints")
     search = _Search(problem, workers=workers, seed=seed, deadline=deadline)

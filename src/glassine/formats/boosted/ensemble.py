@@ -21,13 +21,7 @@ MOST_CODES = 2**24
 def spelled(
     name: str, codes: Sequence[int], names: Sequence[Scalar] | None, domain: Domain | None, what: str
 ) -> tuple[Scalar, ...]:
-    """Return the categories that codes stand for; the codes themselves where a file has no names for them.
-
-    Raises
-    ------
-    InvalidModelError
-        If a code stands for none of the names, or the domain names categories and the file has codes only.
-    """
+    """Return the categories that codes stand for; the codes themselves where a file has no names for them."""
     if names is None:
         attribute = domain[name] if domain is not None and name in domain else None
         words = [v for v in attribute.values if isinstance(v, str)] if isinstance(attribute, Category) else []
@@ -107,13 +101,7 @@ def exponential(score: float) -> float:
 
 
 def boosted_forest(trees: Sequence[DecisionTree], source: str) -> Forest:
-    """Return the trees of a boosted model, all trained on the same records.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If they hold different numbers of records, so that each was trained on a sample.
-    """
+    """Return the trees of a boosted model, all trained on the same records."""
     sizes = sorted({tree.n_records for tree in trees if tree.n_records is not None})
     if len(sizes) > 1:
         raise UnsupportedModelError(

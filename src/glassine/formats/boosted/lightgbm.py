@@ -41,13 +41,6 @@ def columns_of_categories(
 
     The file lists the categories of the data frame's categorical columns in order, and not which these are: those whose
     values it splits as codes, or those that the domain declares as categories.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If neither names the columns: ordered categories are split like numbers.
-    InvalidModelError
-        If the list is damaged.
     """
     listed = _listed(text)
     columns: list[tuple[Scalar, ...] | None] = [None] * len(names)
@@ -141,21 +134,7 @@ def binary_counts(
     objective: Sequence[str],
     listed: Sequence[bool] = (),
 ) -> list[tuple[int, int]] | None:
-    """Return the class counts of the leaves; None where the figures do not give whole numbers that agree.
-
-    Parameters
-    ----------
-    scores : sequence of float
-        Scores of the leaves.
-    sizes : sequence of int
-        Their numbers of records.
-    tree, parameters : mapping of str
-        The lines of the tree and of the parameters.
-    objective : sequence of str
-        The words of the objective.
-    listed : sequence of bool, optional
-        Which leaves lie right below a split on categories, whose penalty is larger: by ``cat_l2`` if it sorts them.
-    """
+    """Return the class counts of the leaves; None where the figures do not give whole numbers that agree."""
     if any(parameters.get(name, allowed[0]) not in allowed for name, allowed in PLAIN.items()) or not parameters:
         return None
     rate, penalty = _number(parameters.get("learning_rate")), _number(parameters.get("lambda_l2"))
@@ -270,15 +249,7 @@ def tree_of_file(file: _File, domain: Domain | None, tree: int | None) -> Decisi
 
 
 def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
-    """Read all trees of a LightGBM model: scores, which add up, and node sizes.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If trees were trained on samples of the records, or as for :func:`tree_from_lightgbm`.
-    InvalidModelError
-        If lists contradict each other or do not fit the domain.
-    """
+    """Read all trees of a LightGBM model: scores, which add up, and node sizes."""
     file = _file(text, domain)
     if len(file.trees) <= 1:
         return Forest(trees=(tree_from_lightgbm(text, domain),), source="LightGBM")

@@ -86,11 +86,6 @@ def forest_from_treelite(data: Any, domain: Domain | None = None) -> Forest:
     For a forest of shares, the weights of the leaves show whether its records were drawn with replacement, and then
     how many draws of each class a leaf captured. For boosted trees, the file does not say whether they were trained on
     samples of the records, so that numbers of records are not read.
-
-    Raises
-    ------
-    UnsupportedModelError, InvalidModelError
-        As for :func:`tree_from_treelite`.
     """
     listed = data.get("trees")
     n = len(listed) if isinstance(listed, list) else 0

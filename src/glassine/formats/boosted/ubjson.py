@@ -29,11 +29,6 @@ def parse_ubjson(data: bytes, *, path: Any = "the file") -> Any:
     """Return the value of a file in Universal Binary JSON.
 
     Numbers of single precision become the shortest decimals that mean them, as in the JSON of the same model.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the bytes are cut short, nested too deeply, no such file, or hold too many values.
     """
     try:
         parser = _Parser(data)

@@ -55,17 +55,7 @@ def binary_counts(
     gains: Sequence[float],
     children: Sequence[tuple[int, ...]],
 ) -> list[tuple[int, int]] | None:
-    """Return the class counts of every node; None where the figures do not determine whole numbers that agree.
-
-    Parameters
-    ----------
-    chance : float
-        The probability of the second class before the tree.
-    totals, hessians, weights, gains : sequence of numbers
-        Of each node the number of records, sum of second derivatives, weight and gain.
-    children : sequence of tuple of int
-        Children of each node.
-    """
+    """Return the class counts of every node; None where the figures do not determine whole numbers that agree."""
     reached, stack = [], [0]
     while stack:
         reached.append(stack.pop())
@@ -211,15 +201,7 @@ def tree_from_xgboost(data: Any, domain: Domain | None = None, tree: int | None 
 
 
 def forest_from_xgboost(data: Any, domain: Domain | None = None) -> Forest:
-    """Read all trees of an XGBoost model from plain JSON values; scores add up.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If trees were trained on samples of the records, or as for :func:`tree_from_xgboost`.
-    InvalidModelError
-        If lists contradict each other or do not fit the domain.
-    """
+    """Read all trees of an XGBoost model from plain JSON values; scores add up."""
     shared = shared_parts(data, domain)
     if len(shared.trees) <= 1:
         return Forest(trees=(tree_from_xgboost(data, domain),), source="XGBoost")

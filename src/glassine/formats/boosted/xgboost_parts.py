@@ -108,15 +108,7 @@ def part(entry: Any, key: str) -> dict[str, Any]:
 
 
 def shared_parts(data: Any, domain: Domain | None) -> Shared:
-    """Return what all trees of a model share.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the booster or its objective is not read.
-    InvalidModelError
-        If parts contradict each other or do not fit the domain.
-    """
+    """Return what all trees of a model share."""
     learner = part(data, "learner")
     booster = part(learner, "gradient_booster")
     if booster.get("name") != "gbtree":

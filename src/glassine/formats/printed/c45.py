@@ -36,13 +36,7 @@ def is_party_text(text: str) -> bool:
 
 
 def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return numbered lines without the root and the numbers of nodes, and with errors as numbers of records.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If a line is no node, or a leaf predicts a number.
-    """
+    """Return numbered lines without the root and the numbers of nodes, and with errors as numbers of records."""
     first = next(i for i, (_, raw) in enumerate(lines) if PARTY_TITLE.fullmatch(raw))
     out: list[tuple[int, str]] = []
     for number, raw in lines[first + 1 :]:

@@ -203,15 +203,7 @@ def _listed(text: str, domain: Domain | None) -> OneOf | None:
 
 
 def condition(text: str, domain: Domain | None) -> Literal:
-    """Return the literal that a condition denotes.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the notation has no such condition.
-    InvalidModelError
-        If the domain lacks the attribute or the value.
-    """
+    """Return the literal that a condition denotes."""
     text = text.strip()
     if not text:
         raise _cannot(text, "it is empty")

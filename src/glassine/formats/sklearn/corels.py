@@ -242,18 +242,6 @@ def rules_from_corels(obj: object, domain: Domain | None = None) -> RuleList:
 def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
     r"""Read a rule list as CORELS prints it, without counts.
 
-    Parameters
-    ----------
-    text : str
-        The text, from ``RULELIST:`` on.
-    domain : Domain, optional
-        The public domain; a name of its attributes wins over reading an operator in the name.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If a line cannot be read; the message gives its number.
-
     Examples
     --------
     >>> text = "RULELIST:\nif [a && not b]:\n  label = True\nelse \n  label = False"

@@ -305,21 +305,7 @@ Column: TypeAlias = Number | Coded | Stepped
 def one_hot(
     source: Number, categories: list[object], groups: list[int], drop: int | None, unknown: int | None
 ) -> list[Coded]:
-    """Return the dummies of an attribute.
-
-    Parameters
-    ----------
-    source : Number
-        The attribute, not scaled.
-    categories : list
-        The encoder's categories; None and NaN stand for missing values.
-    groups : list of int
-        The number of each category's dummy.
-    drop : int or None
-        Number of the dummy that is left out.
-    unknown : int or None
-        Number of the dummy of unknown values, -1 if they have none; None if the encoder refuses them.
-    """
+    """Return the dummies of an attribute."""
     return [
         coded(
             source,

@@ -247,24 +247,7 @@ SUPPORTED: Sequence[str] = [name for name in READERS if name != "SelectorMixin"]
 
 
 def through(step: Any, columns: Columns, where: str) -> Columns:
-    """Return the columns that a fitted transformer makes of columns.
-
-    Parameters
-    ----------
-    step : transformer, "passthrough" or None
-        The transformer.
-    columns : list of Column
-        What it is given.
-    where : str
-        Its place in the pipeline, for messages.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the transformer mixes attributes or is not known; the message names it and the remedy.
-    InvalidModelError
-        If it is not fitted, or was fitted on another number of columns.
-    """
+    """Return the columns that a fitted transformer makes of columns."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return columns
     kinds = [name for name in sklearn_names(step) if name in READERS]

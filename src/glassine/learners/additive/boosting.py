@@ -63,23 +63,7 @@ NO_INTERACTIONS: Interactions = Interactions()
 
 
 def check_interactions(interactions: Any, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
-    """Return the wish for pairs.
-
-    Parameters
-    ----------
-    given : int, "auto", or sequence of pairs of str
-        As in the estimators.
-    domain : Domain
-        The attributes.
-    ordered : collection of str
-        Attributes with a monotone constraint, which a pair would break.
-
-    Raises
-    ------
-    InvalidParameterError
-        If it is something else, a pair names an unknown attribute or one twice, stands twice, or holds an attribute
-        whose scores must be in order.
-    """
+    """Return the wish for pairs."""
     if isinstance(interactions, str):
         if interactions != "auto":
             raise InvalidParameterError(
@@ -340,23 +324,6 @@ def boost(
     ``mu``-Gaussian differential privacy but for the slack of discrete noise, with :class:`RandomSplits` of bits of
     their own: in each step one record is in one leaf, to whose sums it adds a residual, or a vector of residuals, no
     longer than the clip; see ``boosting.md``.
-
-    Parameters
-    ----------
-    binned : Binned
-        Bins of the records, and their targets in [-1, 1], or indices of classes.
-    axes : sequence of Axis
-        The released bins of each term.
-    n_classes : int
-        Number of classes, 0 for numbers.
-    boosting : Boosting
-        Public choices.
-    mechanism : Mechanism
-        What it may draw on.
-    splits : Splits
-        How trees are split.
-    progress : callable or None
-        Called with the epochs done and the total.
     """
     codes, target = binned.codes, binned.values
     terms, widest = len(axes), max(axis.n_bins for axis in axes)

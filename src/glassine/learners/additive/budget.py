@@ -71,11 +71,6 @@ class GaussianBudget:
 
         The mu of m records of one person is m times that of one of them: noise has a standard deviation m times as
         large (Dong, Roth and Su 2022, Theorem 2.14).
-
-        Raises
-        ------
-        InvalidParameterError
-            If one lies outside.
         """
         total = check_number(epsilon, "epsilon", low=1e-3, high=1e3)
         failure = check_number(delta, "delta", low=1e-100, high=0.1)

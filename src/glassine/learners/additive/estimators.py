@@ -73,11 +73,6 @@ class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         Guarantee
         ---------
         That of the fit: an edit reads the released model alone; see ``models/editing.md``.
-
-        Returns
-        -------
-        Editor
-            With ``set``, ``shift``, ``smooth``, ``flatten``, ``monotone``, ``zero``, ``undo``, ``redo`` and ``revert``.
         """
         check_is_fitted(self, "model_")
         return Editor(self.model_)
@@ -89,17 +84,6 @@ class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         ---------
         That of the fit, for no record is read again; see ``models/editing.md``. The certificate names the model as
         it was released, to which the log of edits leads back.
-
-        Parameters
-        ----------
-        model : AdditiveModel or Editor
-            An edited form of this estimator's model, also one read by :func:`glassine.load_model`.
-
-        Raises
-        ------
-        InvalidModelError
-            If taking back its edits does not lead to the model that this estimator released, or an edit of the log
-            does something else than it says.
         """
         check_is_fitted(self, "model_")
         edited = model.model if isinstance(model, Editor) else model

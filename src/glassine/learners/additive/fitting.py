@@ -82,13 +82,7 @@ class Card:
 
     @classmethod
     def of(cls, max_items: Any, max_points: Any, share: object) -> Card:
-        """Return the card for parameters as given.
-
-        Raises
-        ------
-        InvalidParameterError
-            If one is out of its range.
-        """
+        """Return the card for parameters as given."""
         check_limits(max_items, max_points)
         checked = check_number(share, "calibration_share", low=0.0, high=MOST_CALIBRATION)
         return cls(max_items=max_items, max_points=max_points, share=checked)
@@ -139,13 +133,7 @@ class Plan:
         interactions: Any = 0,
         card: Card | None = None,
     ) -> Plan:
-        """Return the plan for parameters as given.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is unknown or does not fit the domain.
-        """
+        """Return the plan for parameters as given."""
         for name, value, words in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
             if not isinstance(value, str) or value not in words:
                 raise InvalidParameterError(

@@ -84,11 +84,6 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
         missing ones, which have a bin of their own where no list holds it.
     equal : int, optional
         Number of cells of equal width of each number, without refinement. By default cells are refined.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the bins name an unknown attribute, or do not fit it.
     """
     refuse_prefixes(domain, "additive models and summaries")
     bins = {} if bins is None else bins
@@ -454,13 +449,6 @@ def bin_counted(
     quantiles : int, optional
         Merge cells of a number until each holds one in so many of the records, by their noisy total. By default as far
         as the noise asks for.
-
-    Returns
-    -------
-    list of Axis
-        The bins of each attribute.
-    event
-        That of the mechanism.
     """
     noise = mechanism.sums(sum(len(grid.sizes) for grid in grids))
     # Cumulated, so that the count of any span is one difference.

@@ -40,19 +40,7 @@ def _most_bins(grid: Grid) -> int:
 
 
 def table_bytes(grids: Sequence[Grid], target: Target, algorithm: str, pairs: int = 0) -> int:
-    """Return the most bytes of the tables of a fit, besides the records.
-
-    Parameters
-    ----------
-    grids : sequence of Grid
-        The public cells of each attribute.
-    target : Target
-        Classes or range.
-    algorithm : {"penalized", "boosting"}
-        How scores are trained.
-    pairs : int, default=0
-        Pairs of attributes that get a term.
-    """
+    """Return the most bytes of the tables of a fit, besides the records."""
     bins = [_most_bins(grid) for grid in grids]
     outputs = target.n_outputs
     counts = 2 * len(grids) * max((grid.n_cells + 1 for grid in grids), default=1)
@@ -72,11 +60,6 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
     Guarantee
     ---------
     none: both follow from public quantities, for the slack of discrete noise; see ``fitting.md``.
-
-    Parameters
-    ----------
-    grids, target, algorithm, pairs
-        As of :func:`table_bytes`.
     """
     # Of a number that is not cut by the user no more bins are made, whatever the noise; one more is for missing values.
     bins = [

@@ -275,11 +275,6 @@ def gain_reach(score: Number) -> Fraction:
     Guarantee
     ---------
     none: four times the score, which ``penalized.md`` proves for scores of at most 1.
-
-    Raises
-    ------
-    InvalidMechanismError
-        If the score is not in (0, 1].
     """
     largest = decimal(score, "the largest score of a cell")
     if not 0 < largest <= 1:
@@ -381,15 +376,6 @@ def release_counts(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count of each
     pair; see ``penalized.md``.
-
-    Returns
-    -------
-    list of ndarray
-        The noisy counts of each pair's cells.
-    list of ndarray
-        The same, but at least a standard deviation of the noise: a count that is too small would make steps too large.
-    event
-        That of the mechanism.
     """
     noise = mechanism.sums(len(pairs))
     exact = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(pairs, codes, strict=True)]

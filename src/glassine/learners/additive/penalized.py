@@ -161,34 +161,6 @@ def fit_rounds(
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each round one record adds to one bin
     of each term and to one cell of each pair, a vector no longer than the clip; the choice of pairs and their counts
     are releases of their own, and a filter keeps all of them within ``mu``. See ``penalized.md``.
-
-    Parameters
-    ----------
-    binned : Binned
-        Bins of the records, and their targets in [-1, 1], or classes.
-    axes : sequence of Axis
-        The released bins of each term.
-    base : Base
-        What was released of the target.
-    classes : bool
-        Whether the target is a class.
-    rounds : Rounds
-        Public choices.
-    wish : PairWish
-        The public wish for pairs.
-    mechanism : Mechanism
-        What the rounds, the choice of pairs and their counts may draw on together.
-    progress : callable or None
-        Called with the rounds done and the total.
-
-    Returns
-    -------
-    Shapes, FittedPairs
-        The scores, and the pairs among them.
-    Lack or None
-        Of two classes, what the predictions lack of the records of the second.
-    list of events
-        Those of the mechanism.
     """
     records = _Passes(binned=binned, scores=start_scores(len(binned.values), base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]

@@ -102,19 +102,6 @@ def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: 
     ---------
     none: nothing is read from data. ``n_records`` must be public or released.
 
-    Parameters
-    ----------
-    classes : bool
-        Whether the target is a class.
-    n_terms : int
-        Number of attributes.
-    n_records : float
-        Released number of records.
-    mu : float
-        Budget.
-    pairs : bool, default=False
-        Whether there may be pairs.
-
     Examples
     --------
     >>> [choices(classes=True, n_terms=14, n_records=26_000, mu=mu).rounds for mu in (0.03, 0.24, 0.8)]
@@ -201,13 +188,7 @@ class Shapes:
 
 
 def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, bool]:
-    """Return for each constrained number whether its scores must increase.
-
-    Raises
-    ------
-    InvalidParameterError
-        If an attribute is unknown or no number, a direction is unknown, or there are more than two classes.
-    """
+    """Return for each constrained number whether its scores must increase."""
     if monotone is None:
         return {}
     if not isinstance(monotone, Mapping):
@@ -346,15 +327,6 @@ def matched(model: AdditiveModel, *, share: float, error: float, lack: float, de
     Guarantee
     ---------
     none: a function of what was released.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        The model.
-    share, error : float
-        Released share of the second class, and the standard deviation of its noise.
-    lack, deviation : float
-        Released mean residual, and the standard deviation of its noise.
     """
     mean, spread = model.intercept[0], 0.0
     for term in model.terms:

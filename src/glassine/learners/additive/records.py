@@ -62,15 +62,7 @@ class AdditiveRecords(Protocol):
         """Return the exact number of records in each public cell of each attribute, the last cell included."""
 
     def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
-        """Return all records in the released bins of some attributes; for the last time, so that cells may be dropped.
-
-        Parameters
-        ----------
-        grids : sequence of Grid
-            The cells of :meth:`cell_counts`.
-        axes : sequence of Axis
-            The released bins.
-        """
+        """Return all records in the released bins of some attributes; the last time, so that cells may be dropped."""
 
     def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints | None]:
         """Return records in bins as :meth:`binned` does, and how often each occurs, shape (n,); None for once."""
@@ -79,17 +71,6 @@ class AdditiveRecords(Protocol):
         """Return the exact number of records of each class in each cell of one or two terms each.
 
         If the target is a number, its levels stand for classes, and parts of records are counted (:func:`parts_of`).
-
-        Parameters
-        ----------
-        grids : sequence of Grid
-            The cells of :meth:`cell_counts`.
-        axes : sequence of Axis
-            The released bins.
-        places : sequence of tuple of int
-            Which axes each table is of.
-        n_classes : int
-            Number of public classes, or of levels.
         """
 
 
@@ -256,15 +237,6 @@ def parts_of(values: npt.NDArray[Any], n_levels: int) -> list[tuple[Ints, Ints |
 
 def blocks_of(sizes: Sequence[int], pairs: Sequence[tuple[int, int]], most: int) -> list[list[int]]:
     """Return few blocks of places such that each pair is within one, and that a block has few cells.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of cells of each place.
-    pairs : sequence of (int, int)
-        What is to be in one block; the same place twice for a single place.
-    most : int
-        Most cells of a block, the product of its sizes, but that each pair gets a block.
 
     Examples
     --------

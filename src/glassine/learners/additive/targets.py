@@ -204,15 +204,6 @@ def read_numbers(
         How often each record counts: whole numbers, or whose records they are; some are left out or repeated.
     private : bool, default=True
         Whether the fit is private: it warns of what is taken from the data, and refuses no value of public records.
-
-    Raises
-    ------
-    InvalidDataError
-        If the data are empty, lack a column or have one too many; not private, or without a public domain and range,
-        if a value is missing or the target is not finite numbers. Otherwise a record whose target is no number is left
-        out.
-    InvalidParameterError
-        If the range is none.
     """
     reading.check_domain(domain)
     checked = None if bounds is None else checked_bounds(bounds)

@@ -232,15 +232,6 @@ def log_probabilities(options: Sequence[Choice]) -> list[float]:
 def rounding(levels: int, fan_out: int, n_terms: int) -> float:
     """Return a bound on the log-ratio between the drawn and the ideal distribution, for two data sets together.
 
-    Parameters
-    ----------
-    levels : int
-        Number of choices on a path, the value of the leaf included.
-    fan_out : int
-        Number of parts into which a choice divides what follows: 2 for a split, 1 for a rule.
-    n_terms : int
-        Largest number of choices and of values summed at a node.
-
     Notes
     -----
     See ``gibbs.md``. A sum at a node has the relative error of its terms plus (n_terms + 16) 2^-53 for additions and

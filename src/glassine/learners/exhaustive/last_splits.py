@@ -26,17 +26,7 @@ PIECES = 16
 
 
 def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: Progress | None) -> Weighed:
-    """Return the sums below every node after which one split may come, shapes (binom(p, size - 1), 2^(size - 1)).
-
-    Parameters
-    ----------
-    counts, atoms, costs : Counts, Atoms, Costs
-        As for :func:`~glassine.learners.exhaustive.tree_sums.sum_level`.
-    size : int
-        Literals of a leaf of full depth, at least 1.
-    progress : callable or None
-        Called for the sets of literals.
-    """
+    """Return the sums below every node after which one split may come, shapes (binom(p, size - 1), 2^(size - 1))."""
     shape = (comb(len(atoms.blocks), size - 1), 2 ** (size - 1))
     out = Weighed(np.empty(shape), np.empty(shape))
     tables = (counts, atoms, costs)

@@ -155,13 +155,6 @@ class Loss:
         of value v costs v^2 for a part of the lower class and (1 - v)^2 for one of the upper, less their minimum over
         the values: for the record (v - y)^2, up to what is the same for all values.
 
-        Parameters
-        ----------
-        steps : int
-            Steps between the values.
-        ends : bool, default=False
-            Whether the values reach the ends of the range; from a tenth to nine tenths of it by default.
-
         Examples
         --------
         >>> Loss.squares(2).costs.tolist(), Loss.squares(2, ends=True).costs.tolist()

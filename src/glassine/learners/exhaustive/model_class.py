@@ -232,13 +232,7 @@ class ModelClass(ABC, Generic[M]):
         """Return the class of the same structures under another loss."""
 
     def log_count(self) -> float:
-        """Return the natural logarithm of the number of models, values distinguished.
-
-        Raises
-        ------
-        ClassTooLargeError
-            If the number can exceed exp(600).
-        """
+        """Return the natural logarithm of the number of models, values distinguished."""
         if not self.log_range(1.0) <= LOG_RANGE:
             raise ClassTooLargeError(
                 f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered (e^{LOG_RANGE:.0f}).",

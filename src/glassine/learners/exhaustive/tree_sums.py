@@ -114,23 +114,7 @@ def backward(
     progress: Progress | None,
     last: Weighed | None = None,
 ) -> list[Weighed]:
-    """Return the sums of every level m < ``levels``, from the sets with one condition left to the empty set.
-
-    Parameters
-    ----------
-    kernel : callable
-        A compiled ``sum_level``.
-    tables : tuple
-        What it takes between the first set's number and the sums of the level below.
-    p, levels : int
-        Number of conditions, and of levels.
-    signs : int
-        Signs of each condition: 2 where a node is a set with signs, 1 where it is the set alone.
-    progress : callable or None
-        Called for the level with the most sets, the first that is summed.
-    last : Weighed, optional
-        The sums of the last level, if they are known already.
-    """
+    """Return the sums of every level m < ``levels``, from the sets with one condition left to the empty set."""
     out: list[Weighed] = [] if last is None else [last]
     for m in reversed(range(levels - len(out))):
         sets = combinations(p, m)

@@ -308,21 +308,7 @@ def tree_model(
     source: str,
     guarantee: Guarantee | None = None,
 ) -> DecisionTree:
-    """Return a tree as a published model.
-
-    Parameters
-    ----------
-    tree : Leaf or Split
-        The tree, by index of literals.
-    literals : sequence of Literal
-        The public literals.
-    cells : sequence of Evidence
-        What is published of the leaves, in the order of :func:`leaf_nodes`; inner nodes get the sums of class counts.
-    domain : Domain
-        The domain of the attributes.
-    classes, source, guarantee
-        As in :class:`~glassine.models.DecisionTree`.
-    """
+    """Return a tree as a published model."""
     nodes: list[Node] = []
     leaves = iter(cells)
 

@@ -38,13 +38,6 @@ def most_satisfied(domain: Domain, antecedents: Sequence[Antecedent]) -> int:
     attributes vary freely here, each over all its values. Exact among rules on the same one or two attributes, which
     are then added up; a rule on more attributes counts one.
 
-    Raises
-    ------
-    InvalidDomainError
-        If a rule names an attribute that the domain does not have.
-    InvalidDataError
-        If a literal cannot be put to its attribute.
-
     Examples
     --------
     >>> from glassine.domain import Between
@@ -303,13 +296,7 @@ class GreedyPool:
 
     @classmethod
     def of(cls, domain: Domain, antecedents: Sequence[Antecedent]) -> GreedyPool:
-        """Return the pool of some antecedents.
-
-        Raises
-        ------
-        InvalidModelError
-            If a literal names an attribute or a value that the domain does not have.
-        """
+        """Return the pool of some antecedents."""
         literals = [literal for rule in antecedents for literal in rule]
         space = Space(domain, literals, domain_aware=True)
         full = complete_atoms(space, literals)

@@ -102,14 +102,7 @@ class GreedyPlan:
 
     @classmethod
     def of(cls, wish: GreedyWish, *, with_literals: bool, unit: PrivacyUnit = RECORD) -> GreedyPlan:
-        """Return the plan that the parameters of an estimator ask for.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is out of its range or missing, if the parts of epsilon do not fit, or if epsilon, delta,
-            ``leaf_counts_share`` or ``accounting`` has no effect. ``min_support`` and ``confidence`` may have none.
-        """
+        """Return the plan that the parameters of an estimator ask for."""
         name = _mechanism(wish.mechanism, wish.accounting)
         support = decimal(check_number(wish.min_support, "min_support", low=0.0, high=0.5), "min_support")
         # With certainty the threshold of the paper would be infinite.

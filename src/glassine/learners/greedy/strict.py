@@ -237,19 +237,6 @@ def grow_strictly(
     (epsilon, delta)-differentially private for adding or removing one record, with ``plan.total`` less
     ``plan.literals`` and ``plan.delta``; delta is 0 for all mechanisms but smooth-laplace and global-gaussian. See
     ``estimator.md``.
-
-    Parameters
-    ----------
-    plan : GreedyPlan
-        A strict plan.
-    pool : GreedyPool
-        The public rules.
-    remaining : Remaining
-        All records.
-    randomness : Randomness
-        The stream to draw from.
-    progress : callable, optional
-        Called with the rules done and the total.
     """
     state = _Strict(plan, pool, remaining, randomness)
     choose = _CHOICES[plan.mechanism]
@@ -278,20 +265,7 @@ def grow_strictly(
 
 
 def rehearse(plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, candidates: int) -> tuple[Event, ...]:
-    """Return the events of a fit with so many candidates a choice, before anything is released.
-
-    Parameters
-    ----------
-    plan, pool, remaining
-        As of :func:`grow_strictly`; nothing but the number of classes is read from the records.
-    candidates : int
-        At least those of the fit.
-
-    Raises
-    ------
-    InvalidMechanismError
-        If a choice cannot be calibrated.
-    """
+    """Return the events of a fit with so many candidates a choice, before anything is released."""
     state = _Strict(plan, pool, remaining, UNPAID)
     state.candidates = candidates
     return _events(state)

@@ -76,21 +76,7 @@ def representatives(tree: JunctionTree) -> Representatives:
 def additive_model(
     released: Released, tree: JunctionTree, frame: Frame, *, shrinkage: float, monotone: Fixed
 ) -> AdditiveModel:
-    """Return the additive model of a summary.
-
-    Parameters
-    ----------
-    released : Released
-        What was released.
-    tree : JunctionTree
-        Its distribution.
-    frame : Frame
-        What is published beside the scores.
-    shrinkage : float
-        Factor of the prior's precision.
-    monotone : mapping of str to bool
-        Numbers whose scores must be in order, and whether upwards.
-    """
+    """Return the additive model of a summary."""
     fitted, noise = fitted_scores(released, tree, shrinkage)
     flat, intercept, ends = fitted[:-1], fitted[-1], released.ends
     axes = [released.coarse[k] for k in released.useful]
@@ -198,15 +184,6 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
 
     The scores are linear in the measurements at each Newton step, so that their noise follows. Of several classes,
     classes are taken one by one, and steps are shorter by as much as these overshoot together.
-
-    Parameters
-    ----------
-    released : Released
-        What was released; its rounds may be yet to come.
-    tree : JunctionTree
-        Its distribution.
-    shrinkage : float, default=1.0
-        Factor of the prior's precision.
     """
     intercept = _intercept(released, tree)
     if not released.useful:

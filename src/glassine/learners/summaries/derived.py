@@ -222,20 +222,6 @@ class SummaryModels:
 
         It is about the distribution that models are fitted to, so that it flatters them. Each replicate releases the
         summary again from its own distribution.
-
-        Parameters
-        ----------
-        model : DecisionTree, RuleList or AdditiveModel
-            A model of the same attributes and classes.
-        bootstrap : int, default=10
-            Replicates, in [2, 200].
-
-        Raises
-        ------
-        InvalidModelError
-            If the model's classes are others.
-        InvalidParameterError
-            If the noise is too strong for an estimate: the released number of records times mu is below 500.
         """
         target = self._target
         if model.classes != target.classes:
@@ -292,13 +278,7 @@ class SummaryModels:
         )
 
     def certify(self, model: DecisionTree | RuleList | AdditiveModel) -> Certificate:
-        """Return the summary's certificate for one of its models, tied to that model.
-
-        Raises
-        ------
-        InvalidModelError
-            If the model is not of this summary, or claims another guarantee.
-        """
+        """Return the summary's certificate for one of its models, tied to that model."""
         claimed = model.guarantee
         whole = None if claimed is None else replace(claimed, count_scale=None)
         if whole != self._guarantee() or model.source != self._source:

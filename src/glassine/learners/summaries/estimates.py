@@ -107,13 +107,7 @@ def count_region(released: Released, domain: Domain, literals: Sequence[Literal]
 
 
 def bin_shares(released: Released, domain: Domain, literals: Sequence[Literal]) -> dict[int, Array]:
-    """Return the share of each merged bin that satisfies all literals on its attribute, shape (bins,), by place.
-
-    Raises
-    ------
-    InvalidModelError
-        If a literal names an attribute that the domain lacks.
-    """
+    """Return the share of each merged bin that satisfies all literals on its attribute, shape (bins,), by place."""
     names, out = list(domain.names), {}
     for name in dict.fromkeys(literal.attribute for literal in literals):
         if name not in names:

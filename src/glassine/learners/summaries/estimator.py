@@ -234,15 +234,6 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         ledger, dataset
             What is charged, and for whose records; those of the summary by default. Records of other people, kept
             aside, are another data set.
-
-        Raises
-        ------
-        InvalidModelError
-            If the model has other classes, or attributes that the domain lacks.
-        InvalidParameterError, InvalidDataError
-            As for :meth:`fit`.
-        BudgetExceededError
-            If the ledger does not allow it. Nothing is released.
         """
         target, unit = self._target, unit_of(self.records_per_person, persons)
         whose: Persons | None = None

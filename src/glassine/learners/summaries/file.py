@@ -146,15 +146,7 @@ def write_file(file: SummaryFile, certificate: Certificate, path: str | os.PathL
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
-    """Return the summary of a file and its certificate, checked against each other.
-
-    Raises
-    ------
-    InvalidModelError
-        If it is no summary, a part is missing or contradicts another, or it is not what the certificate is of.
-    UnreadableFileError
-        If the file cannot be read, or is not whole JSON.
-    """
+    """Return the summary of a file and its certificate, checked against each other."""
     values = read_json(path)
     if not is_summary(values):
         raise InvalidModelError(

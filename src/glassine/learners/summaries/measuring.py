@@ -120,24 +120,6 @@ def plan_measurement(
     ---------
     epsilon-DP of the measurement for adding or removing one record, or all records of one person, the model being
     fixed; see ``measuring.md``.
-
-    Parameters
-    ----------
-    training : Training
-        The records in memory, each person's repeated until they are as many as the unit allows.
-    model : DecisionTree, RuleList or AdditiveModel
-        A model of the same target.
-    epsilon : float
-        In [0.001, 1000].
-    public : mapping
-        What else the certificate states as public.
-
-    Raises
-    ------
-    InvalidModelError
-        If the model's classes or attributes are others.
-    InvalidParameterError
-        If epsilon is out of its range.
     """
     target, unit = training.target, training.unit
     if model.classes != target.classes:

@@ -118,20 +118,7 @@ class NearOptimalTrees:
         return self._trees.decisions(np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)]))
 
     def ambiguity(self, literals: Sequence[Literal] = ()) -> float:
-        """Return the share of a region's expected records for which near-optimal trees predict different classes.
-
-        Parameters
-        ----------
-        literals : sequence of Literal
-            The region; by default all of the domain.
-
-        Raises
-        ------
-        InvalidModelError
-            If a literal names an attribute that the domain lacks.
-        InvalidParameterError
-            If the summary expects no records in the region.
-        """
+        """Return the share of a region's expected records for which near-optimal trees predict different classes."""
         codes = representatives(junction_tree(self._released)).codes
         weights = np.ones(codes.shape[1])
         for place, shares in bin_shares(self._released, self._domain, literals).items():
@@ -207,23 +194,7 @@ def near_optimal_trees(
     slack: float,
     bootstrap: int,
 ) -> NearOptimalTrees:
-    """Return the near-optimal trees of a summary; all of it is a function of what was released.
-
-    Parameters
-    ----------
-    released : Released
-        The summary.
-    domain : Domain
-        Its attributes.
-    growth : Growth
-        Its distribution, and the least expected records of a part.
-    publish : callable
-        Makes a tree a model of the summary.
-    guarantee : Guarantee
-        That of the summary.
-    max_depth, slack, bootstrap
-        As for :meth:`glassine.PrivateSummary.near_optimal`.
-    """
+    """Return the near-optimal trees of a summary; all of it is a function of what was released."""
     splits = Splits.of(growth)
     if n_counts(splits.number, released.n_classes, max_depth) > MOST_COUNTS:
         raise InvalidParameterError(

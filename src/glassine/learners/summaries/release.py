@@ -48,19 +48,6 @@ def release_summary(
     ---------
     The budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases within the budget's;
     see ``release.md``.
-
-    Parameters
-    ----------
-    records : AdditiveRecords
-        The records, in memory or in an engine.
-    grids : sequence of Grid
-        The public cells of each attribute.
-    target : Target
-        Public classes, or the public range of a number.
-    budget : GaussianBudget
-        Epsilon, delta and mu.
-    paid : Paid
-        The randomness.
     """
     parts = Portion(mu=budget.mu, share=1.0, randomness=paid.randomness).parts()
 

@@ -42,17 +42,6 @@ def release_rounds(
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
-
-    Parameters
-    ----------
-    records : AdditiveRecords
-        The records; their public cells are not needed any more.
-    grids : sequence of Grid
-        The public cells of each attribute.
-    released : Released
-        What was released before; at least one attribute has two merged bins.
-    portion : Portion
-        What all rounds together may cost.
     """
     coarse, ends = released.coarse, released.ends
     binned, times = records.distinct(grids, [coarse[k] for k in released.useful])

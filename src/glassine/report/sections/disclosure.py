@@ -59,17 +59,7 @@ def disclosure_page(
     described: str = "",
     inputs: Sequence[InputFile] = (),
 ) -> Page:
-    """Return the report on what a tree discloses of a sensitive attribute.
-
-    Parameters
-    ----------
-    finding : DisclosureFinding
-        What the reader learns.
-    title, described : str
-        Title of the page, and a line on the model.
-    inputs : sequence of InputFile
-        The files that were read.
-    """
+    """Return the report on what a tree discloses of a sensitive attribute."""
     details = finding.details
     return Page(
         kind="disclosure by a tree",

@@ -46,17 +46,7 @@ def attack_page(
     described: str = "",
     inputs: Sequence[InputFile] = (),
 ) -> Page:
-    """Return the report on membership attacks.
-
-    Parameters
-    ----------
-    finding : MembershipFinding
-        What the attacks found.
-    title, described : str
-        Title of the page, and a line on the model.
-    inputs : sequence of InputFile
-        The files that were read.
-    """
+    """Return the report on membership attacks."""
     headline, tone = _headline(finding)
     described = described or f"{_sizes(finding)} Intervals of {finding.confidence:.0%} confidence."
     return Page(

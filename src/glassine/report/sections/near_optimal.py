@@ -132,17 +132,7 @@ DIFFERENTLY = (
 
 
 def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
-    """Return the report on the near-optimal trees of a summary.
-
-    Parameters
-    ----------
-    found : Multiplicity
-        What the trees have in common, and where they differ.
-    title : str, optional
-        Title of the page.
-    inputs : sequence of InputFile
-        The files that were read.
-    """
+    """Return the report on the near-optimal trees of a summary."""
     guarantee = found.guarantee
     trees = "One tree is" if round(found.n_trees) == 1 else f"About {_number(found.n_trees)} trees are"
     lowest = wording.percent(found.lowest_errors, digits=1)

@@ -203,15 +203,6 @@ def outline(tree: Sequence[TreeNode], rows: Sequence[PartRow], order: Sequence[i
 
     A tree of more than 200 leaves is cut to the 50 that come first in ``order``; below the twelfth level leaves stand
     side by side with their whole condition.
-
-    Parameters
-    ----------
-    tree : sequence of TreeNode
-        The nodes, parents before children.
-    rows : sequence of PartRow
-        The leaves; number i stands at i - 1.
-    order : sequence of int
-        Numbers of the leaves, those to look at first in front.
     """
     if not tree:
         return (), 0

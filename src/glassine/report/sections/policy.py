@@ -221,21 +221,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
 
 
 def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *, title: str, claim: str = "") -> Page:
-    """Return the page of findings as far as all kinds of subject share it: result, checks, advice, what was measured.
-
-    Parameters
-    ----------
-    findings : Findings
-        The result of an audit.
-    kind : str
-        The kind of model, ``release`` or ``several models``, whose parts labels name.
-    measures : sequence of MeasureRow
-        What was measured, and what was not.
-    title : str
-        Title of the page.
-    claim : str, optional
-        What the subject claims, above the checks.
-    """
+    """Return what all kinds of subject share of a page: result, checks, advice, what was measured."""
     verdict, checks, policy = findings.verdict, findings.checks, findings.policy
     # Where a check failed or is open, that is the news; what was not measured stands in its section.
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""

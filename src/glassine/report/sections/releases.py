@@ -37,15 +37,7 @@ SENSITIVE = "no sensitive attribute was named."
 
 
 def release_page(findings: Findings, *, title: str | None = None) -> Page:
-    """Return the report on a release of surrogate trees.
-
-    Parameters
-    ----------
-    findings : Findings
-        The result of an audit.
-    title : str, optional
-        Title of the page; ``Privacy of published explanations`` otherwise.
-    """
+    """Return the report on a release of surrogate trees."""
     page = judged_page(
         findings,
         "release",

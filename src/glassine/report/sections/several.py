@@ -26,15 +26,7 @@ BITS = (
 
 
 def several_page(findings: Findings, *, title: str | None = None) -> Page:
-    """Return the report on several models of the same records.
-
-    Parameters
-    ----------
-    findings : Findings
-        The result of an audit.
-    title : str, optional
-        Title of the page; ``Privacy of <number> models of the same records`` otherwise.
-    """
+    """Return the report on several models of the same records."""
     joint: JointFinding | None = findings.value("joint")
     rows: RowsFinding | None = findings.value("rows")
     page = judged_page(
