@@ -253,3 +253,20 @@ def test_private_models_of_diffprivlib_have_a_twin_of_scikit_learn(
     assert (found.claimed_by, found.claim and found.claim.epsilon) == ("its parameters", 1.0)
     assert found.standing == "not contradicted"
     assert found.ceiling == pytest.approx(np.tanh(0.5))
+
+
+@pytest.mark.slow
+def test_the_twin_gets_no_column_that_is_left_out(
+    private: DecisionTree, sides: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path, run: Run
+) -> None:
+    for name, frame in zip(("members.csv", "others.csv"), sides, strict=True):
+        # An identifier that gives the class away.
+        frame.with_columns(id=pl.col("y") * 10_000 + pl.int_range(pl.len())).write_csv(tmp_path / name)
+    write_model(private, tmp_path / "private.json")
+    command = ("compare", "members.csv", "--target", "y", "--twin", "private.json", "--holdout", "others.csv", "--json")
+    accuracies = []
+    for more in ((), ("--exclude", "id")):
+        done = run(*command, *more, cwd=tmp_path)
+        assert done.status in (0, 1, 3), done.err
+        accuracies.append(json.loads(done.out)["twin"]["accuracy"]["value"])
+    assert accuracies[0] > 0.99 > 0.8 > accuracies[1]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.naming import in_options
-from glassine.cli.options import Group, HoldoutOption, RecordsFileOptions, TrustOption
+from glassine.cli.options import Group, HoldoutOption, TrustOption
 from glassine.cli.progress import stages
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
+from glassine.cli.training import TrainingFile, without
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.files import write_json, write_text
@@ -126,23 +127,23 @@ def _lines(side: TwinSide) -> list[str]:
     ]
 
 
-def compare_with_twin(
-    data: Path, target: str, domain: Path | None, person: str | None, written: RecordsFileOptions, twin: TwinOptions
-) -> TwinReport:
+def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin: TwinOptions) -> TwinReport:
     """Read the models and records, and compare them."""
     from glassine.comparison.twin import compare_twin
 
-    known = read_domain(domain)
+    data, person = file.path, file.person
+    known = without(read_domain(domain), file.exclude, target, person)
     if twin.twin is None or twin.holdout is None:
         raise InvalidParameterError(
             "--twin needs --holdout: records of the same population that were not used for training.", remedy="Add it."
         )
     with in_options({"twin": "--ordinary"}), stages() as progress:
         progress("reading the records")
-        tables = [read_records(path, written, known, attributes=identifiers(person)) for path in (data, twin.holdout)]
-        check_person(person, dict(zip((data, twin.holdout), tables, strict=True)))
+        paths = (data, twin.holdout)
+        tables = [read_records(path, file.written, known, attributes=identifiers(person)) for path in paths]
+        check_person(person, dict(zip(paths, tables, strict=True)))
         progress("attacking both models")
-        members, others = (table.frame.to_native() for table in tables)
+        members, others = (table.frame.to_native().drop(file.exclude, strict=False) for table in tables)
         return TwinReport(
             compare_twin(
                 _loaded(twin.twin, known, twin.trust_pickle),
