@@ -180,8 +180,10 @@ def range_of(text: str | None) -> tuple[float, float] | None:
 def errors_of(estimator: Any, frame: Any, target: str) -> tuple[float, float]:
     """Return the root mean squared error on some records, and that of the mean of their targets."""
     truth = frame[target].to_numpy().astype(float)
-    off = truth - estimator.predict(frame.drop(target))
-    return math.sqrt((off**2).mean()), float(truth.std())
+    # In a unit near them, so that no square vanishes or overflows.
+    unit = float(abs(truth).max()) or 1.0
+    off = (truth - estimator.predict(frame.drop(target))) / unit
+    return unit * math.sqrt((off**2).mean()), unit * float((truth / unit).std())
 
 
 def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -> None:

@@ -274,7 +274,8 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         lo, hi = numeric.target_range
         grid = lo + (hi - lo) * loss.values[list(values)]
         means = np.where(sizes > 0, np.bincount(where, times * numeric.targets, n) / np.maximum(sizes, 1), grid)
-        errors = float((times * (numeric.targets - means[where]) ** 2).sum()) / (hi - lo) ** 2
+        # In units of the range: squares of very small or large numbers would vanish or overflow.
+        errors = float((times * ((numeric.targets - means[where]) / (hi - lo)) ** 2).sum())
         pairs = zip(means.tolist(), sizes.tolist(), strict=True)
         return publish([Evidence(value=value, total=size) for value, size in pairs]), errors / max(intake.n_records, 1)
 
