@@ -140,7 +140,8 @@ def leaves_of(
     if leaves.of_record is not None and isinstance(suppression.count(alone), int):
         rows = np.flatnonzero(leaves.sizes[leaves.of_record] == 1)[:MOST_ROWS].tolist()
     purest = certain = None
-    equal = None if inputs.release.answer is None else equal_answers(inputs, leaves)
+    means = inputs.release.answer is not None and not inputs.release.drawn
+    equal = equal_answers(inputs, leaves) if means else None
     if leaves.counts is not None:
         counts = leaves.counts[leaves.sizes > 0]
         purest = suppression.share(float((counts.max(axis=1) / occupied).max()))
@@ -219,7 +220,8 @@ def _by_unit(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
     """Return the leaf and the sum of amounts of each unit in each leaf, all of shape (n,) but the two of (pairs,)."""
     kinds, which = np.unique(np.column_stack([at, units]), axis=0, return_inverse=True)
-    return kinds[:, 0], np.bincount(which.reshape(-1), weights=amounts, minlength=len(kinds))
+    sums = np.bincount(which.reshape(-1), weights=amounts, minlength=len(kinds))
+    return kinds[:, 0], np.asarray(sums, dtype=float)
 
 
 def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.float64] | None:

@@ -69,6 +69,7 @@ NO_RECORDS = Inapplicable("The release was made without any person's record.")
 DECIDED = Inapplicable(
     "The trees were trained on the black box's decisions, which anyone can ask for together with a record."
 )
+DRAWN = Inapplicable("Leaves hold numbers that were drawn with noise, no means of answers.")
 OF_BLACK_BOX = NotApplicable(
     "the black box's decisions were not looked at, and they may reveal its training records. Audit the black box."
 )
@@ -164,6 +165,8 @@ def _narrowed(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Narrowed]:
     """Return how closely means determine single answers; a release of classes has no mean."""
     if inputs.release.answer is None:
         return None
+    if inputs.release.drawn:
+        return DRAWN
     widths = widths_left(inputs, leaves)
     if widths is None:
         return NotApplicable(inputs.lacking or "no record is behind the release.")
@@ -174,6 +177,8 @@ def _dominance(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Dominance]:
     """Return how much of the means two contributions make up; a release of classes has no mean."""
     if inputs.release.answer is None:
         return None
+    if inputs.release.drawn:
+        return DRAWN
     shares = dominance_of(inputs, leaves)
     if shares is None:
         return NotApplicable(inputs.lacking or "the black box's answers on the training records are not known.")
@@ -192,7 +197,7 @@ def _sizes(inputs: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
 
 def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
     """Return the largest share of one true label, or number, in each leaf; trees of decisions publish no label."""
-    if inputs.release.answer is not None:
+    if inputs.release.answer is not None and not inputs.release.drawn:
         equal = equal_answers(inputs, leaves)
         if equal is None:
             return NotApplicable(inputs.lacking or "the black box's answers on the training records are not known.")

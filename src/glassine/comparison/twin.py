@@ -270,7 +270,8 @@ def compare_twin(
         right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
         lost = _paired(right[1], right[0])
     else:
-        added = root_mean_square_added(*(_off(one, whole, len(inside)) for one in (model, twin)), CONFIDENCE)
+        off = [_off(one, whole, len(inside)) for one in (model, twin)]
+        added = root_mean_square_added(off[0], off[1], CONFIDENCE)
     return TwinComparison(
         claim=claim,
         claimed_by="the model's certificate" if certified else "its parameters",
@@ -297,7 +298,8 @@ def _read(model: Any, frame: pl.DataFrame, target: str, domain: Domain | None, p
             raise InvalidDataError(
                 f"the model predicts a number, and the target {target!r} holds none.", remedy="Name another column."
             )
-        low, high = (float(side) for side in (frame[target].min(), frame[target].max()))
+        numbers = frame[target].cast(float).drop_nulls().to_numpy()
+        low, high = float(numbers.min()), float(numbers.max())
         # Of one value any range will do.
         limits = (low, high) if low < high else (low - 0.5, high + 0.5)
     whole = read_labelled(frame, target, domain, None, persons, limits)
