@@ -268,6 +268,19 @@ class Narrowed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dominance:
+    """How much of the total behind a published mean its two largest contributions make up.
+
+    Attributes
+    ----------
+    shares : tuple of float
+        Of each part with a mean, or of the one where it is largest, their share, in [0, 1].
+    """
+
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What was measured of a subject, before suppression, as criteria read it. Findings hold checks, never this.
 
@@ -295,6 +308,8 @@ class Evidence:
         People whose sensitive value can be inferred.
     narrowed : Fact of Narrowed
         How closely means determine single answers.
+    dominance : Fact of Dominance
+        How much of a mean two contributions make up.
     contents : Fact of FileContents
         Everything in the file that holds the subject; None where no file is audited.
     declared_k : int or None
@@ -323,6 +338,7 @@ class Evidence:
     membership: Fact[MembershipFinding] = None
     certain: Fact[Certain] = None
     narrowed: Fact[Narrowed] = None
+    dominance: Fact[Dominance] = None
     contents: Fact[FileContents] = None
     declared_k: int | None = None
     has_data: bool = False

@@ -385,6 +385,11 @@ class ColumnOptions(Group):
 
     exclude: ExcludeOption = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are left out."""
+        return tuple(self.exclude or ())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicOptions(Group):

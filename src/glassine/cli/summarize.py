@@ -249,9 +249,10 @@ def fit_from_summary(order: Order, path: Path) -> None:
 
     files = order.shared.files
     given = {name: value for name, value in order.given.items() if value is not None}
-    if order.shared.path is not None or order.shared.public != PublicOptions():
+    if order.shared.path is not None or order.shared.public != PublicOptions() or order.shared.columns.exclude:
         raise InvalidParameterError(
-            "a summary has its records, domain and classes behind it.", remedy="Leave RECORDS and what is public out."
+            "a summary has its records, domain and classes behind it.",
+            remedy="Leave RECORDS, --exclude and what is public out.",
         )
     for name in given if order.private else ("not_private",):
         if name not in OF_A_SUMMARY.get(order.model, ()) or isinstance(given[name], str):
