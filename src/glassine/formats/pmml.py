@@ -13,7 +13,16 @@ from glassine.domain.literals import are_disjoint, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, source_of, without_sizes
 from glassine.formats.conditions import with_missing
-from glassine.formats.pmml_predicates import Element, Fields, anything, fields_of, literal_of, parsed_xml, typed
+from glassine.formats.pmml_predicates import (
+    Element,
+    Fields,
+    anything,
+    fields_of,
+    literal_of,
+    parsed_xml,
+    stated_guarantee,
+    typed,
+)
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -74,7 +83,7 @@ def tree_of_document(root: Element, domain: Domain | None = None, tree: int | No
     top, trees = _models(root)
     place = place_of(len(trees), tree, "the PMML file", "Or export a single tree.")
     if top is trees[place]:
-        return _Reader(root, top, domain).tree()
+        return dataclasses.replace(_Reader(root, top, domain).tree(), guarantee=stated_guarantee(root))
     return _member(root, top, trees, place, domain, _classes(root, top, trees, domain))
 
 
@@ -86,7 +95,7 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     root = parsed_xml(data)
     top, trees = _models(root)
     if top is trees[0]:
-        return Forest(trees=(_Reader(root, top, domain).tree(),), source="PMML")
+        return Forest(trees=(tree_of_document(root, domain),), source="PMML")
     classes = _classes(root, top, trees, domain)
     members = tuple(_member(root, top, trees, place, domain, classes) for place in range(len(trees)))
     return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")

@@ -14,14 +14,34 @@ from glassine.domain import Between, Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import can_be_missing, sides
+from glassine.formats.claims import KEY, claim_of, guarantee_of
 from glassine.formats.conditions import binary, near, require, with_missing
+from glassine.models.guarantee import Guarantee
 
-HEAD = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
-  <Header><Application name="glassine"/></Header>
-"""
 TARGET = "prediction"
+
+
+def head_of(guarantee: Guarantee | None) -> str:
+    """Return the start of a document, whose header states a guarantee in an extension."""
+    claim = "" if guarantee is None else f"<Extension name={quoted(KEY)} value={quoted(claim_of(guarantee))}/>"
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">\n'
+        f'  <Header>{claim}<Application name="glassine"/></Header>\n'
+    )
+
+
+def stated_guarantee(root: Element) -> Guarantee | None:
+    """Return the guarantee that the header of a document states."""
+    header = root.first("Header")
+    claims = [entry.attributes.get("value", "") for entry in (header.children if header else ()) if holds_claim(entry)]
+    if len(claims) > 1:
+        raise InvalidModelError("the PMML file states two guarantees.", remedy="Export it again.")
+    return guarantee_of(claims[0]) if claims else None
+
+
+def holds_claim(element: Element) -> bool:
+    """Return whether an element is the extension that states a guarantee."""
+    return element.tag == "Extension" and element.attributes.get("name") == KEY
 
 
 def text_of(value: Scalar) -> str:
