@@ -83,9 +83,13 @@ STRUCTURE = (
     *("PMML", "Header", "DataDictionary", "TreeModel", "MiningModel", "MiningSchema", "Segmentation", "Segment"),
     *("Node", "True", "False", "CompoundPredicate", "SimpleSetPredicate", "SimplePredicate", "ScoreDistribution"),
     *("Array", "DataField", "MiningField", "Value"),
+    *("TransformationDictionary", "LocalTransformations", "DerivedField", "FieldRef"),
 )
 """Elements that a tree can be made of; of those that hold anything, the reader asks for an attribute."""
-BARE = ("PMML", "Header", "DataDictionary", "MiningSchema", "Segmentation", "Segment", "True", "False", "MiningModel")
+BARE = (
+    *("PMML", "Header", "DataDictionary", "MiningSchema", "Segmentation", "Segment", "True", "False", "MiningModel"),
+    *("TransformationDictionary", "LocalTransformations"),
+)
 """Those of them that may be there without any attribute being asked for."""
 
 
@@ -96,6 +100,8 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
         element.attributes = Tracked(element.attributes)
     model = tree_of_document(root, domain, tree)
     texts = {text for _, text in texts_of(model)} | {"true", "false"}
+    texts |= {f"{kind}({name})" for name in model.attributes for kind in ("float", "double")}
+    texts |= {f"double(float({name}))" for name in model.attributes}
     yield from _beside_markup(data)
     yield from _values(root, model, domain)
     stack = [("PMML", root)]
