@@ -110,7 +110,10 @@ def _shortened(model: Any) -> Any:
     from glassine.models import AdditiveModel, DecisionTree, NumericBins
 
     def literal(one: Any) -> Any:
-        return replace(one, lo=_digits(one.lo, 12), hi=_digits(one.hi, 12)) if isinstance(one, Between) else one
+        if isinstance(one, Between):
+            return replace(one, lo=_digits(one.lo, 12), hi=_digits(one.hi, 12))
+        # A prefix stands with its star, as in the domain.
+        return replace(one, values=tuple("".join(v) if isinstance(v, str) else v for v in one.values))
 
     def bins(one: Any) -> Any:
         return replace(one, cuts=tuple(_digits(cut, 12) for cut in one.cuts)) if isinstance(one, NumericBins) else one
