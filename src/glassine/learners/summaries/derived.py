@@ -44,6 +44,11 @@ OF_CLASSES: tuple[Measure, ...] = ("gini", "errors", "log_loss")
 OF_NUMBERS: tuple[Measure, ...] = ("squared_error",)
 """What splits may lower, the default first."""
 
+AS_RETURNED = (
+    "the model is as the summary gave it; one that was changed since by a look at records names the same summary"
+)
+"""What no comparison of a model with its summary can tell."""
+
 NOISE = 2.0
 """A part of a split must hold so many standard deviations of the noise in a count of a pair by class."""
 
@@ -278,7 +283,10 @@ class SummaryModels:
         )
 
     def certify(self, model: DecisionTree | RuleList | AdditiveModel) -> Certificate:
-        """Return the summary's certificate for one of its models, tied to that model."""
+        """Return the summary's certificate for one of its models, tied to that model.
+
+        Source and guarantee of the model are compared. That nobody changed the model since is assumed, and stated.
+        """
         claimed = model.guarantee
         whole = None if claimed is None else replace(claimed, count_scale=None)
         if whole != self._guarantee() or model.source != self._source:
@@ -288,7 +296,8 @@ class SummaryModels:
             )
         certificate = self.certificate_
         public = {**certificate.public, "summary": certificate.model}
-        return replace(certificate, model=fingerprint(model), public=public)
+        assumptions = (*certificate.assumptions, AS_RETURNED)
+        return replace(certificate, model=fingerprint(model), public=public, assumptions=assumptions)
 
     @property
     def _mu(self) -> float:

@@ -20,7 +20,7 @@ from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json, write_text
 from glassine.learners.additive.grids import Axis, Grid, public_grids
 from glassine.learners.additive.targets import Target, checked_bounds
-from glassine.learners.summaries.release import n_cells_of
+from glassine.learners.summaries.release import check_events, n_cells_of
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
 
@@ -173,6 +173,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
     )
     if certificate.model != digest(file):
         raise InvalidModelError(f"{CHANGED}.", remedy="Ask for the file that was written.")
+    check_events(file.released, certificate)
     return file, certificate
 
 
@@ -243,7 +244,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
     axes, tables, groups = [], [], []
     for grid, one in zip(grids, numbers.attributes, strict=True):
         n_bins = len(one.counts)
-        bin_of, group = np.array(one.bin_of, dtype=np.int64), np.array(one.groups, dtype=np.int64)
+        bin_of, group = _places(one.bin_of), _places(one.groups)
         table = _array(one.table, (n_bins, n_classes), grid.attribute)
         whole = len(bin_of) == grid.n_cells + 1 and _covers(bin_of, n_bins) and len(group) == n_bins
         ordered = grid.cuts is None or all(b - a in (0, 1) for a, b in pairwise(bin_of[:-1].tolist()))
@@ -292,6 +293,11 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
         rounds=tuple(rounds),
         squares=numbers.squares,
     )
+
+
+def _places(numbers: tuple[int, ...]) -> Ints:
+    """Return numbers of bins; those beyond any list are -1, which is none."""
+    return np.array([number if 0 <= number < MOST else -1 for number in numbers], dtype=np.int64)
 
 
 def _covers(numbers: Ints, size: int) -> bool:
