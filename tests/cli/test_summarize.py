@@ -53,7 +53,9 @@ def test_a_summary_is_audited_by_its_guarantee(summarized: Path, run: Run) -> No
     findings = json.loads(done.out)
     assert findings["guarantee"]["epsilon"] == 2.0
     assert done.status == {"within policy": 0, "outside policy": 1, "inconclusive": 3}[findings["verdict"]]
-    assert "This is a private summary" in findings["notes"][0]
+    assert "every model that is fitted to it" in findings["notes"][0]
+    assert findings["subject"]["kind"] == "private summary"
+    assert findings["measured"]["released"]["certified"]
 
 
 def test_a_model_is_measured_at_a_charge_of_its_own(summarized: Path, run: Run) -> None:

@@ -257,10 +257,18 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
 
     # Files.
 
+    @property
+    def digest_(self) -> str:
+        """SHA-256 of what was released, as it is held now; the certificate names it."""
+        return digest(self._file)
+
+    @property
+    def _file(self) -> SummaryFile:
+        return SummaryFile(domain=self.domain_, target=self._target, released=self.released_)
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the summary with its certificate to a JSON file: noisy numbers, from which all models follow."""
-        file = SummaryFile(domain=self.domain_, target=self._target, released=self.released_)
-        write_file(file, self.certificate_, path)
+        write_file(self._file, self.certificate_, path)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
