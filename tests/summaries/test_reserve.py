@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Ledger, PrivateSummary, Reserve
+from glassine import Ledger, PrivateSummary
 from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError
 from glassine.formats import fingerprint
+from glassine.learners import Reserve
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.summaries import estimator
 from glassine.learners.summaries.reserve import Reservable

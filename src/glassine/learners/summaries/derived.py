@@ -225,6 +225,13 @@ class SummaryModels:
 
         It is about the distribution that models are fitted to, so that it flatters them. Each replicate releases the
         summary again from its own distribution.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the released number of records times mu is below 500, or the spread of an error is above a tenth of it.
+        InvalidModelError
+            If the model has other classes than the summary.
         """
         target = self._target
         if model.classes != target.classes:

@@ -203,7 +203,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             )
         if training.unit.is_person and self.person_weights != "equal":
             raise InvalidParameterError(
-                f"{parameter('reserve')} counts each person alike.", remedy="Set person_weights to 'equal'."
+                f"{parameter('reserve')} gives each person the same weight.", remedy="Set person_weights to 'equal'."
             )
         return reserve.part_of(budget.epsilon)
 
@@ -335,7 +335,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
 
     @property
     def digest_(self) -> str:
-        """SHA-256 of what was released, as it is held now; the certificate names it."""
+        """SHA-256 of the released numbers at this moment; the certificate names it."""
         return digest(self._file)
 
     @property

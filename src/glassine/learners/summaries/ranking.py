@@ -38,12 +38,7 @@ def cuts_of(scores: Array, weights: Array) -> Array:
 
 
 def counts_by_score(scores: Array, positive: npt.NDArray[np.bool_], cuts: Array) -> Ints:
-    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong.
-
-    Guarantee
-    ---------
-    Each record adds 1 to one count, which follows from that record, the model and the public cuts alone.
-    """
+    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong."""
     cells = np.searchsorted(cuts, scores, side="right")
     cells = np.where(np.isnan(scores), np.where(positive, 0, len(cuts)), cells)
     return np.array([np.bincount(cells[positive == one], minlength=len(cuts) + 1) for one in (False, True)])
