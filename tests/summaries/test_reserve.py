@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Ledger, PrivateSummary
+from glassine import Ledger, PrivateSummary, audit, render_text
 from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners import Reserve
@@ -50,6 +50,9 @@ def test_certificate_and_ledger_have_both_parts_from_the_start(tmp_path: Any) ->
     assert own.public["summary"] == certificate.model
     assert certificate.public["measured model"] == "tree with max_depth 2"
     assert summary.certify(model).epsilon == 4.0
+    found = audit(summary)
+    assert found.value("released").measured == "tree with max_depth 2, at epsilon 1"
+    assert "They include a measurement of the tree with max_depth 2" in render_text(found)
 
 
 @pytest.mark.parametrize(

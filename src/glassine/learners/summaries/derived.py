@@ -40,8 +40,8 @@ from glassine.privacy.certificate import Certificate
 MOST_DEPTH, MOST_RULES = 12, 100
 """Largest depth of a tree, and largest number of rules of a list: beyond them noise alone is fitted."""
 
-RESERVED = "epsilon of one measurement"
-"""What a certificate calls the part of epsilon that is reserved."""
+RESERVED, MEASURED = "epsilon of one measurement", "measured model"
+"""What a certificate calls the part of epsilon that is reserved, and the model that it measured."""
 
 OF_CLASSES: tuple[Measure, ...] = ("gini", "errors", "log_loss")
 OF_NUMBERS: tuple[Measure, ...] = ("squared_error",)

@@ -25,7 +25,7 @@ from glassine.learners.additive.records import HeldRecords
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
-from glassine.learners.summaries.derived import RESERVED, SummaryModels
+from glassine.learners.summaries.derived import MEASURED, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
 from glassine.learners.summaries.measuring import (
@@ -235,7 +235,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
                 if target.bounds
                 else {"classes": list(target.classes or ())}
             ),
-            **({RESERVED: float(kept), "measured model": str(self.reserve)} if kept else {}),
+            **({RESERVED: float(kept), MEASURED: str(self.reserve)} if kept else {}),
             **training.weights,
         }
         fitted = {
