@@ -37,8 +37,11 @@ from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
 
-MOST_DEPTH, MOST_RULES = 12, 100
-"""Largest depth of a tree, and largest number of rules of a list: beyond them noise alone is fitted."""
+MOST_DEPTH: int = 12
+"""Largest depth of a tree: beyond it noise alone is fitted."""
+
+MOST_RULES: int = 100
+"""Largest number of rules of a list, for the same reason."""
 
 RESERVED, MEASURED = "epsilon of one measurement", "measured model"
 """What a certificate calls the part of epsilon that is reserved, and the model that it measured."""

@@ -253,7 +253,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
     ) -> dict[str, Any]:
         """Return the measurement that a reserve pays for, and the certificate with it."""
         maker, certificate = copy(self), fitted["certificate_"]
-        vars(maker).update(fitted)
+        for name, value in fitted.items():
+            setattr(maker, name, value)
         try:
             model = reserve.model_of(maker)
         except GlassineError:

@@ -91,6 +91,9 @@ class Ranking:
         squares = ((kernel.ravel() - areas) ** 2).sum(axis=1)
         reach = self._reach(of_positives) + self._reach(of_negatives) + variance * np.sqrt(squares / OF_PRODUCTS)
         kept = areas[np.abs(of_positives @ positives) <= reach]
+        # Noise as likely as this allows an area; without one, nothing is known.
+        if not len(kept):
+            return 0.0, 1.0
         return max(float(kept.min()) - STEP, 0.0), min(float(kept.max()) + STEP, 1.0)
 
     def _reach(self, weights: Array, risk: float = OF_TERMS) -> Array:
