@@ -15,7 +15,7 @@ from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidP
 from glassine.formats import fingerprint
 from glassine.learners import Reserve
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.summaries import estimator
+from glassine.learners.summaries import estimator, measuring
 from glassine.learners.summaries.reserve import Reservable
 from glassine.privacy import accounting
 from glassine.privacy.accounting import DiscreteGaussianNoise
@@ -81,7 +81,7 @@ def test_figures_and_persons() -> None:
 
 
 def test_a_measurement_that_spends_more_than_its_part_cannot_be_certified(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = estimator.release_measurement
+    honest = measuring.release_measurement
 
     def double(training: Any, model: Any, kept: Any, *more: Any) -> Any:
         return honest(training, model, 2 * kept, *more)
