@@ -49,7 +49,7 @@ def test_an_accepted_guarantee_answers_for_all_of_it(held: Any) -> None:
 def test_the_page_says_what_was_released_and_asks_for_no_records(held: Any) -> None:
     page = page_of(audit(held, policy=ACCEPTING))
     (section,) = [one for one in page.sections if one.id == "released"]
-    assert section.text[1].startswith("The certificate is of this summary")
+    assert str(section.text[1]).startswith("The certificate is of this summary")
     for text in (render_text(page), render_html(page)):
         assert "What the summary released" in text
         for wrong in ("estimator", "Pass the", "Save the model", "this additive model"):
@@ -94,6 +94,7 @@ def test_a_summary_that_was_changed_is_not_covered_by_its_certificate(held: Any)
 
 def test_nothing_is_audited_beside_a_summary(held: Any) -> None:
     frame, _ = people(20)
-    for given in ({"data": frame}, {"domain": DOMAIN}):
+    beside: tuple[dict[str, Any], ...] = ({"data": frame}, {"domain": DOMAIN})
+    for given in beside:
         with pytest.raises(InvalidParameterError, match="audited alone"):
-            audit(held, **given)  # type: ignore[arg-type]  # one of several
+            audit(held, **given)

@@ -88,12 +88,12 @@ def test_a_model_is_measured_at_a_charge_of_its_own(summarized: Path, run: Run) 
     assert alone.status == 2
     assert "go together" in alone.err
     Ledger(summarized / "b.sqlite").budget("again", 1, 0.0)
-    more = (*(word.replace("more", "again") for word in charged[:4]), "--epsilon", "1", "-o", "again.json")
-    done = run(*asked, *more, "--figure", "log-loss", "--figure", "auroc", cwd=summarized)
+    onto = (*(word.replace("more", "again") for word in charged[:4]), "--epsilon", "1", "-o", "again.json")
+    done = run(*asked, *onto, "--figure", "log-loss", "--figure", "auroc", cwd=summarized)
     assert done.status == 0, done.err
     assert "Log loss" in done.out
     assert set(json.loads((summarized / "again.json").read_text())["counts"]) == {"log_loss", "auroc"}
-    refused = run(*asked, *more, "--overwrite", "--figure", "gini", cwd=summarized)
+    refused = run(*asked, *onto, "--overwrite", "--figure", "gini", cwd=summarized)
     assert "--figure must be some of accuracy, log_loss, auroc" in refused.err
 
 

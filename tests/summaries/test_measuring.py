@@ -274,7 +274,8 @@ def test_the_intervals_contain_log_loss_and_auroc_of_the_records(classes: int) -
     figures: Any = ("accuracy", "log_loss", "auroc")[: 3 if classes == 2 else 2]
     for model in (fitted.tree(3), fitted.additive(), fitted.rule_list(2)):
         found = fitted.measure(model, X, y, epsilon=3.0, figures=figures)
-        chances = estimates.chances(model, X)
+        records: Any = X
+        chances = estimates.chances(model, records)
         loss = float(-np.log(np.maximum(chances[np.arange(len(y)), y], measuring.LEAST)).mean())
         assert found.log_loss_interval[0] < loss < found.log_loss_interval[1]
         assert found.log_loss == pytest.approx(loss, abs=0.03)

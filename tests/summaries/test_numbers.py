@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from glassine.domain import Between
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.records import PARTS, Binned, parts_of
 from glassine.learners.summaries import release, rounds
+from glassine.learners.summaries.estimates import replicates
 from glassine.privacy import accounting
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
@@ -143,6 +145,19 @@ def test_means_of_regions_and_errors_are_close_to_the_records() -> None:
     assert {row.model for row in rows} == {"tree", "rule-list", "additive"}
     assert [row.estimate.error for row in rows] == sorted(row.estimate.error for row in rows)
     assert rows[0].to_dict()["expected_correct"] is None
+
+
+def test_replicates_have_the_noise_of_the_squares_and_a_wide_spread_is_refused() -> None:
+    fitted = summary(classes=None)
+    sum_of_squares, deviation = fitted.released_.squares
+    again = [one.squares[0] for one in replicates(fitted.released_, np.random.default_rng(0), 60) if one.squares]
+    assert np.std(again) == pytest.approx(deviation, rel=0.35)
+    assert np.mean(again) == pytest.approx(sum_of_squares, abs=deviation)
+    assert fitted.reported(fitted.tree(0), bootstrap=5).error_spread > 0
+    noisy = copy(fitted)
+    noisy.released_ = replace(fitted.released_, squares=(sum_of_squares, 0.5 * sum_of_squares))
+    with pytest.raises(InvalidParameterError, match="too strong for an estimate of the error"):
+        noisy.reported(fitted.tree(1), bootstrap=5)
 
 
 def test_what_needs_classes_is_refused() -> None:

@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Ledger, PrivateSummary, Reserve
+from glassine import Ledger, PrivateSummary, audit, render_text
 from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError
 from glassine.formats import fingerprint
+from glassine.learners import Reserve
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.summaries import estimator
+from glassine.learners.summaries import estimator, measuring
 from glassine.learners.summaries.reserve import Reservable
 from glassine.privacy import accounting
 from glassine.privacy.accounting import DiscreteGaussianNoise
@@ -49,6 +50,9 @@ def test_certificate_and_ledger_have_both_parts_from_the_start(tmp_path: Any) ->
     assert own.public["summary"] == certificate.model
     assert certificate.public["measured model"] == "tree with max_depth 2"
     assert summary.certify(model).epsilon == 4.0
+    found = audit(summary)
+    assert found.value("released").measured == "tree with max_depth 2, at epsilon 1"
+    assert "They include a measurement of the tree with max_depth 2" in render_text(found)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def test_figures_and_persons() -> None:
 
 
 def test_a_measurement_that_spends_more_than_its_part_cannot_be_certified(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = estimator.release_measurement
+    honest = measuring.release_measurement
 
     def double(training: Any, model: Any, kept: Any, *more: Any) -> Any:
         return honest(training, model, 2 * kept, *more)

@@ -95,6 +95,8 @@ def summary_subject(published: PrivateSummary, inputs: AuditInputs, policy: Poli
 
 
 def _released(published: PrivateSummary) -> SummaryFinding:
+    from glassine.learners.summaries.derived import MEASURED, RESERVED
+
     certificate, released = published.certificate_, published.released_
     releases = tuple(
         NoisyNumbers(name=event.name, n_values=event.values * event.count, deviation=event.sigma / event.units)
@@ -102,6 +104,7 @@ def _released(published: PrivateSummary) -> SummaryFinding:
         if isinstance(event, DiscreteGaussianNoise)
     )
     digest = published.digest_
+    kept, model = (certificate.public.get(name) for name in (RESERVED, MEASURED))
     return SummaryFinding(
         releases=releases,
         n_values=sum(one.n_values for one in releases),
@@ -112,6 +115,7 @@ def _released(published: PrivateSummary) -> SummaryFinding:
         digest=digest,
         certified=certificate.model == digest,
         spent=accounting.epsilon(certificate.events, certificate.delta),
+        measured="" if not kept else f"{model}, at epsilon {kept:g}",
         receipt="" if certificate.receipt is None else f"{certificate.receipt.ledger}, {certificate.receipt.charge}",
     )
 

@@ -46,6 +46,8 @@ class SummaryFinding:
         Whether the certificate names that digest.
     spent : float
         Epsilon of all releases together at the certificate's delta, added up again.
+    measured : str
+        What a reserved part of epsilon measured; empty without one.
     receipt : str
         The ledger and the number of the charge that the certificate names; empty without one.
     """
@@ -59,4 +61,5 @@ class SummaryFinding:
     digest: str
     certified: bool
     spent: float
+    measured: str
     receipt: str

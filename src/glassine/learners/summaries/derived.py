@@ -37,11 +37,14 @@ from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
 
-MOST_DEPTH, MOST_RULES = 12, 100
-"""Largest depth of a tree, and largest number of rules of a list: beyond them noise alone is fitted."""
+MOST_DEPTH: int = 12
+"""Largest depth of a tree: beyond it noise alone is fitted."""
 
-RESERVED = "epsilon of one measurement"
-"""What a certificate calls the part of epsilon that is reserved."""
+MOST_RULES: int = 100
+"""Largest number of rules of a list, for the same reason."""
+
+RESERVED, MEASURED = "epsilon of one measurement", "measured model"
+"""What a certificate calls the part of epsilon that is reserved, and the model that it measured."""
 
 OF_CLASSES: tuple[Measure, ...] = ("gini", "errors", "log_loss")
 OF_NUMBERS: tuple[Measure, ...] = ("squared_error",)
@@ -230,6 +233,13 @@ class SummaryModels:
 
         It is about the distribution that models are fitted to, so that it flatters them. Each replicate releases the
         summary again from its own distribution.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the released number of records times mu is below 500, or the spread of an error is above a tenth of it.
+        InvalidModelError
+            If the model has other classes than the summary.
         """
         target = self._target
         if model.classes != target.classes:

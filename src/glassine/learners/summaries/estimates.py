@@ -28,6 +28,11 @@ LEAST_STRENGTH = 500.0
 
 On Adult, accuracy and AUC were off by up to .07 below it."""
 
+MOST_SPREAD = 0.1
+"""Largest spread of an estimated error, as its share: estimates below 0.85 of the error had more.
+
+Of three summaries each of California, elevators and wine at epsilon 0.5, 1 and 4: the others were off by up to 36 %."""
+
 Array = npt.NDArray[np.float64]
 
 
@@ -159,7 +164,7 @@ def estimate(
     Raises
     ------
     InvalidParameterError
-        If the released number of records times mu is too small.
+        If the released number of records times mu is too small, or an error spreads too far.
     """
     tree = junction_tree(released)
     check_strength(tree, mu)
@@ -170,6 +175,11 @@ def estimate(
     )
     # One NaN: two estimates are equal if their figures are.
     spread = [math.nan if value != value else float(value) for value in again.std(axis=0, ddof=1)]
+    if released.squares is not None and not spread[2] <= MOST_SPREAD * own[2]:
+        raise InvalidParameterError(
+            f"the noise is too strong for an estimate of the error: {own[2]:.4g}, with a spread of {spread[2]:.2g}.",
+            remedy="Measure the model on records of your own.",
+        )
     weights = representatives(tree).classes.sum(axis=1)
     return Estimate(
         accuracy=own[0],
@@ -212,7 +222,10 @@ def replicates(released: Released, rng: np.random.Generator, number: int) -> lis
             clique = _clique(tree, a, b)
             flat = _noisy(clique.reshape(len(totals), -1), totals, released.deviations[2], rng)
             edges[a, b] = np.moveaxis(flat.reshape(clique.shape), 0, 2)
-        out.append(replace(released, tables=tuple(tables), edges=edges))
+        squares = released.squares
+        if squares is not None:
+            squares = squares[0] + rng.normal(0.0, squares[1]), squares[1]
+        out.append(replace(released, tables=tuple(tables), edges=edges, squares=squares))
     return out
 
 

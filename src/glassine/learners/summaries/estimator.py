@@ -25,7 +25,7 @@ from glassine.learners.additive.records import HeldRecords
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
-from glassine.learners.summaries.derived import RESERVED, SummaryModels
+from glassine.learners.summaries.derived import MEASURED, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
 from glassine.learners.summaries.measuring import (
@@ -203,7 +203,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             )
         if training.unit.is_person and self.person_weights != "equal":
             raise InvalidParameterError(
-                f"{parameter('reserve')} counts each person alike.", remedy="Set person_weights to 'equal'."
+                f"{parameter('reserve')} gives each person the same weight.", remedy="Set person_weights to 'equal'."
             )
         return reserve.part_of(budget.epsilon)
 
@@ -235,7 +235,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
                 if target.bounds
                 else {"classes": list(target.classes or ())}
             ),
-            **({RESERVED: float(kept), "measured model": str(self.reserve)} if kept else {}),
+            **({RESERVED: float(kept), MEASURED: str(self.reserve)} if kept else {}),
             **training.weights,
         }
         fitted = {
@@ -253,7 +253,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
     ) -> dict[str, Any]:
         """Return the measurement that a reserve pays for, and the certificate with it."""
         maker, certificate = copy(self), fitted["certificate_"]
-        vars(maker).update(fitted)
+        for name, value in fitted.items():
+            setattr(maker, name, value)
         try:
             model = reserve.model_of(maker)
         except GlassineError:
@@ -335,7 +336,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
 
     @property
     def digest_(self) -> str:
-        """SHA-256 of what was released, as it is held now; the certificate names it."""
+        """SHA-256 of the released numbers at this moment; the certificate names it."""
         return digest(self._file)
 
     @property

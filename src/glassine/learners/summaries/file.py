@@ -151,7 +151,7 @@ def write_file(
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate, Measurement | None]:
-    """Return the summary of a file, its certificate, and its measurement if any, checked against each other."""
+    """Return the summary of a file, its certificate and its measurement or None, checked against each other."""
     values = read_json(path)
     if not is_summary(values):
         raise InvalidModelError(

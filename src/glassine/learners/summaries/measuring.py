@@ -306,13 +306,13 @@ def _parts_of(errors: Array) -> Ints:
 
 def _predictions(model: Model, columns: Columns) -> npt.NDArray[Any]:
     """Return what a model predicts of each record, shape (n,); None where it predicts nothing or cannot."""
-    return _of_each(lambda some: np.asarray(model.predict(some), dtype=object), columns, np.array([None]))
+    return np.asarray(_of_each(lambda some: np.asarray(model.predict(some), dtype=object), columns, np.array([None])))
 
 
 def _chances(model: Model, columns: Columns) -> Array:
     """Return class probabilities of each record, shape (n, classes); NaN where a model has none."""
     nothing = np.full((1, len(model.classes or ())), math.nan)
-    return _of_each(lambda some: chances(model, some), columns, nothing)
+    return np.asarray(_of_each(lambda some: chances(model, some), columns, nothing))
 
 
 def _of_each(read: Callable[[Columns], npt.NDArray[Any]], columns: Columns, nothing: npt.NDArray[Any]) -> Any:

@@ -30,6 +30,12 @@ from glassine.models import DecisionTree, Guarantee
 REPRESENTATIVES = 400
 """Representative records on which trees are compared in a region: a share is then known to about .025."""
 
+BEYOND = 0.5
+"""Standard deviations of replicates by which intervals reach beyond them.
+
+On the two splits of Adult at epsilon 1 that chose it, 24 of 28 intervals contained both true ends, 21 without; on two
+others 25, with and without."""
+
 Bools = npt.NDArray[np.bool_]
 
 
@@ -216,8 +222,8 @@ def near_optimal_trees(
         Reliance(
             attribute=axis.grid.attribute,
             # Replicates lie beyond the summary on the side on which it lies beyond the truth: noise blurs twice.
-            low=float(min(low[:, k].min(), 2 * low[0, k] - low[1:, k].max())),
-            high=float(max(high[:, k].max(), 2 * high[0, k] - high[1:, k].min())),
+            low=float(min(low[:, k].min(), 2 * low[0, k] - low[1:, k].max()) - BEYOND * low[1:, k].std(ddof=1)),
+            high=float(max(high[:, k].max(), 2 * high[0, k] - high[1:, k].min()) + BEYOND * high[1:, k].std(ddof=1)),
             loss_without=float(without[:, k].min()),
             indispensable=bool(without[:, k].min() > slack),
             agreement=float((without[:, k] > slack).mean()),

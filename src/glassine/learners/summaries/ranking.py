@@ -38,12 +38,7 @@ def cuts_of(scores: Array, weights: Array) -> Array:
 
 
 def counts_by_score(scores: Array, positive: npt.NDArray[np.bool_], cuts: Array) -> Ints:
-    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong.
-
-    Guarantee
-    ---------
-    Each record adds 1 to one count, which follows from that record, the model and the public cuts alone.
-    """
+    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong."""
     cells = np.searchsorted(cuts, scores, side="right")
     cells = np.where(np.isnan(scores), np.where(positive, 0, len(cuts)), cells)
     return np.array([np.bincount(cells[positive == one], minlength=len(cuts) + 1) for one in (False, True)])
@@ -96,6 +91,9 @@ class Ranking:
         squares = ((kernel.ravel() - areas) ** 2).sum(axis=1)
         reach = self._reach(of_positives) + self._reach(of_negatives) + variance * np.sqrt(squares / OF_PRODUCTS)
         kept = areas[np.abs(of_positives @ positives) <= reach]
+        # Noise as likely as this allows an area; without one, nothing is known.
+        if not len(kept):
+            return 0.0, 1.0
         return max(float(kept.min()) - STEP, 0.0), min(float(kept.max()) + STEP, 1.0)
 
     def _reach(self, weights: Array, risk: float = OF_TERMS) -> Array:

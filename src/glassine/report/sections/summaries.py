@@ -44,9 +44,10 @@ def _certificate(finding: SummaryFinding) -> tuple[str, ...]:
     if not finding.certified:
         return ("The certificate is of another summary: this one was changed after it was released.",)
     paid = "" if finding.receipt else " It names no ledger, so nothing shows what else was released of the records."
+    measured = f" They include a measurement of the {wording.clean(finding.measured)}." if finding.measured else ""
     return (
         f"The certificate is of this summary (SHA-256 {finding.digest[:12]}). Its releases, added up again, have "
-        f"epsilon {finding.spent:.4g}.{paid}",
+        f"epsilon {finding.spent:.4g}.{measured}{paid}",
     )
 
 
