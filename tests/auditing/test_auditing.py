@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from glassine import (
@@ -20,6 +21,8 @@ from glassine import (
     DecisionTree,
     Domain,
     Integer,
+    OptimalTreeRegressor,
+    Policy,
     PrivacyLeakWarning,
     Real,
     RuleList,
@@ -42,7 +45,7 @@ from glassine.errors import (
     InvalidPolicyError,
     UnsupportedModelError,
 )
-from glassine.models import Branch, Evidence, Node, Rule
+from glassine.models import Branch, Evidence, Guarantee, Node, Rule
 from glassine.report import render_html, render_text
 from tests.policies import audit_by_bits as audit
 from tests.policies import bits_policy
@@ -626,3 +629,20 @@ def test_a_target_that_the_domain_declares_is_no_attribute_of_a_record() -> None
     alone, told = audit(rules, domain=domain), audit(rules, domain=wider, target="ill")
     assert told.measured["reconstruction"] == alone.measured["reconstruction"]
     assert audit(rules, domain=wider).measured["reconstruction"] != alone.measured["reconstruction"]
+
+
+def test_two_large_values_in_a_leaf_of_a_regression_fail_and_a_guarantee_covers_them() -> None:
+    frame = pl.DataFrame({"a": [0, 1] * 100, "pay": [1.0, 2.0] * 99 + [5_000.0, 4_000.0]})
+    domain = Domain({"a": Integer(0, 1), "pay": Real(0, 6_000)})
+    model = OptimalTreeRegressor(1, domain=domain).fit(frame, "pay").model_
+    policy = Policy(dominance=0.9)
+
+    def status(model: Any, policy: Policy = policy, **more: Any) -> str:
+        found = audit(model, domain=domain, policy=policy, **more)
+        return next(check.status for check in found.checks if check.rule == "dominance")
+
+    assert status(model, data=frame, target="pay") == "fail"
+    assert status(model, data=frame[:190], target="pay") == "pass"
+    assert status(model) == "unknown"
+    private = replace(model, guarantee=Guarantee(epsilon=1.0, count_scale=1.0))
+    assert status(private, replace(policy, accept_guarantee=True)) == "pass"

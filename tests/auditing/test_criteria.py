@@ -56,6 +56,7 @@ EVERY = Policy(
     zero_classes=0,
     degrees_of_freedom=10,
     narrowest_answer=0.1,
+    dominance=0.9,
 )
 RULES = "if [age <= 40] then [true] ([24 ; 6] examples)\nelse [false] ([5 ; 25] examples)\n"
 
@@ -170,6 +171,7 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
         "certain",
         "contents",
         "narrowed",
+        "dominance",
     )
     if criterion.of_claim:
         assert criterion.check(1, Evidence(kind=kind), HIDING) is None

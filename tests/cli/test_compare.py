@@ -277,3 +277,45 @@ def test_what_contradicts_a_number_is_refused(run: Run, folder: Path, option: tu
     done = run("compare", "people.csv", "--target", "other", *known, *option, cwd=folder)
     assert done.status == 2
     assert message in " ".join(done.err.split())
+
+
+@pytest.mark.slow
+def test_columns_that_are_left_out_are_in_no_model_and_no_command(run: Run, folder: Path) -> None:
+    few = ("--models", "tree,cart", "--splits", "1", "--json")
+    without = run(*COMPARE, *few, "--domain", "domain.json", "--exclude", "age", cwd=folder)
+    assert without.status == 0, without.err
+    plain = json.loads(without.out)
+    assert plain["n_attributes"] == 1
+    command = shlex.split(plain["recommendation"]["chosen"]["command"])
+    assert "--exclude=age" in command
+    assert run(*command[1:], cwd=folder).status == 0
+    assert set(load_model(folder / "private-tree.json").attributes) <= {"smoker"}
+    # The same as of a file that never had the column.
+    people().drop("age").write_csv(folder / "people.csv")
+    Domain(attributes()).restrict(["smoker", "ill"]).to_json(folder / "few.json")
+    never = json.loads(run(*COMPARE, *few, "--domain", "few.json", cwd=folder).out)
+    same = ("rows", "n_attributes", "caveats")
+    assert without_seconds({name: never[name] for name in same}) == without_seconds(
+        {name: plain[name] for name in same}
+    )
+
+
+def without_seconds(plain: dict[str, Any]) -> dict[str, Any]:
+    for row in plain["rows"]:
+        row.pop("seconds")
+    return plain
+
+
+@pytest.mark.parametrize(
+    ("excluded", "more", "said"),
+    [
+        ("ill", (), "which is the target"),
+        ("smokr", ("--domain", "domain.json"), "which is not in the domain. Did you mean 'smoker'?"),
+        ("smokr", ("--infer-domain", "--infer-classes"), "not a column of people.csv. Did you mean 'smoker'?"),
+        ("smoker", ("--summary", "s.json"), "cannot be combined with --summary"),
+    ],
+)
+def test_only_attributes_are_left_out(excluded: str, more: tuple[str, ...], said: str, run: Run, folder: Path) -> None:
+    words = ("compare",) if "--summary" in more else (*COMPARE, "--models", "tree")
+    done = run(*words, *more, "--exclude", excluded, cwd=folder)
+    assert (done.status, said in done.err) == (2, True), done.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -311,3 +312,15 @@ def test_a_frame_is_never_changed() -> None:
     found(frame, task=Task(epsilons=(1.0,), models=("cart",), n_splits=1))
     assert frame.equals(before)
     assert nw.from_native(frame).columns == ["age", "smoker", "job", "ill"]
+
+
+def test_excluded_columns_are_seen_by_no_learner() -> None:
+    task = Task(epsilons=(1.0,), models=("tree", "deep-cart"), n_splits=1)
+    never = found(records().drop("job"), domain=domain().restrict(["age", "smoker", "ill"]), task=task)
+    excluded = replace(task, exclude=("job",))
+    assert found(task=excluded) == never != found(task=task)
+    inferred = found(records().with_columns(id=pl.Series(range(400))), domain=None, task=replace(task, exclude=("id",)))
+    assert inferred == found(domain=None, task=task)
+    for name, said in (("ill", "which is the target"), ("jbo", "not a column")):
+        with pytest.raises(InvalidParameterError, match=f"exclude names {name!r}, which is .*{said.split()[-1]}"):
+            found(task=replace(task, exclude=(name,)))

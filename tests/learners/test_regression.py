@@ -165,3 +165,14 @@ def test_a_penalty_takes_splits_away() -> None:
     n = np.arange(10)[:, None]
     full, none = (OptimalTreeRegressor(2, domain, penalty=penalty).fit(n, n[:, 0]) for penalty in (0.0, 1.0))
     assert (len(full.model_.cells), len(none.model_.cells)) == (4, 1)
+
+
+@pytest.mark.parametrize("power", [-1000, -600, 600, 900])
+def test_the_unit_of_the_target_changes_no_tree(power: int) -> None:
+    unit = 2.0**power
+    own = OptimalTreeRegressor(2, domain=DOMAIN, target_range=RANGE).fit(X, Y)
+    other = OptimalTreeRegressor(2, domain=DOMAIN, target_range=(0.0, 50 * unit)).fit(X, Y * unit)
+    assert other.objective_ == own.objective_ > 0
+    assert (other.predict(X) == own.predict(X) * unit).all()
+    fitted = PrivateTreeRegressor(2, epsilon=2.0, domain=DOMAIN, target_range=(0.0, 50 * unit), random_state=0)
+    assert (fitted.fit(X, Y * unit).predict(X) == private().predict(X) * unit).all()

@@ -347,7 +347,6 @@ def _revealed(explainer: SurrogateExplainer) -> tuple[str, ...]:
         ({"form": "paper"}, "form"),
         ({"labels": "true"}, "labels"),
         ({"leaf_counts": True}, "leaf_counts"),
-        ({"epsilon": 1.0}, "epsilon"),
         ({"partition": "public"}, "partition"),
         ({"k": 2}, "k must"),
         ({"min_samples_leaf": 2}, "min_samples_leaf"),

@@ -12,7 +12,7 @@ import pytest
 from glassine import Policy, SurrogateExplainer, audit
 from glassine.attacks.outcome import Measured
 from glassine.auditing import Findings
-from glassine.auditing.group_privacy import equal_answers, widths_left
+from glassine.auditing.group_privacy import dominance_of, equal_answers, widths_left
 from glassine.auditing.release_attacks import PublishedMeans
 from glassine.auditing.release_inputs import inputs_of_fit
 from glassine.surrogates import NumericAnswer
@@ -153,3 +153,49 @@ def test_a_black_box_that_knows_its_records_does_not_pass() -> None:
     attacks = {attack.attack: attack for attack in findings.value("membership").attacks}
     assert attacks["best-loss threshold"].advantage_low > 0.9
     assert checked(findings, "largest_measured_advantage") == "unknown"
+
+
+@pytest.mark.parametrize("options", EXPLAINERS)
+def test_dominance_is_that_of_its_definition(options: dict[str, Any]) -> None:
+    explainer = fitted(**options)
+    training = explainer.training_
+    inputs = inputs_of_fit(explainer)
+    found = dominance_of(inputs, inputs.leaves())
+    assert found is not None
+    values = list(zip(*(training.columns.values(name).tolist() for name in training.columns.names), strict=True))
+    whose = values if training.persons is None else training.persons.codes.tolist()
+    expected = []
+    for _, rows in behind(explainer):
+        held = {whose[i] for i in rows}
+        shares = [0.0]
+        for end in (0, RANGE.n_steps):
+            for units in (values, whose):
+                amounts: defaultdict[Any, float] = defaultdict(float)
+                for i in rows:
+                    times = sum(whose[j] == whose[i] for j in rows)
+                    amounts[units[i]] += abs(int(training.answers[i]) - end) / len(held) / times
+                if total := sum(amounts.values()):
+                    shares.append(sum(sorted(amounts.values())[-2:]) / total)
+        expected.append(max(shares))
+    assert sorted(found.tolist()) == pytest.approx(sorted(expected))
+
+
+def test_two_answers_that_make_up_a_mean_fail_and_answers_of_one_size_pass() -> None:
+    frame = pd.DataFrame(people(300))
+    rare = set(frame.index[:2])
+
+    def skewed(X: Any) -> Any:
+        return np.array([190.0 if i in rare else 0.5 for i in range(len(X))])
+
+    def even(X: Any) -> Any:
+        return np.full(len(X), 100.0) + np.arange(len(X)) % 7
+
+    options: dict[str, Any] = {"domain": PEOPLE, "distance": "gower", "answer": RANGE}
+    policy = Policy(dominance=0.9)
+    heavy = SurrogateExplainer(skewed, 150, **options).fit(frame)
+    check = next(check for check in audit(heavy, policy=policy).checks if check.rule == "dominance")
+    assert check.status == "fail"
+    assert "two records make up more than 0.9 of the total" in check.meaning
+    assert checked(audit(SurrogateExplainer(even, 150, **options).fit(frame), policy=policy), "dominance") == "pass"
+    assert checked(audit(heavy.release_, policy=policy), "dominance") == "unknown"
+    assert not [check for check in audit(heavy).checks if check.rule == "dominance"]

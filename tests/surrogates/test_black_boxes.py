@@ -179,3 +179,8 @@ def test_gaps_of_any_type_are_equal_values(gap: str) -> None:
     for _ in range(2):
         assert black_box.ask_once(records, 4).tolist() == [0, 1, 1, 2]
     assert asked == [3]
+
+
+def test_one_answer_of_another_type_changes_no_other() -> None:
+    asked = BlackBox(lambda X: [1, "x", 2.5, np.float64(3.0)])
+    assert asked(np.zeros((4, 1)), 4).tolist() == [1, "x", 2.5, 3]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +14,20 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
+from glassine import Policy, audit
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.losses import PARTS
 from glassine.learners.exhaustive.trees import Split, Tree
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
-from glassine.surrogates import SurrogateExplainer
+from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease, private_trees
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import draw_trees, partition_event, tree_budget, tree_class_of
+from glassine.surrogates.statements import reveals
 from tests.surrogates.scenes import PEOPLE, lender, people
 
 TINY = Domain({"a": Integer(0, 3), "b": Binary()})
@@ -40,10 +45,14 @@ def cells_of(columns: Columns) -> npt.NDArray[np.intp]:
 
 
 def log_laws(
-    records: list[tuple[int, int, int]], groups: npt.NDArray[np.intp], epsilon: float, *, skip_empty: bool = False
+    records: list[tuple[int, int, int]],
+    groups: npt.NDArray[np.intp],
+    epsilon: float,
+    *,
+    skip_empty: bool = False,
+    trees: Any = TREES,
 ) -> list[dict[Any, float]]:
     """Return for each group the logarithm of the probability of each tree."""
-    trees = TREES
     columns = conform(frame_of(records), TINY)
     labels = np.array([record[2] for record in records])
     out: list[dict[Any, float]] = []
@@ -52,9 +61,10 @@ def log_laws(
         if skip_empty and not len(rows):
             out.append({"nothing": 0.0})
             continue
-        weighting = Weighting.private(Fraction(epsilon), 1.0, len(rows))
+        parts, unit = trees.loss.parts, trees.loss.unit
+        weighting = Weighting.private(Fraction(epsilon) / parts, 1.0, len(rows) * parts, unit)
         truths = [columns.holds(literal)[rows] for literal in trees.logic.literals]
-        law = trees.sums(BitSets.pack(truths, labels[rows], 2), weighting).log_distribution()
+        law = trees.sums(private_trees._packed(truths, labels[rows], trees.loss), weighting).log_distribution()
         out.append(dict(law.items()))
     return out
 
@@ -77,17 +87,25 @@ RECORDS = [(0, 0, 0), (0, 1, 1), (1, 0, 1), (3, 1, 0), (3, 1, 1), (2, 0, 0)]
 EVERY = [(a, b, y) for a in range(4) for b in range(2) for y in range(2)]
 
 
-def ratios(epsilon: float, *, skip_empty: bool = False, groups: Any = cells_of) -> list[float]:
+def ratios(
+    epsilon: float,
+    *,
+    skip_empty: bool = False,
+    groups: Any = cells_of,
+    trees: Any = TREES,
+    starts: Any = ([], RECORDS),
+    every: Any = EVERY,
+) -> list[float]:
     """Return the largest ratio for every record that may be added to the records, or to some of them."""
     out = []
-    for start in ([], RECORDS):
-        for extra in EVERY:
+    for start in starts:
+        for extra in every:
             more = [*start, extra]
             with_it = conform(frame_of(more), TINY)
-            every = groups(with_it)
-            without = groups(with_it.take(np.arange(len(start)))) if start else every[:0]
-            one = log_laws(start, without, epsilon, skip_empty=skip_empty)
-            out.append(largest_ratio(one, log_laws(more, every, epsilon, skip_empty=skip_empty)))
+            placed = groups(with_it)
+            without = groups(with_it.take(np.arange(len(start)))) if start else placed[:0]
+            one = log_laws(start, without, epsilon, skip_empty=skip_empty, trees=trees)
+            out.append(largest_ratio(one, log_laws(more, placed, epsilon, skip_empty=skip_empty, trees=trees)))
     return out
 
 
@@ -143,8 +161,8 @@ def test_the_drawn_trees_follow_the_law() -> None:
         return sum(math.exp(log) * right_of(tree) for tree, log in laws.items())
 
     trees, randomness, n, right = tree_class_of(TINY, CLASSES, 1), Randomness.of(5), 1500, 0
-    budget, slack = tree_budget(epsilon, trees, N_CELLS)
-    assert isinstance(partition_event(budget, slack, N_CELLS), Parallel)
+    budget = tree_budget(epsilon, trees, N_CELLS)
+    assert isinstance(partition_event(budget, trees, N_CELLS), Parallel)
     for _ in range(n):
         drawn = draw_trees(
             columns,
@@ -160,6 +178,153 @@ def test_the_drawn_trees_follow_the_law() -> None:
     assert abs(right / n - share(epsilon)) < 4 * deviation
     # A draw at three quarters of epsilon would be seen.
     assert abs(share(0.75 * epsilon) - share(epsilon)) > 8 * deviation
+
+
+NUMBERS = tree_class_of(TINY, None, 1)
+OF_NUMBERS = [(0, 0, 0), (0, 1, PARTS), (1, 0, 100), (3, 1, PARTS), (3, 1, 17), (2, 0, 0)]
+"""Records with the parts of their answers: both ends of the range, and within it."""
+MORE_NUMBERS = [(a, b, y) for a in range(4) for b in range(2) for y in (0, 1, 128, PARTS)]
+CROWDED = [(0, 0, 0)] * 30 + [(3, 1, PARTS)] * 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_trees_of_numbers_on_public_cells_keep_epsilon_together(epsilon: float) -> None:
+    found = ratios(epsilon, trees=NUMBERS, starts=([], OF_NUMBERS, CROWDED), every=MORE_NUMBERS)
+    assert max(found) <= epsilon + 1e-9
+    assert max(found) > 0.9 * epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["parts forgotten", "not clipped", "unit forgotten"])
+def test_a_planted_fault_of_numbers_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    every, trees = MORE_NUMBERS, NUMBERS
+    if fault == "not clipped":
+        every = [(a, b, 3 * PARTS) for a in range(4) for b in range(2)]
+        # More parts above the lower end than there are, and none below.
+        monkeypatch.setattr(
+            private_trees,
+            "_packed",
+            lambda truths, targets, loss: BitSets.pack_counts(
+                truths, np.column_stack([np.maximum(loss.parts - targets, 0), targets])
+            ),
+        )
+    elif fault == "parts forgotten":
+        honest = private_trees._packed
+        whole = replace(NUMBERS.loss, parts=1)
+        trees = NUMBERS.with_loss(whole)
+        monkeypatch.setattr(
+            private_trees, "_packed", lambda truths, targets, loss: honest(truths, targets, NUMBERS.loss)
+        )
+    else:
+        private = Weighting.private
+        monkeypatch.setattr(
+            Weighting, "private", staticmethod(lambda epsilon, weight, n, unit=1: private(epsilon * 2, weight, n, unit))
+        )
+    found = ratios(0.5, trees=trees, starts=([], CROWDED), every=every)
+    assert max(found) > 0.5 + 1e-6
+
+
+@pytest.mark.slow
+def test_the_drawn_trees_of_numbers_follow_the_law() -> None:
+    records = [(3, 1, PARTS)] * 3
+    columns = conform(frame_of(records), TINY)
+    groups = cells_of(columns).astype(np.int64)
+    here, epsilon, n = int(groups[0]), 0.8, 1500
+
+    def mean_of(tree: Tree) -> float:
+        while isinstance(tree, Split):
+            tree = tree.true if columns.holds(NUMBERS.logic.literals[tree.literal])[0] else tree.false
+        return float(NUMBERS.loss.values[tree.value])
+
+    def moments(at: float) -> tuple[float, float]:
+        law = log_laws(records, groups, at, trees=NUMBERS)[here]
+        values, weights = zip(*((mean_of(tree), math.exp(log)) for tree, log in law.items()), strict=True)
+        mean = float(np.dot(values, weights))
+        return mean, math.sqrt(float(np.dot((np.array(values) - mean) ** 2, weights)) / n)
+
+    budget, randomness = tree_budget(epsilon, NUMBERS, N_CELLS), Randomness.of(6)
+    targets = np.full(3, PARTS, dtype=np.int64)
+    drawn = [
+        mean_of(
+            draw_trees(columns, targets, groups, N_CELLS, budget=budget, trees=NUMBERS, randomness=randomness)[here]
+        )
+        for _ in range(n)
+    ]
+    mean, deviation = moments(epsilon)
+    assert abs(float(np.mean(drawn)) - mean) < 4 * deviation
+    # A draw at half of epsilon would be seen.
+    assert abs(moments(epsilon / 2)[0] - mean) > 8 * deviation
+
+
+def scored(X: Any) -> Any:
+    """Answer with a number that follows from age and income."""
+    age, income = (np.asarray(X[name], dtype=float) for name in ("age", "income"))
+    return np.clip(80.0 * (age > 50) + income, 0, 200)
+
+
+SCORES = NumericAnswer(lo=0, hi=200, step=5, tolerance=30)
+
+
+def numeric(black_box: Any = scored, **parameters: Any) -> SurrogateExplainer:
+    given: dict[str, Any] = {"classes": None, "answer": SCORES, **parameters}
+    made = explainer_of(**given)
+    made.set_params(predict=black_box)
+    return made
+
+
+def test_private_trees_of_numbers_are_certified_on_public_cells_alone(tmp_path: Path) -> None:
+    data = pd.DataFrame(people())
+    clean = numeric(fixed_black_box=True).fit(data)
+    assert clean.certificate_.holds
+    assert clean.certificate_.epsilon == 1.0
+    release = clean.release()
+    assert release.drawn
+    values = {cell.evidence.value for tree in release.trees for cell in tree.cells}
+    assert all(value is not None and value % 5 == 0 for value in values)
+    assert len(values) > 2
+    file = tmp_path / "release.json"
+    release.to_json(file)
+    assert SurrogateRelease.from_json(file) == release
+    assert not numeric().fit(data).certificate_.holds
+    grouped = numeric(partition="microaggregation", k=60, fixed_black_box=True).fit(data)
+    assert not grouped.certificate_.holds
+    guarantee = grouped.release().trees[0].guarantee
+    assert guarantee is not None
+    assert not guarantee.holds
+    with pytest.raises(InvalidParameterError, match="without epsilon, a public cell may hold one record"):
+        numeric(epsilon=None).fit(data)
+
+
+def test_nothing_but_the_drawn_trees_follows_from_the_answers() -> None:
+    first, second = (numeric().fit(pd.DataFrame(people(300, seed))).release() for seed in (1, 2))
+    assert first.representatives == second.representatives
+    assert first.metric == second.metric
+    # One answer that is none is left out, and refuses nothing.
+    frame = pd.DataFrame(people(50))
+    for odd in (-1.0, 1e9, "x"):
+
+        def box(X: Any, odd: Any = odd) -> Any:
+            return [odd, *scored(X)[1:].tolist()]
+
+        made = numeric(box).fit(frame)
+        assert made.release().n_groups == 20
+        assert (made.training_.answers[1:] >= 0).all()
+        assert made.training_.answers[0] == -1
+
+
+def test_private_trees_of_numbers_are_useful_and_audited_as_such() -> None:
+    data = pd.DataFrame(people(4000))
+    made = numeric(epsilon=4.0, n_cells=8, random_state=0).fit(data)
+    errors = made.measures(data).errors
+    assert errors is not None
+    assert errors.rmse < 0.7 * errors.rmse_baseline
+    findings = audit(made, policy=Policy(narrowest_answer=0.1, dominance=0.9, purest_leaf=0.9))
+    checks = {check.rule: check.status for check in findings.checks}
+    assert {checks[name] for name in ("narrowest_answer", "dominance", "purest_leaf")} == {"not applicable"}
+    text = " ".join(reveals(made.release()))
+    assert "drawn with noise from the black box's answers" in text
+    assert "holds a mean" not in text
 
 
 def explainer_of(**parameters: Any) -> SurrogateExplainer:

@@ -64,7 +64,7 @@ def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveMo
         name="model",
         status="fail",
         statement="It is of another model: the digests of the canonical forms differ. The model was changed, or went "
-        "through a format that does not keep all of it.",
+        "through a format that does not keep all of it. Compare the model's JSON, and export it again.",
     )
 
 

@@ -40,6 +40,7 @@ from glassine.auditing.criterion import (
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
 from glassine.auditing.file_criteria import FITTED_VALUES, OTHER_CONTENT
 from glassine.auditing.inference_criteria import (
+    DOMINANCE,
     MIDPOINTS,
     MOST_CERTAIN,
     NAMED_BY_THRESHOLDS,
@@ -419,6 +420,7 @@ class Limits:
     largest_attack_advantage: float | None = limited_by(LARGEST_ATTACK_ADVANTAGE)
     most_certain: int | None = limited_by(MOST_CERTAIN)
     narrowest_answer: float | None = limited_by(NARROWEST_ANSWER)
+    dominance: float | None = limited_by(DOMINANCE)
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)
     other_content: int | None = limited_by(OTHER_CONTENT)

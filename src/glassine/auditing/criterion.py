@@ -372,6 +372,9 @@ GROUPED = remedy(
 )
 
 
+VALUED = remedy("Pass the training records with their values: {step}.", "audit", data=None, target=None)
+
+
 def joined(items: Sequence[str]) -> str:
     """Return items as a phrase: ``a, b and c``."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -31,7 +31,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-Kind: TypeAlias = Literal["tree", "rule list", "additive model", "release", "release as published", "several models"]
+Kind: TypeAlias = Literal[
+    "tree", "rule list", "additive model", "release", "release as published", "several models", "private summary"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,19 @@ class Narrowed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dominance:
+    """How much of the total behind a published mean its two largest contributions make up.
+
+    Attributes
+    ----------
+    shares : tuple of float
+        Of each part with a mean, or of the one where it is largest, their share, in [0, 1].
+    """
+
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What was measured of a subject, before suppression, as criteria read it. Findings hold checks, never this.
 
@@ -295,6 +310,8 @@ class Evidence:
         People whose sensitive value can be inferred.
     narrowed : Fact of Narrowed
         How closely means determine single answers.
+    dominance : Fact of Dominance
+        How much of a mean two contributions make up.
     contents : Fact of FileContents
         Everything in the file that holds the subject; None where no file is audited.
     declared_k : int or None
@@ -323,6 +340,7 @@ class Evidence:
     membership: Fact[MembershipFinding] = None
     certain: Fact[Certain] = None
     narrowed: Fact[Narrowed] = None
+    dominance: Fact[Dominance] = None
     contents: Fact[FileContents] = None
     declared_k: int | None = None
     has_data: bool = False
@@ -352,9 +370,9 @@ class Evidence:
     @property
     def part(self) -> str:
         """What a part of the subject is called."""
-        return {"rule list": "rule", "additive model": "bin"}.get(self.kind, "leaf")
+        return {"rule list": "rule", "additive model": "bin", "private summary": "bin"}.get(self.kind, "leaf")
 
     @property
     def parts(self) -> str:
         """What its parts are called."""
-        return {"rule list": "rules", "additive model": "bins"}.get(self.kind, "leaves")
+        return {"rule list": "rules", "additive model": "bins", "private summary": "bins"}.get(self.kind, "leaves")

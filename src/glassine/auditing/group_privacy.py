@@ -140,7 +140,8 @@ def leaves_of(
     if leaves.of_record is not None and isinstance(suppression.count(alone), int):
         rows = np.flatnonzero(leaves.sizes[leaves.of_record] == 1)[:MOST_ROWS].tolist()
     purest = certain = None
-    equal = None if inputs.release.answer is None else equal_answers(inputs, leaves)
+    means = inputs.release.answer is not None and not inputs.release.drawn
+    equal = equal_answers(inputs, leaves) if means else None
     if leaves.counts is not None:
         counts = leaves.counts[leaves.sizes > 0]
         purest = suppression.share(float((counts.max(axis=1) / occupied).max()))
@@ -195,24 +196,66 @@ def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.
     answer, people = inputs.release.answer, inputs.people
     if answer is None or people is None or leaves is None or leaves.of_record is None:
         return None
-    distinct = distinct_records(people.columns).codes
-    whose = distinct if people.persons is None else people.persons.codes
-    _, inside, times = np.unique(
-        np.column_stack([leaves.of_record, whose]), axis=0, return_inverse=True, return_counts=True
-    )
-    first = np.unique(inside.reshape(-1), return_index=True)[1]
-    behind = np.bincount(leaves.of_record[first], minlength=len(leaves.sizes))
-    shares = 1 / (behind[leaves.of_record] * times[inside.reshape(-1)])
-    kinds, which = np.unique(np.column_stack([leaves.of_record, distinct]), axis=0, return_inverse=True)
-    weights = np.bincount(which.reshape(-1), weights=shares, minlength=len(kinds))
+    of_leaf, weights = _by_unit(leaves.of_record, distinct_records(people.columns).codes, _weights(people, leaves))
     heaviest = np.zeros(len(leaves.sizes))
-    np.maximum.at(heaviest, kinds[:, 0], weights)
+    np.maximum.at(heaviest, of_leaf, weights)
     at_end = np.array(
         [cell.evidence.value in (answer.lo, answer.hi) for tree in inputs.release.trees for cell in tree.cells]
     )
     steps = np.where(at_end, 0.5, 1.0)[leaves.sizes > 0] / heaviest[leaves.sizes > 0]
     # Rounded, so that a tenth of the range is one however it is added up.
     return np.asarray(np.round(np.minimum(steps / answer.n_steps, 1.0), 12), dtype=float)
+
+
+def _weights(people: Side, leaves: Leaves) -> npt.NDArray[np.float64]:
+    """Return the weight of the answer to each record in the mean of its leaf, shape (n,); those of a leaf add up to 1.
+
+    Each person has an equal share of a leaf, and their records there equal ones of it; each distinct record without.
+    """
+    at = np.zeros(0, dtype=np.intp) if leaves.of_record is None else leaves.of_record
+    whose = distinct_records(people.columns).codes if people.persons is None else people.persons.codes
+    _, inside, times = np.unique(np.column_stack([at, whose]), axis=0, return_inverse=True, return_counts=True)
+    first = np.unique(inside.reshape(-1), return_index=True)[1]
+    behind = np.bincount(at[first], minlength=len(leaves.sizes))
+    return np.asarray(1 / (behind[at] * times[inside.reshape(-1)]))
+
+
+def _by_unit(
+    at: npt.NDArray[np.intp], units: npt.NDArray[np.int64], amounts: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+    """Return the leaf and the sum of amounts of each unit in each leaf, all of shape (n,) but the two of (pairs,)."""
+    kinds, which = np.unique(np.column_stack([at, units]), axis=0, return_inverse=True)
+    sums = np.bincount(which.reshape(-1), weights=amounts, minlength=len(kinds))
+    return kinds[:, 0], np.asarray(sums, dtype=float)
+
+
+def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.float64] | None:
+    """Return the share of the total of each occupied leaf that its two largest contributions make up.
+
+    Answers count by their distance from an end of the public range: someone who knows one contribution, and the size of
+    the leaf, knows the other to within the rest, as no answer lies beyond the end. The larger share of both ends
+    counts, by distinct records and, where they are stated, by persons. 0 where all answers lie at the end. None where
+    the answers are not known.
+    """
+    answer, people, targets = inputs.release.answer, inputs.people, inputs.targets()
+    if answer is None or people is None or targets is None or leaves is None or leaves.of_record is None:
+        return None
+    weights = _weights(people, leaves)
+    units = [distinct_records(people.columns).codes]
+    if people.persons is not None:
+        units.append(people.persons.codes)
+    most = np.zeros(len(leaves.sizes))
+    for amounts in (weights * targets, weights * (answer.n_steps - targets)):
+        totals = np.bincount(leaves.of_record, weights=amounts, minlength=len(most))
+        for codes in units:
+            of_leaf, parts = _by_unit(leaves.of_record, codes, amounts)
+            order = np.lexsort((-parts, of_leaf))
+            # The first two of each leaf, the largest first.
+            rank = np.arange(len(order)) - np.searchsorted(of_leaf[order], of_leaf[order])
+            two = order[rank < 2]
+            pair = np.bincount(of_leaf[two], weights=parts[two], minlength=len(most))
+            most = np.maximum(most, np.divide(pair, totals, out=np.zeros_like(pair), where=totals > 0))
+    return np.asarray(np.round(most[leaves.sizes > 0], 12), dtype=float)
 
 
 def representatives_told(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:

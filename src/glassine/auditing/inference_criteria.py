@@ -10,6 +10,7 @@ from glassine.auditing.criterion import (
     GROUPED,
     OCCURRENCES,
     SHARE,
+    VALUED,
     VALUES,
     Criterion,
     Limit,
@@ -25,7 +26,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.evidence import Certain, Evidence, Named, Narrowed, Thresholds
+from glassine.auditing.evidence import Certain, Dominance, Evidence, Named, Narrowed, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
 from glassine.errors import first_of
 
@@ -265,6 +266,43 @@ NARROWEST_ANSWER: Criterion[float, Narrowed] = Criterion(
         )
     },
     inputs={"release": GROUPED},
+)
+
+
+def _judge_dominance(limit: float, dominance: Dominance, evidence: Evidence) -> Ruling:
+    """Judge the part whose mean two contributions make up most. The share is not shown: it is that of two people."""
+    heavy = sum(share > limit for share in dominance.shares)
+    pair = "people" if evidence.people else "records"
+    if heavy:
+        return failed(
+            f"In at least {heavy:,} of the {evidence.parts}, two {pair} make up more than {limit:.3g} of the total. "
+            "One of the two, who knows the size, learns the value of the other to within the rest."
+        )
+    return passed(f"In no {evidence.part} do two {pair} make up more than {limit:.3g} of the total.")
+
+
+DOMINANCE: Criterion[float, Dominance] = Criterion(
+    name="dominance",
+    limit=Limit(unit=SHARE, default=None, most=1, range="a share greater than 0 and at most 1"),
+    words=Words(
+        label="Two largest contributions",
+        measures="Largest share of the total behind a mean that two records, or people, make up: of the values of a "
+        "regression in size, of numeric answers in their distance from the nearer end of the public range. Needs the "
+        "records with their values; off unless it is set.",
+        unmeasured="How much two contributions make up is not known: {reason}",
+    ),
+    reads=lambda evidence: evidence.dominance,
+    judge=_judge_dominance,
+    by_guarantee=covered(", however much of a mean it makes up"),
+    remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} with larger leaves, or cut large values off."))
+    | {
+        "release": remedy(
+            "Explain again with larger leaves, or with a black box that cuts large answers off: {step}.",
+            "explain",
+            min_samples_leaf=None,
+        )
+    },
+    inputs=for_kinds(("tree", "rule list"), VALUED) | {"release": GROUPED},
 )
 
 MOST_CERTAIN: Criterion[int, Certain] = Criterion(

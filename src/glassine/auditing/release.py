@@ -14,7 +14,18 @@ from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplic
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
 from glassine.auditing.describe_membership import describe_membership
-from glassine.auditing.evidence import Bits, Certain, Evidence, Fact, Inapplicable, Narrowed, Parts, Shares, Sizes
+from glassine.auditing.evidence import (
+    Bits,
+    Certain,
+    Dominance,
+    Evidence,
+    Fact,
+    Inapplicable,
+    Narrowed,
+    Parts,
+    Shares,
+    Sizes,
+)
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     DiversityFinding,
@@ -32,6 +43,7 @@ from glassine.auditing.findings import (
 from glassine.auditing.group_privacy import (
     coded,
     diversity_of,
+    dominance_of,
     equal_answers,
     groups_of,
     leak_all,
@@ -57,6 +69,7 @@ NO_RECORDS = Inapplicable("The release was made without any person's record.")
 DECIDED = Inapplicable(
     "The trees were trained on the black box's decisions, which anyone can ask for together with a record."
 )
+DRAWN = Inapplicable("Leaves hold numbers that were drawn with noise, no means of answers.")
 OF_BLACK_BOX = NotApplicable(
     "the black box's decisions were not looked at, and they may reveal its training records. Audit the black box."
 )
@@ -144,6 +157,7 @@ def evidence_of_release(
         membership=membership,
         certain=_certain(inputs, codes),
         narrowed=_narrowed(inputs, leaves),
+        dominance=_dominance(inputs, leaves),
     )
 
 
@@ -151,10 +165,24 @@ def _narrowed(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Narrowed]:
     """Return how closely means determine single answers; a release of classes has no mean."""
     if inputs.release.answer is None:
         return None
+    if inputs.release.drawn:
+        return DRAWN
     widths = widths_left(inputs, leaves)
     if widths is None:
         return NotApplicable(inputs.lacking or "no record is behind the release.")
     return Measured(Narrowed(widths=tuple(widths.tolist())))
+
+
+def _dominance(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Dominance]:
+    """Return how much of the means two contributions make up; a release of classes has no mean."""
+    if inputs.release.answer is None:
+        return None
+    if inputs.release.drawn:
+        return DRAWN
+    shares = dominance_of(inputs, leaves)
+    if shares is None:
+        return NotApplicable(inputs.lacking or "the black box's answers on the training records are not known.")
+    return Measured(Dominance(shares=tuple(shares.tolist())))
 
 
 def _held(sizes: npt.NDArray[np.int64]) -> tuple[int, ...]:
@@ -169,7 +197,7 @@ def _sizes(inputs: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
 
 def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
     """Return the largest share of one true label, or number, in each leaf; trees of decisions publish no label."""
-    if inputs.release.answer is not None:
+    if inputs.release.answer is not None and not inputs.release.drawn:
         equal = equal_answers(inputs, leaves)
         if equal is None:
             return NotApplicable(inputs.lacking or "the black box's answers on the training records are not known.")
@@ -331,6 +359,7 @@ class ReleaseSubject(Subject):
             sizes=whole.sizes if "leaves" in raw else None,
             shares=whole.shares if "leaves" in raw else None,
             narrowed=whole.narrowed if "leaves" in raw else None,
+            dominance=whole.dominance if "leaves" in raw else None,
             bits=whole.bits if "together" in raw else None,
             thresholds=whole.thresholds if "thresholds" in raw else None,
             membership=whole.membership if "membership" in raw else None,

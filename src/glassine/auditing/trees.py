@@ -24,7 +24,7 @@ from glassine.auditing.describe import (
 )
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
-from glassine.auditing.evidence import Certain, Evidence
+from glassine.auditing.evidence import Certain, Dominance, Evidence, Fact
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
@@ -136,6 +136,7 @@ class TreeSubject(TreeFigures):
             named=self.named_of(values.value, raw, guarantee) if isinstance(values, Measured) else None,
             membership=membership,
             certain=certain,
+            dominance=_dominance(values.value) if isinstance(values, Measured) and self.model.classes is None else None,
             has_data=self.has_data,
             mismatch=mismatch,
             has_domain=self.domain is not None,
@@ -322,6 +323,12 @@ def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
     return NotApplicable(subject.unlabeled) if subject.unlabeled else disclose_labels(subject.model, subject.occupants)
+
+
+def _dominance(leakage: ValueLeakage) -> Fact[Dominance]:
+    if leakage.dominance is None:
+        return NotApplicable("it needs the training records with the target.")
+    return Measured(Dominance(shares=(leakage.dominance,)))
 
 
 def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:

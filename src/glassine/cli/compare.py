@@ -12,6 +12,7 @@ import typer
 
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
+    ColumnOptions,
     Group,
     GrownDepthOption,
     JsonOption,
@@ -31,7 +32,7 @@ from glassine.cli.options import (
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.summarize import compare_from_summary, near_optimal_from_summary
-from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training
+from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, without
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value
 from glassine.errors import InvalidParameterError
@@ -155,6 +156,15 @@ class MeasureOptions(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOptions(Group):
+    """The records, and what is predicted."""
+
+    data: TrainingArgument = None
+    target: TargetOption = None
+    columns: ColumnOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions(Group):
     """Where the comparison goes."""
 
@@ -170,8 +180,7 @@ def compare_command(
     written: RecordsFileOptions,
     report: OutputOptions,
     twin: TwinOptions,
-    data: TrainingArgument = None,
-    target: TargetOption = None,
+    records: TrainingOptions,
 ) -> None:
     """Compare private learners with ordinary ones: errors against epsilon, bits learned and vulnerability.
 
@@ -189,13 +198,16 @@ def compare_command(
     from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES
 
     output, as_json = report.output, report.as_json
+    data, target, exclude = records.data, records.target, records.columns.names
     stated = replace(models, summary=None, near_optimal=None, ask=None)
     if models.summary is not None:
         _refuse_beside_summary(
             (data is not None or target is not None, "RECORDS and --target"),
             (public != PublicOptions(), "What is public"),
             (
-                (written != RecordsFileOptions() and models.ask is None) or comparison != MeasureOptions(),
+                (written != RecordsFileOptions() and models.ask is None)
+                or exclude != ()
+                or comparison != MeasureOptions(),
                 "What is for records and splits",
             ),
             (twin != TwinOptions(), "--twin"),
@@ -238,7 +250,8 @@ def compare_command(
     if twin.twin is not None:
         check_outputs([output], [data, public.domain, *twin.files], overwrite=report.overwrite)
         check_ending(output, (".json", ".txt"), "comparisons with a twin are written as JSON or text")
-        done = compare_with_twin(data, target, public.domain, comparison.person, written, twin)
+        file = TrainingFile(path=data, written=written, person=comparison.person, exclude=exclude)
+        done = compare_with_twin(file, target, public.domain, twin)
         done.write(output, as_json=as_json)
         raise typer.Exit(done.exit_status)
     twin.refuse_alone()
@@ -258,7 +271,7 @@ def compare_command(
             records_per_person=comparison.records_per_person,
         )
     domain_file = opened(public.domain)
-    known = read_domain(domain_file)
+    known = without(read_domain(domain_file), exclude, target, comparison.person)
     ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
     limits = range_of(models.target_range)
     number = _predicts_number(known, target, public, models, task)
@@ -268,7 +281,7 @@ def compare_command(
             f"{'a number' if number else 'of classes'}.",
             remedy="Leave it out, or declare the target otherwise.",
         )
-    file = TrainingFile(path=data, written=written, person=comparison.person)
+    file = TrainingFile(path=data, written=written, person=comparison.person, exclude=exclude)
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
         training = read_training(
@@ -317,7 +330,7 @@ def fit_command_line(
     from glassine.comparison import CANDIDATES
 
     words = ["glassine", "fit", row.model, str(file.path), f"--target={target}", "--epsilon", repr(row.epsilon)]
-    words += file.written.words
+    words += [*file.written.words, *(f"--exclude={name}" for name in file.exclude)]
     size = CANDIDATES[row.model].size
     if size:
         words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]

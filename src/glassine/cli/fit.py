@@ -11,7 +11,7 @@ import typer
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options
-from glassine.cli.options import ColumnOptions, Group
+from glassine.cli.options import Group
 from glassine.cli.progress import progress
 from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
@@ -97,7 +97,6 @@ class SearchOptions(Group):
         ),
     ] = None
     not_private: NotPrivateOption = False
-    columns: ColumnOptions
     penalty: Annotated[
         float | None,
         typer.Option(
@@ -369,14 +368,11 @@ def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
 def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
     """Return what is to be trained, from the options of a tree or a list."""
     options = {name: value for group in groups for name, value in _parameters(group).items()}
-    # Greedy lists leave no column out: they always have a domain, or take it from all columns.
-    columns: ColumnOptions | None = options.pop("columns", None)
-    exclude = () if columns is None else tuple(columns.exclude or ())
     private = not options.pop("not_private")
     if "target_range" in options:
         options["target_range"] = range_of(options["target_range"])
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
-    return Order(model=model, private=private, shared=shared, options=options, grid=grid, exclude=exclude)
+    return Order(model=model, private=private, shared=shared, options=options, grid=grid)
 
 
 def _parameters(group: Any) -> dict[str, Any]:

@@ -17,9 +17,10 @@ import typer
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.deferring import deferred
-from glassine.cli.naming import in_commands, listed
+from glassine.cli.naming import in_commands
 from glassine.cli.options import (
     AuditOption,
+    ColumnOptions,
     DatasetOption,
     Group,
     JsonOption,
@@ -45,6 +46,7 @@ from glassine.cli.training import (
     predicts_number,
     public_parameters,
     read_training,
+    without,
 )
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import (
@@ -138,6 +140,7 @@ class FitOptions(Group):
     budget: BudgetOptions
     files: FileOptions
     written: RecordsFileOptions
+    columns: ColumnOptions
 
     @property
     def data(self) -> Path:
@@ -168,8 +171,6 @@ class Order:
         Values of the parameters of which a private search chooses.
     infer_range : bool
         Whether the range of a number to predict is taken from the data.
-    exclude : tuple of str
-        Attributes that are left out.
     """
 
     model: str
@@ -178,7 +179,6 @@ class Order:
     options: Mapping[str, Any]
     grid: Mapping[str, list[Any]] | None = None
     infer_range: bool = False
-    exclude: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -244,7 +244,8 @@ def run(order: Order, display: Display) -> Outcome:
     public, budget = shared.public, shared.budget
     limits, policy_file = read_policy(shared.files.policy)
     files = {"domain": opened(public.domain), "policy": policy_file}
-    domain = _without(read_domain(files["domain"]), order)
+    exclude = shared.columns.names
+    domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person)
     ranged = order.options.get("target_range") is not None
     number = order.model in (ADDITIVE, TREE) and predicts_number(
         domain, shared.target, public, ranged=ranged, infer_range=order.infer_range, private=order.private
@@ -264,7 +265,7 @@ def run(order: Order, display: Display) -> Outcome:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        TrainingFile(path=shared.data, written=shared.written, person=budget.person),
+        TrainingFile(path=shared.data, written=shared.written, person=budget.person, exclude=exclude),
         shared.target,
         domain,
         public.classes,
@@ -272,7 +273,6 @@ def run(order: Order, display: Display) -> Outcome:
         ranged=ranged,
         lenient=order.private,
     )
-    training = replace(training, frame=training.frame.drop(order.exclude, strict=False))
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     known = public_parameters(domain, shared.target, budget.person, declared)
@@ -309,22 +309,6 @@ def run(order: Order, display: Display) -> Outcome:
         verdict=verdict,
         errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
     )
-
-
-def _without(domain: Domain | None, order: Order) -> Domain | None:
-    """Return the domain without the attributes that are left out."""
-    target, person = order.shared.target, order.shared.budget.person
-    for name in order.exclude:
-        if name in (target, person):
-            raise InvalidParameterError(
-                f"--exclude names {name!r}, which is {'the target' if name == target else 'the column of --person'}.",
-                remedy="Leave it out.",
-            )
-        if domain is not None and name not in domain:
-            raise InvalidParameterError(f"--exclude names {name!r}, which is not in the domain.{listed(name, domain)}")
-    if domain is None or not order.exclude:
-        return domain
-    return domain.restrict([name for name in domain if name not in order.exclude])
 
 
 def _advise(error: ClassTooLargeError, estimator: Any, public: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -45,11 +45,14 @@ class TrainingFile:
         How it is written.
     person : str or None
         Column that says whose record each is.
+    exclude : tuple of str
+        Columns of it that are left out.
     """
 
     path: Path
     written: RecordsFileOptions
     person: str | None = None
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +180,10 @@ def range_of(text: str | None) -> tuple[float, float] | None:
 def errors_of(estimator: Any, frame: Any, target: str) -> tuple[float, float]:
     """Return the root mean squared error on some records, and that of the mean of their targets."""
     truth = frame[target].to_numpy().astype(float)
-    off = truth - estimator.predict(frame.drop(target))
-    return math.sqrt((off**2).mean()), float(truth.std())
+    # In a unit near them, so that no square vanishes or overflows.
+    unit = float(abs(truth).max()) or 1.0
+    off = (truth - estimator.predict(frame.drop(target))) / unit
+    return unit * math.sqrt((off**2).mean()), unit * float((truth / unit).std())
 
 
 def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -> None:
@@ -211,6 +216,21 @@ def class_names(text: str) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise InvalidParameterError(f"--classes must list different names, got {text!r}.", remedy="Drop the repeat.")
     return names
+
+
+def without(domain: Domain | None, exclude: Sequence[str], target: str, person: str | None) -> Domain | None:
+    """Return the domain without the attributes that ``--exclude`` names; raise if it names anything else."""
+    for name in exclude:
+        if name in (target, person):
+            raise InvalidParameterError(
+                f"--exclude names {name!r}, which is {'the target' if name == target else 'the column of --person'}.",
+                remedy="Leave it out.",
+            )
+        if domain is not None and name not in domain:
+            raise InvalidParameterError(f"--exclude names {name!r}, which is not in the domain.{listed(name, domain)}")
+    if domain is None or not exclude:
+        return domain
+    return domain.restrict([name for name in domain if name not in exclude])
 
 
 def read_training(
@@ -253,6 +273,12 @@ def read_training(
             remedy=f"Check its spelling.{listed(target, frame.columns)}",
         )
     _check_target(frame[target], target, number=number, public=public)
+    unknown = next((name for name in file.exclude if domain is None and name not in frame.columns), None)
+    if unknown is not None:
+        raise InvalidDataError(
+            f"--exclude names {unknown!r}, which is not a column of {data}.{listed(unknown, frame.columns)}"
+        )
+    frame = frame.drop(file.exclude, strict=False)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
     if names is not None and table.source is not None and table.source.typed:
         names = _as_stored(names, class_names(classes or ""), frame[target])

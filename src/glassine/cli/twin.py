@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.naming import in_options
-from glassine.cli.options import Group, HoldoutOption, RecordsFileOptions, TrustOption
+from glassine.cli.options import Group, HoldoutOption, TrustOption
 from glassine.cli.progress import stages
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
+from glassine.cli.training import TrainingFile, without
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.files import write_json, write_text
@@ -82,11 +83,9 @@ class TwinReport:
         if found.ceiling is not None:
             lines.append(f"It allows any attack on membership an advantage of at most {found.ceiling:.3f}.")
         lines += [line for side in (found.private, found.twin) for line in ("", *_lines(side))]
-        lost = found.accuracy_lost
         lines += [
             "",
-            f"Accuracy lost against the twin: {100 * lost.value:.1f} points ({100 * lost.low:.1f} to "
-            f"{100 * lost.high:.1f}, {lost.confidence:.0%} confidence).",
+            *_price(found),
             f"Attacked on {found.n_members:,} members and {found.n_others:,} others.",
             *found.doubts,
         ]
@@ -107,12 +106,27 @@ class TwinReport:
         print_value(plain if as_json else self.text(), as_json)
 
 
+def _price(found: TwinComparison) -> list[str]:
+    lines = []
+    if (lost := found.accuracy_lost) is not None:
+        lines.append(
+            f"Accuracy lost against the twin: {100 * lost.value:.1f} points ({100 * lost.low:.1f} to "
+            f"{100 * lost.high:.1f}, {lost.confidence:.0%} confidence)."
+        )
+    if (added := found.rmse_added) is not None:
+        lines.append(
+            f"Root mean squared error added to the twin's: {added.value:.4g} ({added.low:.4g} to {added.high:.4g}, "
+            f"{added.confidence:.0%} confidence)."
+        )
+    return lines
+
+
 def _lines(side: TwinSide) -> list[str]:
-    accuracy = side.accuracy
-    out = [
-        f"{side.title[0].upper()}{side.title[1:]}",
-        f"  Accuracy on the holdout: {accuracy.value:.1%} ({accuracy.low:.1%} to {accuracy.high:.1%}).",
-    ]
+    out = [f"{side.title[0].upper()}{side.title[1:]}"]
+    if (accuracy := side.accuracy) is not None:
+        out.append(f"  Accuracy on the holdout: {accuracy.value:.1%} ({accuracy.low:.1%} to {accuracy.high:.1%}).")
+    if (rmse := side.rmse) is not None:
+        out.append(f"  Root mean squared error on the holdout: {rmse.value:.4g} ({rmse.low:.4g} to {rmse.high:.4g}).")
     if side.advantage is None:
         return [*out, "  No attack on membership could be made."]
     value, low, high = (round(one, 3) + 0.0 for one in (side.advantage.value, side.advantage.low, side.advantage.high))
@@ -126,23 +140,23 @@ def _lines(side: TwinSide) -> list[str]:
     ]
 
 
-def compare_with_twin(
-    data: Path, target: str, domain: Path | None, person: str | None, written: RecordsFileOptions, twin: TwinOptions
-) -> TwinReport:
+def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin: TwinOptions) -> TwinReport:
     """Read the models and records, and compare them."""
     from glassine.comparison.twin import compare_twin
 
-    known = read_domain(domain)
+    data, person = file.path, file.person
+    known = without(read_domain(domain), file.exclude, target, person)
     if twin.twin is None or twin.holdout is None:
         raise InvalidParameterError(
             "--twin needs --holdout: records of the same population that were not used for training.", remedy="Add it."
         )
     with in_options({"twin": "--ordinary"}), stages() as progress:
         progress("reading the records")
-        tables = [read_records(path, written, known, attributes=identifiers(person)) for path in (data, twin.holdout)]
-        check_person(person, dict(zip((data, twin.holdout), tables, strict=True)))
+        paths = (data, twin.holdout)
+        tables = [read_records(path, file.written, known, attributes=identifiers(person)) for path in paths]
+        check_person(person, dict(zip(paths, tables, strict=True)))
         progress("attacking both models")
-        members, others = (table.frame.to_native() for table in tables)
+        members, others = (table.frame.to_native().drop(file.exclude, strict=False) for table in tables)
         return TwinReport(
             compare_twin(
                 _loaded(twin.twin, known, twin.trust_pickle),
@@ -157,7 +171,7 @@ def compare_with_twin(
 
 
 def _loaded(path: Path, known: Domain | None, trust_pickle: bool) -> Any:
-    """Return a model as a value; a classifier of another library, which may state an epsilon, unchanged."""
+    """Return a model as a value; an estimator of another library that states an epsilon, unchanged."""
     from glassine.formats import load_model
     from glassine.formats.loading import load_estimator
 
@@ -165,6 +179,7 @@ def _loaded(path: Path, known: Domain | None, trust_pickle: bool) -> Any:
         estimator = load_estimator(path, trust_pickle=trust_pickle)
     except UnsupportedModelError:
         return load_model(path, known, trust_pickle=trust_pickle)
-    if hasattr(estimator, "epsilon") and hasattr(estimator, "classes_"):
+    of_another = not type(estimator).__module__.startswith("glassine.")
+    if of_another and hasattr(estimator, "epsilon") and hasattr(estimator, "predict"):
         return estimator
     return load_published(path, known, trust_pickle)

@@ -128,6 +128,8 @@ def read_labelled(
     classes: Sequence[Scalar] | None,
     persons: Any,
     target_range: tuple[float, float] | None = None,
+    *,
+    exclude: Sequence[str] = (),
 ) -> Labelled:
     """Return the records, as far as the domain declares them, and their classes or numbers."""
     whose: Persons | None = None
@@ -141,6 +143,10 @@ def read_labelled(
         if domain is not None and whose is not None and whose.column in domain:
             domain = domain.restrict([name for name in domain if name != whose.column])
     data = eager(frame).to_polars()
+    _check_left_out(exclude, data.columns, domain, target)
+    data = data.drop(exclude, strict=False)
+    if domain is not None:
+        domain = domain.restrict([name for name in domain if name not in exclude])
     if target not in data.columns:
         raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its spelling.")
     predicted, labels, caveats = _predicted(data[target], target, domain, classes, target_range)
@@ -154,6 +160,13 @@ def read_labelled(
     data = data.select(public.names)
     conform(data, public)
     return Labelled(frame=data, labels=labels, domain=public, target=predicted, caveats=tuple(caveats), persons=whose)
+
+
+def _check_left_out(exclude: Sequence[str], names: Sequence[str], domain: Domain | None, target: str) -> None:
+    unknown = next((name for name in exclude if name not in names and (domain is None or name not in domain)), None)
+    if unknown is not None or target in exclude:
+        named = f"{target!r}, which is the target" if unknown is None else f"{unknown!r}, which is not a column"
+        raise InvalidParameterError(f"{parameter('exclude')} names {named}.", remedy="Leave it out.")
 
 
 def _predicted(

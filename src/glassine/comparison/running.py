@@ -76,6 +76,8 @@ class Task:
         Seconds that a fit of a tree or a list may take, by an estimate; what takes longer is left out.
     records_per_person : int or None
         Most records of a person that a private model uses, where persons are stated: its epsilon then covers people.
+    exclude : tuple of str
+        Columns that no learner gets, such as an identifier.
 
     Raises
     ------
@@ -93,6 +95,7 @@ class Task:
     max_rules: int = 3
     time_limit: float = 60.0
     records_per_person: int | None = None
+    exclude: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         wrong = next((value for value in self.epsilons if not 0 < value < math.inf), None)
@@ -212,8 +215,9 @@ def compare(
     >>> [(row.model, row.epsilon, round(row.accuracy.value, 2)) for row in found.rows]
     [('tree', 1.0, 1.0), ('constant', None, 0.75)]
     """
-    records = read_labelled(frame, target, domain, classes, persons, target_range)
-    task = (task or Task()).of_kind(records.target.kind)
+    task = task or Task()
+    records = read_labelled(frame, target, domain, classes, persons, target_range, exclude=task.exclude)
+    task = task.of_kind(records.target.kind)
     if records.persons is None and task.records_per_person is not None:
         raise InvalidParameterError(
             f"{parameter('records_per_person')} needs {parameter('persons')}: whose record each is.",
@@ -343,7 +347,9 @@ def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
     import scipy
     import sklearn
 
-    options = {name: value for name, value in asdict(task).items() if name not in ("epsilons", "models", "n_splits")}
+    # What is excluded is not in the domain.
+    left_out = ("epsilons", "models", "n_splits", "exclude")
+    options = {name: value for name, value in asdict(task).items() if name not in left_out}
     return {
         "records": len(records.labels),
         "people": None if records.persons is None else records.persons.number,

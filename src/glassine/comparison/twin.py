@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from inspect import isabstract
@@ -16,13 +17,21 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.intervals import Estimate, clopper_pearson, newcombe
+from glassine.attacks.membership.intervals import (
+    Estimate,
+    clopper_pearson,
+    newcombe,
+    root_mean_square,
+    root_mean_square_added,
+)
+from glassine.attacks.membership.numbers import errors_of, predicts_number
+from glassine.attacks.membership.outputs import Records
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.records import Labelled, read_labelled
-from glassine.comparison.targets import Classes
+from glassine.comparison.targets import Classes, Number
 from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
 from glassine.data.labels import Sample
@@ -50,8 +59,10 @@ class TwinSide:
     ----------
     title : str
         What it is.
-    accuracy : Estimate
-        Accuracy on the held-out records.
+    accuracy : Estimate or None
+        Accuracy on the held-out records; None of a model of numbers.
+    rmse : Estimate or None
+        Root mean squared error on them, in the unit of the target; None of a model of classes.
     attack : str
         The strongest attack on membership, by its advantage; empty if none could be made.
     advantage : Estimate or None
@@ -63,7 +74,8 @@ class TwinSide:
     """
 
     title: str
-    accuracy: Estimate
+    accuracy: Estimate | None
+    rmse: Estimate | None
     attack: str
     advantage: Estimate | None
     n_attacks: int
@@ -95,8 +107,10 @@ class TwinComparison:
         differ without the model, or overlap, or if people are attacked under a guarantee for records.
     private, twin : TwinSide
         The two models.
-    accuracy_lost : Estimate
-        Accuracy of the twin less that of the private model, on the same held-out records.
+    accuracy_lost : Estimate or None
+        Accuracy of the twin less that of the private model, on the same held-out records; None of numbers.
+    rmse_added : Estimate or None
+        Root mean squared error of the private model less that of the twin, on the same records; None of classes.
     n_members, n_others : int
         Numbers of records on which they were attacked; of people, where persons are stated.
     doubts : tuple of str
@@ -109,7 +123,8 @@ class TwinComparison:
     standing: Standing
     private: TwinSide
     twin: TwinSide
-    accuracy_lost: Estimate
+    accuracy_lost: Estimate | None
+    rmse_added: Estimate | None
     n_members: int
     n_others: int
     doubts: tuple[str, ...]
@@ -152,6 +167,10 @@ class _OfMatrix:
 
     def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
         return np.asarray(self.fitted.predict_proba(_matrix(data, self.names)), dtype=float)
+
+    def __sklearn_tags__(self) -> Any:
+        # By them attacks know whether a model predicts classes or numbers.
+        return self.fitted.__sklearn_tags__()
 
 
 def _matrix(data: Any, names: Sequence[str]) -> npt.NDArray[np.object_]:
@@ -201,19 +220,19 @@ def compare_twin(
 
     Parameters
     ----------
-    model : DecisionTree, RuleList, AdditiveModel or fitted classifier
-        The private model.
+    model : DecisionTree, RuleList, AdditiveModel or fitted estimator
+        The private model, of classes or numbers.
     members, others : data frame
         Its training records, and records of the same population that were not used for training.
     target : str
-        Column of the classes.
-    twin : DecisionTree, RuleList, AdditiveModel or fitted classifier, optional
+        Column of the classes, or of the numbers.
+    twin : DecisionTree, RuleList, AdditiveModel or fitted estimator, optional
         The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
         of as many rules, an ordinary additive model with the same pairs, an ordinary scorecard; of another library's
         estimator the class of scikit-learn that it extends, with the same parameters, and interpret's additive model of
         interpret's private one.
     domain : Domain, optional
-        Public domain of the attributes.
+        Public domain of the attributes. It may declare the target; the range of numbers is else that of the records.
     persons : str, optional
         Column of the persons, if a person may have several records.
     random_state : int, default=0
@@ -222,11 +241,10 @@ def compare_twin(
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
     inside, outside = inside[names], outside[names]
-    whole = read_labelled(inside.vstack(outside.cast(inside.schema)), target, domain, None, persons)
-    if not isinstance(whole.target, Classes):
+    whole = _read(model, inside.vstack(outside.cast(inside.schema)), target, domain, persons)
+    if twin is not None and predicts_number(twin) != isinstance(whole.target, Number):
         raise InvalidDataError(
-            f"the target {target!r} is a number, and models of classes alone are compared with a twin.",
-            remedy="Compare learners of numbers by glassine.compare.",
+            "one of the two models predicts classes, and the other a number.", remedy="Compare models of one kind."
         )
     title = "the twin that was given"
     by_code = twin is None
@@ -247,7 +265,13 @@ def compare_twin(
     ceiling = claim.membership_advantage if claim is not None and claim.holds and comparable else None
     bounded = (OF_EXTREMES,) if _bounded_by(model, whole.frame[: len(inside)]) else ()
     doubts = (*_doubts(attacks[0]), *(() if comparable else (OF_RECORDS,)))
-    right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
+    lost, added = None, None
+    if isinstance(whole.target, Classes):
+        right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
+        lost = _paired(right[1], right[0])
+    else:
+        off = [_off(one, whole, len(inside)) for one in (model, twin)]
+        added = root_mean_square_added(off[0], off[1], CONFIDENCE)
     return TwinComparison(
         claim=claim,
         claimed_by="the model's certificate" if certified else "its parameters",
@@ -255,12 +279,37 @@ def compare_twin(
         standing=_standing(claim, ceiling, attacks[0], doubts),
         private=sides[0],
         twin=sides[1],
-        accuracy_lost=_paired(right[1], right[0]),
+        accuracy_lost=lost,
+        rmse_added=added,
         n_members=attacks[0].n_members,
         n_others=attacks[0].n_nonmembers,
         # Whether bounds are public is for a person to say: it settles nothing.
         doubts=(*doubts, *bounded),
     )
+
+
+def _read(model: Any, frame: pl.DataFrame, target: str, domain: Domain | None, persons: str | None) -> Labelled:
+    """Return the records with classes or numbers, as the model predicts; the records' range if none is declared."""
+    number = predicts_number(model)
+    limits = None
+    undeclared = domain is None or target not in domain
+    if number and undeclared and target in frame.columns and frame[target].drop_nulls().len():
+        if not frame[target].dtype.is_numeric():
+            raise InvalidDataError(
+                f"the model predicts a number, and the target {target!r} holds none.", remedy="Name another column."
+            )
+        numbers = frame[target].cast(float).drop_nulls().to_numpy()
+        low, high = float(numbers.min()), float(numbers.max())
+        # Of one value any range will do.
+        limits = (low, high) if low < high else (low - 0.5, high + 0.5)
+    whole = read_labelled(frame, target, domain, None, persons, limits)
+    if number != isinstance(whole.target, Number):
+        kinds = ("a number", "classes") if number else ("classes", "a number")
+        raise InvalidDataError(
+            f"the model predicts {kinds[0]}, and the target {target!r} is {'of ' * number}{kinds[1]}.",
+            remedy="Name another column, or declare the target otherwise.",
+        )
+    return whole
 
 
 def _title(model: Any) -> str:
@@ -271,17 +320,12 @@ def _title(model: Any) -> str:
 def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     """Return the twin of a model, trained on the members; classes are codes."""
     if not isinstance(model, DecisionTree | RuleList | AdditiveModel):
-        return _of_another_library(model, whole.domain, whole.frame[:n], whole.labels[:n])
+        return _of_another_library(model, whole, n)
     depth = max((len(cell.inside) for cell in model.cells), default=1) if isinstance(model, DecisionTree) else 1
     rules = len(model.rules) if isinstance(model, RuleList) else 1
     name = "optimal-tree" if isinstance(model, DecisionTree) else "optimal-rule-list"
     settings: dict[str, Any] = {}
     if isinstance(model, AdditiveModel):
-        if model.classes is None:
-            raise InvalidParameterError(
-                "no twin of a model of numbers is trained here.",
-                remedy=f"Train one without privacy, and pass it as {parameter('twin=')}.",
-            )
         name = "plain-additive" if model.scorecard is None else "plain-scorecard"
         pairs = [term.attributes for term in model.terms if len(term.bins) == 2]
         settings = {"interactions": pairs} if pairs else {}
@@ -290,14 +334,14 @@ def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     return f"{CANDIDATES[name].title}, trained on the same records", twin
 
 
-def _of_another_library(
-    model: Any, domain: Domain, frame: pl.DataFrame, labels: npt.NDArray[np.int64]
-) -> tuple[str, Any]:
+def _of_another_library(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     """Return what interpret or scikit-learn trains without privacy where a private estimator extends their class."""
+    domain, frame, labels = whole.domain, whole.frame[:n], whole.labels[:n]
     names = tuple(domain)
     if is_interpret_ebm(model):
         pairs = sum(len(term.attributes) == 2 for term in additive_from_interpret(model).terms)
-        ordinary = import_module("interpret.glassbox").ExplainableBoostingClassifier
+        kind = "Classifier" if isinstance(whole.target, Classes) else "Regressor"
+        ordinary = getattr(import_module("interpret.glassbox"), f"ExplainableBoosting{kind}")
         kinds = ["nominal" if isinstance(domain[name], Category) else "continuous" for name in names]
         machine = ordinary(list(names), kinds, interactions=pairs, random_state=0, n_jobs=1)
         fitted = additive_from_interpret(machine.fit(_matrix(frame, names), labels), domain)
@@ -327,7 +371,7 @@ def _base_class(model: Any) -> Any:
 
 def _bounded_by(model: Any, frame: pl.DataFrame) -> bool:
     """Return whether the bounds that an estimator states are the least and the greatest value of every column."""
-    bounds = getattr(model, "bounds", None)
+    bounds = getattr(model, "bounds", getattr(model, "bounds_X", None))
     if not isinstance(bounds, tuple) or len(bounds) != 2:
         return False
     low, high = (np.ravel(side) for side in bounds)
@@ -337,8 +381,9 @@ def _bounded_by(model: Any, frame: pl.DataFrame) -> bool:
 
 
 def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:
-    names = np.array(whole.classes, dtype=object)
-    target = whole.labels if coded else names[whole.labels]
+    target = whole.labels
+    if isinstance(whole.target, Classes) and not coded:
+        target = np.array(whole.classes, dtype=object)[whole.labels]
     keys = None if whole.persons is None else np.array(list(whole.persons.keys), dtype=object)
     return (
         Sample(whole.frame[:n], target[:n], persons=None if keys is None else keys[:n]),
@@ -347,34 +392,54 @@ def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:
 
 
 def _asked(model: Any) -> Any:
-    return _Scored(model) if isinstance(model, AdditiveModel) else model
+    return _Scored(model) if isinstance(model, AdditiveModel) and model.classes is not None else model
+
+
+@contextmanager
+def _unnamed() -> Iterator[None]:
+    """Ask a model that was fitted on an array: it complains of the names of columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X has feature names")
+        yield
 
 
 def _attacked(model: Any, whole: Labelled, n: int, coded: bool, seed: int) -> MembershipAttacks:
-    return attack_membership(
-        _asked(model),
-        *_samples(whole, n, coded),
-        confidence=1 - (1 - CONFIDENCE) / (2 * ATTACKS),
-        random_state=seed,
-    )
+    with _unnamed():
+        return attack_membership(
+            _asked(model),
+            *_samples(whole, n, coded),
+            confidence=1 - (1 - CONFIDENCE) / (2 * ATTACKS),
+            random_state=seed,
+        )
 
 
 def _right(model: Any, whole: Labelled, n: int, coded: bool) -> npt.NDArray[np.bool_]:
     """Return which held-out records a model classifies correctly; classes are compared as text."""
     truth = whole.labels[n:] if coded else np.array(whole.classes, dtype=object)[whole.labels[n:]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a model that was fitted on an array complains of the names of columns
+    with _unnamed():
         predicted = np.asarray(_asked(model).predict(whole.frame[n:])).astype(str)
     return np.asarray(predicted == np.asarray(truth).astype(str))
 
 
+def _off(model: Any, whole: Labelled, n: int) -> npt.NDArray[np.float64]:
+    """Return the absolute error of a model of numbers on each held-out record, shape (others,)."""
+    with _unnamed():
+        return errors_of(model, Records.read(Sample(whole.frame[n:], whole.labels[n:]), "non-members"))
+
+
 def _side(title: str, model: Any, whole: Labelled, n: int, coded: bool, found: MembershipAttacks) -> TwinSide:
-    right = _right(model, whole, n, coded)
+    accuracy, rmse = None, None
+    if isinstance(whole.target, Classes):
+        right = _right(model, whole, n, coded)
+        accuracy = clopper_pearson(int(right.sum()), len(right), CONFIDENCE)
+    else:
+        rmse = root_mean_square(_off(model, whole, n), CONFIDENCE)
     strongest = found.strongest
     made = found.results
     return TwinSide(
         title=title,
-        accuracy=clopper_pearson(int(right.sum()), len(right), CONFIDENCE),
+        accuracy=accuracy,
+        rmse=rmse,
         attack="" if strongest is None else str(getattr(strongest, "attack", "midpoint attack")),
         advantage=None if strongest is None else strongest.advantage,
         n_attacks=len(made),

@@ -53,6 +53,10 @@ def name_of(row: Row) -> str:
     return title if row.epsilon is None else f"{title} at epsilon {row.epsilon:g}"
 
 
+SMALLEST, LARGEST = 1e-6, 1e15
+"""Between them errors in units of the target are written without powers of ten."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """A recommendation in words: what to fit, what models are ranked by, why, by which rule, and what must be known."""
@@ -91,22 +95,25 @@ def figure(value: float, measure: Measure) -> str:
 
     Examples
     --------
-    >>> figure(0.85, "accuracy"), figure(78602.4, "rmse"), figure(0.052341, "mae")
-    ('0.850', '78,602', '0.05234')
+    >>> figure(0.85, "accuracy"), figure(78602.4, "rmse"), figure(0.052341, "mae"), figure(1.46961e199, "rmse")
+    ('0.850', '78,602', '0.05234', '1.470e+199')
     """
-    return f"{value:,.{_places(value, measure)}f}"
+    return _written(value, value, measure)
 
 
 def mean_of(mean: Mean, measure: Measure) -> str:
     """Return the mean of a measure and its standard error, with as many places."""
     text = figure(mean.value, measure)
-    return text if mean.error is None else f"{text} ± {mean.error:,.{_places(mean.value, measure)}f}"
+    return text if mean.error is None else f"{text} ± {_written(mean.error, mean.value, measure)}"
 
 
-def _places(value: float, measure: Measure) -> int:
-    if measure not in ("rmse", "mae") or value == 0:
-        return 3
-    return min(max(3 - math.floor(math.log10(abs(value))), 0), 15)
+def _written(value: float, beside: float, measure: Measure) -> str:
+    """Return a figure with as many places as one beside it needs; powers of ten where that would be a row of zeros."""
+    if measure not in ("rmse", "mae") or beside == 0:
+        return f"{value:,.3f}"
+    if not SMALLEST <= abs(beside) < LARGEST:
+        return f"{value:.3e}"
+    return f"{value:,.{max(3 - math.floor(math.log10(abs(beside))), 0)}f}"
 
 
 def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:

@@ -183,6 +183,14 @@ class NumericAnswer:
         inside = (numbers >= self.lo) & (numbers <= self.hi)
         return np.where(inside, np.minimum(np.where(inside, steps, 0), self.n_steps), -1).astype(np.int64)
 
+    def parts(self, places: Places, number: int) -> Places:
+        """Return how many of so many equal parts of the range each answer lies above its lower end; -1 stays."""
+        return np.where(places < 0, -1, np.rint(places * (number / self.n_steps))).astype(np.int64)
+
+    def drawn(self, share: float) -> Evidence:
+        """Return what a leaf holds whose value was drawn as a share of the range: the nearest step."""
+        return Evidence(value=float(self.value(round(share * self.n_steps))))
+
     def value(self, place: int) -> Scalar:
         """Return the answer that is so many steps above the lower bound."""
         value = float(exact(self.lo) + place * exact(self.step))

@@ -145,7 +145,9 @@ def _taken(records: Any, rows: list[int]) -> Any:
 
 def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
     try:
-        array = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
+        # Of a list each answer keeps its type: one text among numbers would make texts of all.
+        listed = object if isinstance(answer, list | tuple) else None
+        array = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer, dtype=listed)
     except Exception as error:
         raise BlackBoxError(
             f"the black box's answer is no array ({type(error).__name__}).", remedy="Return labels."
@@ -157,6 +159,7 @@ def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
+        value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, float) and math.isfinite(value) and value.is_integer():
             value = int(value)
         if not is_scalar(value):

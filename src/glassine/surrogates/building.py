@@ -16,6 +16,8 @@ from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, parameter
 from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
+from glassine.learners.exhaustive.losses import PARTS
+from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance
 from glassine.models import DecisionTree, Evidence, Guarantee
@@ -23,7 +25,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
-from glassine.surrogates.answers import Answers, Names, distinct_records
+from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.fitting import group_records, joined_groups, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
@@ -125,6 +127,7 @@ QUERIED = (
 ROUNDED = "representatives and scales are rounded, thresholds follow from the bounds of the attributes alone"
 COUNTED = "class counts of nodes are published"
 MEANS = "leaves hold means of the black box's answers, rounded to steps of a declared range"
+DRAWN = "leaves hold numbers that were drawn with noise, on steps of a declared range"
 EXACT = "representatives, scales and thresholds are exact, as published in the paper"
 GIVEN = "the records were brought by who made the release, and may be people's"
 GAPS_INFERRED = "which attributes may be missing was taken from the records: one missing value is enough"
@@ -201,7 +204,7 @@ def build(plan: Plan, material: Material) -> Built:
         persons=material.persons,
     )  # fmt: skip
     loss = grouping.information_loss
-    least = 0 if plan.answer is None else min(plan.k, plan.growth.min_samples_leaf)
+    least = 0 if plan.answer is None or plan.epsilon is not None else min(plan.k, plan.growth.min_samples_leaf)
     number = distinct_records(material.columns).number if least else 0
     if number < least:
         raise InvalidDataError(
@@ -282,16 +285,17 @@ def _private_trees(
     plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int, *, epsilon: float
 ) -> Trees:
     """Release one private tree a group, refused, charged and drawn as every private fit is."""
-    every = tree_class_of(material.domain, material.classes, plan.growth.max_depth or 1)
-    budget, slack = tree_budget(epsilon, every, n_groups)
-    event = partition_event(budget, slack, n_groups)
+    outcome = material.outcome
+    every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)
+    budget = tree_budget(epsilon, every, n_groups)
+    event = partition_event(budget, every, n_groups)
     caveats = _caveats(plan, material)
 
     def certificate(paid: Paid, classes: tuple[Scalar, ...]) -> Certificate:
         public = {
             "partition": f"{n_groups} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
             "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
-            "classes": list(classes),
+            **({"classes": list(classes)} if plan.answer is None else _range_of(plan.answer)),
         }
         if plan.private_partition:
             return certify_partition(epsilon, event, paid, public, black_box_labels=plan.labels == "black-box")
@@ -302,7 +306,7 @@ def _private_trees(
     def draw(paid: Paid) -> Trees:
         drawn = draw_trees(
             material.columns,
-            material.targets,
+            outcome.parts(material.targets, PARTS) if isinstance(outcome, NumericAnswer) else material.targets,
             groups,
             n_groups,
             budget=budget,
@@ -314,9 +318,9 @@ def _private_trees(
         published = tuple(
             every.publish(
                 tree,
-                evidence_of(every.values(tree), None),
+                _drawn(every, tree, outcome),
                 domain=material.domain,
-                classes=material.classes,
+                classes=outcome.tree_classes,
                 source="private surrogate tree",
                 guarantee=claimed,
             )
@@ -333,6 +337,18 @@ def _private_trees(
     check = partial(certificate, Paid(randomness=UNPAID, caveats=caveats), material.classes)
     planned = Planned(price=price, caveats=caveats, check=check, draw=draw)
     return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
+
+
+def _drawn(every: TreeClass, tree: Tree, outcome: Answers) -> tuple[Evidence, ...]:
+    """Return what the leaves of a drawn tree publish."""
+    values = every.values(tree)
+    if isinstance(outcome, NumericAnswer):
+        return tuple(outcome.drawn(float(share)) for share in every.loss.values[list(values)])
+    return evidence_of(values, None)
+
+
+def _range_of(answer: NumericAnswer) -> dict[str, Any]:
+    return {"range of the answers": [answer.lo, answer.hi], "step of the answers": answer.step}
 
 
 def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tuple[tuple[DecisionTree, ...], Material]:
@@ -397,7 +413,7 @@ def _release(
     if any(material.domain[name].missing and material.domain[name].inferred for name in material.domain):
         notes.append(GAPS_INFERRED)
     if plan.answer is not None:
-        notes.append(MEANS)
+        notes.append(MEANS if plan.epsilon is None else DRAWN)
     elif not material.classes_declared:
         notes.append("the names of the classes were taken from the labels that occur: those that a tree uses")
     provenance = Provenance(

@@ -11,6 +11,7 @@ from glassine.errors import GlassineError, InvalidModelError
 from glassine.formats.conditions import check_domain
 from glassine.models import DecisionTree, Evidence
 from glassine.surrogates.answers import Answers, NumericAnswer
+from glassine.surrogates.private_trees import where_private_trees_split
 
 
 def check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:
@@ -59,8 +60,9 @@ def _check_means(tree: DecisionTree, domain: Domain, answer: NumericAnswer, grou
                 f"the tree of group {group} must hold a mean in each leaf, on a step of the range, and nothing else.",
                 remedy="Round the means, and leave counts out.",
             )
+    where = domain if tree.guarantee is None else where_private_trees_split(domain)
     for literal in tree.literals:
-        cuts = public_grid(domain[literal.attribute]) if isinstance(literal, Between) else ()
+        cuts = public_grid(where[literal.attribute]) if isinstance(literal, Between) else ()
         if isinstance(literal, Between) and not {literal.lo, literal.hi} <= {-math.inf, math.inf, *cuts}:
             raise InvalidModelError(
                 f"the tree of group {group} splits {literal.attribute!r} between two public cut points.",

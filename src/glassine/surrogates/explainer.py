@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.labels import check_lengths, class_codes
+from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import frame_of, with_persons
 from glassine.domain import Domain
@@ -73,8 +73,8 @@ class SurrogateExplainer(MeasuredExplainer):
         The public labels. Without it, those that trees use, of at most 20 that occur; fractions, more labels, a label
         of fewer than 10 records (see Notes) and regressors are refused, because each name is published.
     answer : NumericAnswer, optional
-        The public range and step of a black box that answers with numbers. Leaves then hold means: see Notes. It goes
-        with the restricted form and the black box's answers, and not with ``classes`` or ``epsilon``.
+        The public range and step of a black box that answers with numbers. Leaves then hold means, or with ``epsilon``
+        drawn numbers: see Notes. It goes with the restricted form and the black box's answers, not with ``classes``.
     form : {"restricted", "paper"}, default="restricted"
         "restricted": trees on the black box's labels, shallow, with a minimum leaf, public thresholds and no
         counts; representatives and scales rounded. "paper": trees on the true labels, as large as CART makes them, with
@@ -162,8 +162,10 @@ class SurrogateExplainer(MeasuredExplainer):
     records, or over all of a smaller group, rounded to a public step. Equal records count once; where persons are
     stated, the leaf also holds so many people, each with the mean of their own records. Nodes above leaves hold
     nothing, and no count is published. Where all answers behind a leaf are equal, its mean is the answer of each.
-    Someone who knows all of m answers behind a mean but one learns that one up to about ``m * step / 2``. An
-    explanation agrees with the black box if the mean is at most ``answer.tolerance`` away.
+    Someone who knows all of m answers behind a mean but one learns that one up to about ``m * step / 2``. With
+    ``epsilon`` a leaf holds no mean, but one of at most nine numbers from a tenth to nine tenths of the range, drawn
+    with the tree by squared error and put on the nearest step; an answer outside the range is left out. An explanation
+    agrees with the black box if its number is at most ``answer.tolerance`` away.
 
     A pickle of the explainer holds the training records. Publish :meth:`release`.
 
@@ -351,7 +353,9 @@ class SurrogateExplainer(MeasuredExplainer):
             refuse_prefixes(declared, "explanations")
         if persons is not None:
             X, declared, whose = self._of_persons(X, persons, plan)
-        each = plan.epsilon is not None and self.classes is not None
+        # Classes, or the range of the answers, are public.
+        stated = self.classes is not None or plan.answer is not None
+        each = plan.epsilon is not None and stated
         if each and plan.private_partition and declared is not None:
             domain, data = declared, None
             layout, columns, asked = open_each(X, domain)
@@ -399,18 +403,19 @@ class SurrogateExplainer(MeasuredExplainer):
                     least=1 if records == "queries" else LEAST_SHARING,
                 )
             )
-        if isinstance(outcome, Names) and each:
+        if each:
             answers = outcome.places(answered)
-            targets = answers if plan.labels == "black-box" else declared_places(y, n, outcome.classes)
+            named = outcome.tree_classes or ()
+            targets = answers if plan.labels == "black-box" else declared_places(y, n, named)
             if plan.labels == "black-box" and y is not None:
                 # Trees do not use them: that they are as many as the records is all that is asked.
-                check_lengths(n, len(class_codes(y, outcome.classes)))
+                check_lengths(n, len(class_codes(y, named) if named else column_of(y)))
         else:
             if truth is not None and isinstance(outcome, Names):
                 check_words(truth, answered.tolist())
             answers = index_of(answered, outcome, "the black box")
             targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, outcome, "y")
-        if plan.epsilon is not None and (domain.inferred or self.classes is None):
+        if plan.epsilon is not None and (domain.inferred or not stated):
             warnings.warn(
                 "the domain or the classes are taken from the data, which the guarantee does not cover; pass domain= "
                 "and classes=.",
@@ -419,7 +424,7 @@ class SurrogateExplainer(MeasuredExplainer):
             )
         material = Material(
             native=data, columns=columns, domain=domain, outcome=outcome, answers=answers, targets=targets,
-            domain_declared=declared is not None, classes_declared=self.classes is not None, persons=whose,
+            domain_declared=declared is not None, classes_declared=stated, persons=whose,
         )  # fmt: skip
         built = build(plan, material)
         self.n_features_in_ = len(domain)

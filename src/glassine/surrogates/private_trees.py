@@ -17,8 +17,9 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.grid import few_cuts, with_cuts
 from glassine.learners.antecedents import declared
 from glassine.learners.budget import DOMAIN_FROM_DATA, ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
-from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes
-from glassine.learners.exhaustive.losses import Loss
+from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes, refuse_small_rate
+from glassine.learners.exhaustive.losses import MOST_STEPS, Loss
+from glassine.learners.exhaustive.model_class import as_fine_as_summed
 from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
@@ -39,38 +40,46 @@ LABELS_ONLY = "change the true label of one record; all other attributes are pub
 
 FIXED = "the black box answers each record by itself, and is the same function whatever the records are"
 
-ANSWERED = "the black box answers every record of the domain with one label"
+ANSWERED = "the black box answers every record of the domain with one label, or one number"
 """It is asked on no other record; a fit in which it fails is refused."""
 
 
-def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> TreeClass:
-    """Return all trees of a depth over the public cut points and values of a domain."""
-    cut = with_cuts(domain, partial(few_cuts, size=CUTS))
-    literals = declared(cut, domain.names)
+def where_private_trees_split(domain: Domain) -> Domain:
+    """Return a domain that declares as thresholds where private trees may split: its own, or few cut points."""
+    return with_cuts(domain, partial(few_cuts, size=CUTS))
+
+
+def tree_class_of(domain: Domain, classes: Sequence[Scalar] | None, depth: int) -> TreeClass:
+    """Return all trees of a depth over the public cut points and values of a domain; without classes, of numbers."""
+    literals = declared(where_private_trees_split(domain), domain.names)
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
-    return TreeClass(logic=logic, depth=depth, loss=Loss.errors(len(classes)))
+    if classes is not None:
+        return TreeClass(logic=logic, depth=depth, loss=Loss.errors(len(classes)))
+    members = TreeClass(logic=logic, depth=depth, loss=Loss.squares(MOST_STEPS))
+    return as_fine_as_summed(members, Loss.squares)
 
 
-def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> tuple[Budget, float]:
-    """Return the budget of each tree and what rounding may cost of it, or refuse the draw; nothing is drawn."""
+def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> Budget:
+    """Return the budget of each tree, or refuse the draw; nothing is drawn."""
     # Nothing is spent on thresholds or counts: a tree has public ones, and publishes none.
     budget = Budget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
     slack = trees.rounding()
-    budget.selection(slack)
+    refuse_small_rate(budget, slack, trees.loss.parts * trees.loss.unit)
     trees.refuse_too_large(
         memory_limit=MEMORY_LIMIT,
         time_limit=TIME_LIMIT,
-        more_bytes=powers_bytes(budget.total),
+        more_bytes=powers_bytes(budget.total / trees.loss.parts, trees.loss.unit),
         part_weight=1.0,
         times=n_groups,
     )
-    return budget, slack
+    return budget
 
 
-def partition_event(budget: Budget, slack: float, n_groups: int) -> Parallel:
+def partition_event(budget: Budget, trees: TreeClass, n_groups: int) -> Parallel:
     """Return the event of one tree on each group; it is the same for any records."""
-    spent = exact_rate(budget.selection(slack))
-    name = "structure and labels of a group's tree"
+    slack, units = trees.rounding(), trees.loss.parts * trees.loss.unit
+    spent = exact_rate(budget.selection(slack) / units) * units
+    name = f"structure and {'labels' if trees.loss.counts_errors else 'leaf values'} of a group's tree"
     event = selection_event(name, spent, slack, budget, "learners/exhaustive/private.md")
     return Parallel(name="one tree on each group", branches=((event,),) * n_groups, proof=PROOF)
 
@@ -98,7 +107,8 @@ def draw_trees(
     columns : Columns
         The records, n of them, conforming to the public domain.
     targets, groups : ndarray of int, shape (n,)
-        Class and group of each record; one of class -1 is left out.
+        Class and group of each record; one of class -1 is left out. Of a number the class is that of its parts: how
+        many of ``PARTS`` equal steps it lies above the lower end of its public range.
     n_groups : int
         Number of groups; public.
     budget : Budget
@@ -108,14 +118,23 @@ def draw_trees(
     randomness : Randomness
         The stream of random bits.
     """
-    epsilon = budget.selection(trees.rounding())
+    loss = trees.loss
+    epsilon = budget.selection(trees.rounding()) / loss.parts
     truths = [columns.holds(literal) for literal in trees.logic.literals]
     drawn = []
     for group in range(n_groups):
         rows = np.flatnonzero((groups == group) & (targets >= 0))
-        bitsets = BitSets.pack((truth[rows] for truth in truths), targets[rows], trees.n_classes)
-        drawn.append(trees.sums(bitsets, Weighting.private(epsilon, 1.0, len(rows))).draw(randomness))
+        bitsets = _packed([truth[rows] for truth in truths], targets[rows], loss)
+        weighting = Weighting.private(epsilon, 1.0, len(rows) * loss.parts, loss.unit)
+        drawn.append(trees.sums(bitsets, weighting).draw(randomness))
     return tuple(drawn)
+
+
+def _packed(truths: Sequence[npt.NDArray[np.bool_]], targets: npt.NDArray[np.int64], loss: Loss) -> BitSets:
+    """Return the records of a group as bit sets: of classes, shape (n,), or of the parts of numbers."""
+    if loss.parts == 1:
+        return BitSets.pack(truths, targets, loss.n_classes)
+    return BitSets.pack_counts(truths, np.column_stack([loss.parts - targets, targets]))
 
 
 def certify_partition(

@@ -70,6 +70,12 @@ def _check_classes(release: SurrogateRelease) -> None:
         if not isinstance(answer, NumericAnswer) or release.classes:
             raise InvalidModelError("a release has either classes, or a NumericAnswer and no classes.")
         made, k = release.provenance, release.k
+        if release.drawn:
+            if (made.form, made.labels) != MADE_OF_MEANS[:2]:
+                raise InvalidModelError(
+                    "private trees of numbers must be in the restricted form, on the black box's answers."
+                )
+            return
         fewest = min(k, made.min_samples_leaf) if is_whole(k) and is_whole(made.min_samples_leaf) and k else 0
         if fewest < FEWEST_BEHIND_MEANS or (made.form, made.labels, made.partition) != MADE_OF_MEANS:
             raise InvalidModelError(
@@ -151,6 +157,11 @@ class SurrogateRelease:
 
     def __repr__(self) -> str:
         return f"<SurrogateRelease of {self.n_groups} groups, {self.provenance.form} form>"
+
+    @property
+    def drawn(self) -> bool:
+        """Whether its trees were drawn with noise: then leaves hold no means and no counts."""
+        return all(tree.guarantee is not None for tree in self.trees)
 
     @property
     def answers(self) -> Answers:

@@ -142,8 +142,8 @@ def _check_numeric(explainer: Any, *, form: str, labels: str, partition: str) ->
         (form == "paper", "form", "the paper has classes alone, and its form publishes exact values"),
         (labels == "true", "labels", "trees of means are those of the black box's answers"),
         (bool(explainer.leaf_counts), "leaf_counts", "trees of means publish no counts"),
-        (explainer.epsilon is not None, "epsilon", "private trees of groups have classes alone"),
-        (partition == "public", "partition", "a public cell may hold one record, whose answer would be its mean"),
+        (partition == "public" and explainer.epsilon is None, "partition",
+         "without epsilon, a public cell may hold one record, whose answer would be its mean"),
     )  # fmt: skip
     for holds, name, reason in refused:
         if holds:
@@ -151,6 +151,9 @@ def _check_numeric(explainer: Any, *, form: str, labels: str, partition: str) ->
                 f"{parameter(name)} does not apply to numeric answers: {reason}.",
                 remedy="Leave it out, or return a class for each record, such as a range of the number.",
             )
+    if explainer.epsilon is not None:
+        # Private trees hold no mean of records.
+        return
     check_whole(explainer.k, "k", FEWEST_BEHIND_MEANS, 10**9)
     if explainer.min_samples_leaf != "auto":
         check_whole(explainer.min_samples_leaf, "min_samples_leaf", FEWEST_BEHIND_MEANS, 10**9)

@@ -90,7 +90,7 @@ def _of_trees(release: SurrogateRelease) -> str:
     follow = "the declared domain alone"
     if release.domain.inferred:
         follow = "the bounds and names of the attributes alone"
-    if all(tree.guarantee is not None for tree in release.trees):
+    if release.drawn:
         return f"The tree was drawn with noise from {taught}; where it can split follows from {follow}."
     leaf = _of_leaves(release)
     if release.answer is not None:

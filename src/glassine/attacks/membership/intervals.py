@@ -175,6 +175,58 @@ def _score_bounds(area: float, m: int, n: int, z: float) -> tuple[float, float]:
     return bounds[0], bounds[1]
 
 
+def root_mean_square(errors: npt.NDArray[np.float64], confidence: float) -> Estimate:
+    """Return the root mean square of errors, shape (n,), with the normal interval of the mean square.
+
+    Examples
+    --------
+    >>> estimate = root_mean_square(np.array([1.0, -1.0, 7.0, -7.0] * 100), 0.95)
+    >>> round(estimate.value, 2), round(estimate.low, 2), round(estimate.high, 2)
+    (5.0, 4.76, 5.23)
+    """
+    unit = float(np.abs(errors).max()) or 1.0
+    squares = (errors / unit) ** 2
+    mean, off = float(squares.mean()), normal_quantile(confidence) * _deviation(squares)
+    low, high = (unit * math.sqrt(max(bound, 0.0)) for bound in (mean - off, mean + off))
+    return Estimate(
+        value=unit * math.sqrt(mean), low=low, high=high, confidence=confidence, method="normal, of the mean square"
+    )
+
+
+def root_mean_square_added(
+    errors: npt.NDArray[np.float64], others: npt.NDArray[np.float64], confidence: float
+) -> Estimate:
+    """Return by how much one root mean square exceeds another on the same records, both of shape (n,).
+
+    The interval is that of the delta method, in which the errors on a record stay together.
+
+    Examples
+    --------
+    >>> errors = np.array([1.0, -1.0, 7.0, -7.0] * 100)
+    >>> estimate = root_mean_square_added(2 * errors, errors, 0.95)
+    >>> round(estimate.value, 2), round(estimate.low, 2), round(estimate.high, 2)
+    (5.0, 4.76, 5.24)
+    """
+    unit = max(float(np.abs(errors).max()), float(np.abs(others).max())) or 1.0
+    squares = [(side / unit) ** 2 for side in (errors, others)]
+    roots = [math.sqrt(float(square.mean())) for square in squares]
+    # How much each record moves a root: half its square over the root.
+    moved = [square / (2 * root) if root else square for square, root in zip(squares, roots, strict=True)]
+    value, off = roots[0] - roots[1], normal_quantile(confidence) * _deviation(moved[0] - moved[1])
+    return Estimate(
+        value=unit * value,
+        low=unit * (value - off),
+        high=unit * (value + off),
+        confidence=confidence,
+        method="delta method, paired",
+    )
+
+
+def _deviation(values: npt.NDArray[np.float64]) -> float:
+    """Return the standard deviation of a mean."""
+    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+
+
 def normal_quantile(confidence: float) -> float:
     """Return how many standard deviations hold a share of the normal law on both sides of its mean."""
     from statistics import NormalDist

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -23,10 +24,9 @@ from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan, check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, TransparentModel
-from glassine.learners.exhaustive.gibbs import LOG_RANGE
 from glassine.learners.exhaustive.lists import ListClass
 from glassine.learners.exhaustive.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
-from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.model_class import ModelClass, as_fine_as_summed
 from glassine.learners.exhaustive.sizes import smaller
 from glassine.learners.exhaustive.trees import TreeClass
 from glassine.learners.intake import HeldIntake, Intake, read_training
@@ -175,13 +175,8 @@ class ClassLearner(TransparentModel):
     def _widest(self, domain: Domain, n_classes: int, part_weight: float = 1.0) -> ModelClass[Any]:
         """Return the class with as many conditions and values as there can be; it follows from what is public alone."""
         conditions = self._conditions(domain).widest()
-        steps = MOST_STEPS
-        members = self._members(domain, conditions, self._public_loss(n_classes, steps))
-        # Of deep trees the grid is as fine as their weights can be summed.
-        while steps > 1 and not members.loss.counts_errors and not members.log_range(part_weight) <= LOG_RANGE:
-            steps -= 1
-            members = members.with_loss(self._public_loss(n_classes, steps))
-        return members
+        members = self._members(domain, conditions, self._public_loss(n_classes, MOST_STEPS))
+        return as_fine_as_summed(members, partial(self._public_loss, n_classes), part_weight)
 
     def _refuse_too_large(self, members: ModelClass[Any], intake: Intake, **weighing: Any) -> None:
         """Raise ClassTooLargeError if summing a class may exceed the limits, with what would not.
@@ -274,7 +269,8 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         lo, hi = numeric.target_range
         grid = lo + (hi - lo) * loss.values[list(values)]
         means = np.where(sizes > 0, np.bincount(where, times * numeric.targets, n) / np.maximum(sizes, 1), grid)
-        errors = float((times * (numeric.targets - means[where]) ** 2).sum()) / (hi - lo) ** 2
+        # In units of the range: squares of very small or large numbers would vanish or overflow.
+        errors = float((times * ((numeric.targets - means[where]) / (hi - lo)) ** 2).sum())
         pairs = zip(means.tolist(), sizes.tolist(), strict=True)
         return publish([Evidence(value=value, total=size) for value, size in pairs]), errors / max(intake.n_records, 1)
 

@@ -14,6 +14,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.budget import Budget
 from glassine.learners.exhaustive.losses import Loss
 from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
@@ -40,6 +42,10 @@ JUMP_BITS = 12
 
 LARGEST_JUMP = 20
 """Largest exponent of a jump, so that powers are taken as zero below exp(-680) alone."""
+
+
+LEAST_RATE = Fraction(100, 2**EPSILON_BITS)
+"""Least epsilon for one unit of cost: it is rounded to a multiple of 2^-40, at most a hundredth of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,3 +251,13 @@ def rounding(levels: int, fan_out: int, n_terms: int) -> float:
         total += fan_out ** (levels - 1 - level) * (error + 2.0**-43)
         error = fan_out * error + step
     return 4 * total
+
+
+def refuse_small_rate(budget: Budget, slack: float, units: int) -> None:
+    """Raise if epsilon is too small to be drawn at, where one record can cost so many units."""
+    rate = budget.per_record(budget.selection(slack)) / units
+    if rate < LEAST_RATE:
+        raise InvalidParameterError(
+            f"{parameter('epsilon=')}{float(budget.total):g} is too small: one record can cost {units:,} units.",
+            remedy=f"Use at least {float(budget.total * LEAST_RATE / rate):.1g}.",
+        )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import comb, isfinite, log, log10
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from glassine.errors import ClassTooLargeError, InvalidParameterError, parameter
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.exhaustive.gibbs import LOG_RANGE, Weighting
-from glassine.learners.exhaustive.losses import Loss
+from glassine.learners.exhaustive.losses import MOST_STEPS, Loss
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.randomness import Randomness
 
@@ -279,3 +279,15 @@ class ModelClass(ABC, Generic[M]):
             time_limit=time_limit,
             log_range=0.0 if part_weight is None else self.log_range(part_weight),
         )
+
+
+C = TypeVar("C", bound=ModelClass[Any])
+
+
+def as_fine_as_summed(members: C, loss_of: Callable[[int], Loss], part_weight: float = 1.0) -> C:
+    """Return a class with a coarser grid of values where the weights of deep trees could not be summed otherwise."""
+    steps = MOST_STEPS
+    while steps > 1 and not members.loss.counts_errors and not members.log_range(part_weight) <= LOG_RANGE:
+        steps -= 1
+        members = members.with_loss(loss_of(steps))
+    return members

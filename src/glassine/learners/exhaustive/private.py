@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,12 +16,11 @@ from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import LiteralPlan, PoolPlan
 from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import Classes, ClassLearner, Conditions, Lists, Trees
-from glassine.learners.exhaustive.gibbs import EPSILON_BITS, Weighting, powers_bytes
+from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes, refuse_small_rate
 from glassine.learners.exhaustive.losses import UNITS, base_rates
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake
@@ -33,9 +31,6 @@ from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.release import Paid, Planned, Price
 
 PROOF = "learners/exhaustive/private.md"
-
-LEAST_RATE = Fraction(100, 2**EPSILON_BITS)
-"""Least epsilon for one unit of cost: it is rounded to a multiple of 2^-40, at most a hundredth of it."""
 
 
 class _Exponential(PrivateLearner, ClassLearner):
@@ -88,13 +83,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         slack = widest.rounding()
         # The values of a loss that ranks lie about base rates, but what they cost is a public scale.
         unit = UNITS if ranks else widest.loss.unit
-        rate = budget.per_record(budget.selection(slack)) / widest.loss.parts / unit
-        if rate < LEAST_RATE:
-            raise InvalidParameterError(
-                f"{parameter('epsilon=')}{float(budget.total):g} is too small: one record can cost "
-                f"{widest.loss.parts * unit:,} units.",
-                remedy=f"Use at least {float(budget.total * LEAST_RATE / rate):.1g}.",
-            )
+        refuse_small_rate(budget, slack, widest.loss.parts * unit)
         self._refuse_too_large(
             widest,
             intake,

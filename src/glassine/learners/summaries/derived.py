@@ -40,6 +40,9 @@ from glassine.privacy.certificate import Certificate
 MOST_DEPTH, MOST_RULES = 12, 100
 """Largest depth of a tree, and largest number of rules of a list: beyond them noise alone is fitted."""
 
+RESERVED = "epsilon of one measurement"
+"""What a certificate calls the part of epsilon that is reserved."""
+
 OF_CLASSES: tuple[Measure, ...] = ("gini", "errors", "log_loss")
 OF_NUMBERS: tuple[Measure, ...] = ("squared_error",)
 """What splits may lower, the default first."""
@@ -302,7 +305,8 @@ class SummaryModels:
     @property
     def _mu(self) -> float:
         certificate = self.certificate_
-        return GaussianBudget.of(certificate.epsilon, certificate.delta, certificate.unit).mu
+        released = certificate.epsilon - float(certificate.public.get(RESERVED, 0.0))
+        return GaussianBudget.of(released, certificate.delta, certificate.unit).mu
 
     @property
     def _source(self) -> str:
