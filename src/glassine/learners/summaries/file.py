@@ -20,9 +20,8 @@ from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json, write_text
 from glassine.learners.additive.grids import Axis, Grid, public_grids
 from glassine.learners.additive.targets import Target, checked_bounds
-    check_events(file.released, certificate)
 from glassine.learners.summaries.measuring import Measurement, measurement_from_dict
-from glassine.learners.summaries.release import n_cells_of
+from glassine.learners.summaries.release import check_events, n_cells_of
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
 
