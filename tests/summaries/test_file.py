@@ -90,7 +90,12 @@ def test_so_is_a_new_digest_of_changed_numbers(tmp_path: Path, change: Change, m
     changed(tmp_path / "s.json", None, change)
     digests: list[str] = []
     real = files.digest
-    monkeypatch.setattr(files, "digest", lambda file: digests.append(real(file)) or digests[-1])
+
+    def seen(file: files.SummaryFile) -> str:
+        digests.append(real(file))
+        return digests[-1]
+
+    monkeypatch.setattr(files, "digest", seen)
     with pytest.raises(InvalidModelError, match="changed after it was released"):
         PrivateSummary.read(tmp_path / "s.json")
     values = json.loads((tmp_path / "s.json").read_text())

@@ -191,7 +191,7 @@ def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.
     A mean is known to within half a step, and so the answer to a record of weight w in it, the others being known, to
     within half a step over w. The record of the largest weight counts. With n distinct records w is 1/n; with persons,
     each has an equal share, and it is that of all who have the record. A mean at an end of the range leaves one side of
-    it alone, to someone who knows no answer too. None where the records are not known.
+    it alone, even if no answer is known. None where the records are not known.
     """
     answer, people = inputs.release.answer, inputs.people
     if answer is None or people is None or leaves is None or leaves.of_record is None:

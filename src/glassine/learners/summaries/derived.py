@@ -298,7 +298,7 @@ class SummaryModels:
     def certify(self, model: DecisionTree | RuleList | AdditiveModel) -> Certificate:
         """Return the summary's certificate for one of its models, tied to that model.
 
-        Source and guarantee of the model are compared. That nobody changed the model since is assumed, and stated.
+        Source and guarantee of the model are compared. That it was not changed since is assumed, and stated.
         """
         claimed = model.guarantee
         whole = None if claimed is None else replace(claimed, count_scale=None)
