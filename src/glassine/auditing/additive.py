@@ -359,6 +359,7 @@ class SummarySubject(AdditiveSubject):
 
 def summary_subject(summary: PrivateSummary, inputs: AuditInputs, policy: Policy) -> SummarySubject:
     """Return a summary with what is given beside it; its domain is its own."""
-    own = inputs if inputs.domain is not None else replace(inputs, domain=summary.domain_)
+    # It is released as a file of its own, whose reader asks for every part.
+    own = replace(inputs, domain=summary.domain_ if inputs.domain is None else inputs.domain, carried=())
     subject = additive_subject(summary.additive(), own, policy)
     return SummarySubject(inputs=own, policy=policy, model=subject.model, extras=subject.extras)
