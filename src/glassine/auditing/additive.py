@@ -352,6 +352,10 @@ AdditiveSubject.measurements = (
 class SummarySubject(AdditiveSubject):
     """A private summary, whose tables are an additive model's bins with their noisy counts by class."""
 
+    def beside(self, inputs: AuditInputs) -> SummarySubject:
+        """Return the same subject with what else is given; it is released as a file, never as an estimator."""
+        return replace(self, inputs=replace(inputs, carried=()))
+
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what the guarantee covers, and what is odd."""
         return [OF_ALL_MODELS, *super().notes(raw, guarantee, suppression)]
@@ -359,7 +363,6 @@ class SummarySubject(AdditiveSubject):
 
 def summary_subject(summary: PrivateSummary, inputs: AuditInputs, policy: Policy) -> SummarySubject:
     """Return a summary with what is given beside it; its domain is its own."""
-    # It is released as a file of its own, whose reader asks for every part.
-    own = replace(inputs, domain=summary.domain_ if inputs.domain is None else inputs.domain, carried=())
+    own = inputs if inputs.domain is not None else replace(inputs, domain=summary.domain_)
     subject = additive_subject(summary.additive(), own, policy)
     return SummarySubject(inputs=own, policy=policy, model=subject.model, extras=subject.extras)
