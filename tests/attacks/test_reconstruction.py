@@ -212,7 +212,7 @@ def test_a_continuum_has_bits_but_no_ratio() -> None:
     assert known.bits_per_record() == pytest.approx((40 * 2 + 20 * math.log2(4 / 3)) / 60)
     assert known.by_attribute()[0].bits_learned == pytest.approx(known.bits_per_record())
     for measure in (known.worlds, known.entropy, known.dist, known.dist_g):
-        with pytest.raises(UndefinedMeasureError, match="'age' is a continuum"):
+        with pytest.raises(UndefinedMeasureError, match="'age' has no declared resolution"):
             measure()
     drawn = known.sample(random_state=0)
     assert (drawn["age"][:40] <= 30).all()

@@ -49,7 +49,7 @@ RULES = replace(
     ),
     guarantee=GUARANTEE,
 )
-READ = {
+READ: dict[str, tuple[DecisionTree | RuleList | AdditiveModel, str]] = {
     "a tree as ONNX": (TREE, "onnx"),
     "a list as ONNX": (RULES, "onnx"),
     "an additive model as ONNX": (income_model(), "onnx"),

@@ -249,6 +249,15 @@ def test_what_an_estimator_in_memory_would_take_along_is_a_note() -> None:
     assert not [check for check in audit(tree, domain=DOMAIN).checks if check.rule == "other_content"]
 
 
+def test_bytes_between_the_fields_of_arrays_are_explained(tmp_path: Path) -> None:
+    padding = OtherContent(where="between the fields of arrays", kind="padding", n_bytes=79)
+    file = load_file(archive(fitted_tree(), tmp_path / "t.skops"))
+    file = replace(file, contents=replace(file.contents, others=(padding,)))
+    (check,) = [check for check in audit(file).checks if check.rule == "other_content"]
+    assert check.status == "fail"
+    assert "save the model with skops or as JSON." in check.meaning
+
+
 def test_no_guarantee_covers_what_else_is_in_a_file(tmp_path: Path) -> None:
     model = replace(
         load_model(archive(fitted_tree(), tmp_path / "t.skops")), guarantee=Guarantee(epsilon=0.5, count_scale=4.0)

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from glassine.auditing.api import audit
+from glassine.auditing.policy import Policy
 from glassine.report import render_html
+from tests.models.additive_models import income_model
 from tests.report.builders import balanced_tree, findings, large_findings, part, rule_findings, unknown_findings
 from tests.report.test_html import EVERY
 
@@ -116,6 +119,24 @@ def test_nothing_runs_over_the_side(show: Any, name: str, width: int) -> None:
         ".filter(name => !name.startsWith('TR') && !name.startsWith('TH'))"
     )
     assert over == []
+
+
+@pytest.mark.parametrize("name", ["tree", "rules", "private", "several models"])
+@pytest.mark.parametrize("width", [360, 400, 1280])
+def test_no_label_of_a_chart_is_cut_at_its_edge(show: Any, name: str, width: int) -> None:
+    page = show(EVERY[name], width=width)
+    cut = page.evaluate(
+        "[...document.querySelectorAll('svg.chart text')].filter(t => t.getClientRects().length).filter(t => {"
+        " const [s, r] = [t.ownerSVGElement, t].map(e => e.getBoundingClientRect());"
+        " return r.left < s.left - 1 || r.right > s.right + 1 || r.top < s.top - 1 || r.bottom > s.bottom + 1;"
+        "}).map(t => t.textContent)"
+    )
+    assert cut == []
+
+
+def test_the_report_of_a_private_additive_model_is_not_long_on_a_phone(show: Any) -> None:
+    made = audit(income_model(), policy=Policy(accept_guarantee=True))
+    assert show(made, width=400).evaluate("document.documentElement.scrollHeight") < 8_000
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

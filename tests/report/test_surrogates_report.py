@@ -104,7 +104,7 @@ def test_both_forms_stand_side_by_side(found: Findings) -> None:
     assert rows["Advantage of the gap attack"] == ("0.065", "0.015")
     assert rows["Fidelity"] == ("0.906", "0.923")
     assert rows["Accuracy"] == ("not known, not known",) * 2
-    assert rows["Thresholds that are no public cut points"] == ("1,379 of 1,379", "0 of 308")
+    assert rows["Thresholds that are not public cut points"] == ("1,379 of 1,379", "0 of 308")
     text = words(render_html(both))
     assert "Paper's form (this release)" in text
     assert "2,007 (9%), no others" in text

@@ -384,8 +384,7 @@ def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence],
     """Return that the guarantee covers a limit, for all that the model publishes."""
 
     def by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
-        about = f"any one {guarantee.subject}"
-        return passed(f"Covered by the guarantee, which limits what the model reveals about {about}{addition}.")
+        return passed(f"Covered by the guarantee{addition}.")
 
     return by_guarantee
 

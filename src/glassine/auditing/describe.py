@@ -217,7 +217,9 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
             name=f"guess of a {one} that is right 1 time in {round(1 / chance):,} without it",
             value=claim.success(chance),
             statement=f"How often a guess about one {one}, or about one of its values, can be right, if it would be "
-            f"right 1 time in {round(1 / chance):,} with a model learned {without}.",
+            f"right 1 time in {round(1 / chance):,} with a model learned {without}."
+            if chance == CHANCES[0]
+            else f"The same, for a guess that would be right 1 time in {round(1 / chance):,}.",
             method=balle,
         )
         for chance in CHANCES

@@ -41,7 +41,13 @@ def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruli
     places = first_of([other.where for other in contents.others])
     meaning = f"The {file} {n:,} bytes that the {model} {'do' if several else 'does'} not need: {places}."
     if n > limit:
-        return failed(f"{meaning} They can be records, and nothing here says what they reveal.", n)
+        found = f"{meaning} They can be records, and nothing here says what they reveal."
+        if contents.others and {other.kind for other in contents.others} == {"padding"}:
+            found += (
+                " scikit-learn keeps arrays with gaps, and joblib and pickle write what memory held there before: "
+                "save the model with skops or as JSON."
+            )
+        return failed(found, n)
     return passed(meaning, n)
 
 

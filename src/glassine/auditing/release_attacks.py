@@ -254,7 +254,7 @@ def _total(domain: Domain) -> tuple[float | None, str]:
     for name in domain:
         attribute = domain[name]
         if isinstance(attribute, Real) and attribute.resolution is None:
-            return None, f"{name!r} is a continuum, so possible records cannot be counted."
+            return None, f"{name!r} has no declared resolution, so possible records cannot be counted."
     tree = DecisionTree((Node(evidence=NodeEvidence(counts=(1,), label=0)),), domain.names, ("any",))
     (worlds,) = reconstruct(tree, domain).worlds(domain_aware=True)
     return (math.log2(worlds), "") if worlds > 1 else (None, "the domain allows one record only.")

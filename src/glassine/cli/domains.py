@@ -46,7 +46,7 @@ Broken: TypeAlias = dict[str, dict[str, list[int]]]
 """Rows by reason, by attribute."""
 
 LAST_PART = re.compile(r"([0-9]+|(?<=[ _.-])[^ _.-]+)$")
-"""What tells the columns of one kind apart, such as code_a and code_b."""
+"""The part in which the names of columns of one kind differ, such as code_a and code_b."""
 SHOWN = 10
 """Most rows or columns that a line names."""
 
@@ -170,7 +170,7 @@ def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:
 def _codes(found: Mapping[str, str], names: Sequence[str]) -> str:
     """Return the option that states the codes of remarks as missing, as typed; empty without any.
 
-    Columns that begin alike, such as q1 and q2, are named together where no other column begins so.
+    Columns with one beginning, such as q1 and q2, are named together where no other column has it.
     """
     pairs = [(name, code) for name, remark in found.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
     stated: dict[str, None] = {}

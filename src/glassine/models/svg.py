@@ -139,7 +139,8 @@ class Axes:
 
     def names(self, below: str, beside: str) -> Markup:
         """Return the names of both axes."""
-        turned = f"translate(13 {_number(self.top + self.height / 2)}) rotate(-90)"
+        # Far enough in for the larger letters of a phone.
+        turned = f"translate(18 {_number(self.top + self.height / 2)}) rotate(-90)"
         return element("text", below, class_="tick mid", x=self.left + self.width / 2, y=self.bottom + 44) + element(
             "text", beside, class_="tick mid", transform=turned
         )

@@ -270,8 +270,8 @@ class PossibleRecords:
         name = self._continuum
         if name is not None:
             raise UndefinedMeasureError(
-                f"{name!r} is a continuum, so possible records cannot be counted.",
-                remedy="Declare its resolution, or use bits_learned().",
+                f"{name!r} has no declared resolution, so possible records cannot be counted.",
+                remedy="Declare one in the domain.",
             )
 
     def _require_possible(self, domain_aware: bool) -> None:

@@ -260,7 +260,7 @@ def _told(entry: BinsFinding) -> Iterator[str]:
     elif entry.n_bounds and private and entry.exact_bounds is None:
         yield "A range of values is published; whether it ends at training values needs the data."
     if entry.n_off_grid:
-        verb = "is no public cut point" if entry.n_off_grid == 1 else "are no public cut points"
+        verb = "is not a public cut point" if entry.n_off_grid == 1 else "are not public cut points"
         yield f"{entry.n_off_grid:,} of {wording.plural(entry.n_cuts, 'cut')} {verb}."
     if entry.n_undeclared:
         yield f"{wording.plural(entry.n_undeclared, 'named value')} not declared by the domain."

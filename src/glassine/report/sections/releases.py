@@ -183,7 +183,7 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
         meaning = "Who knows one of the two values can compute the other exactly." if finding.n_midpoints else ""
     facts = (
         Fact(
-            "Thresholds that are no public cut points",
+            "Thresholds that are not public cut points",
             f"{finding.n_off_grid or 'none'} of {n:,}" if n else "there are none",
             "Their place reveals something about training values." if finding.n_off_grid else "",
         ),
@@ -425,7 +425,7 @@ def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
     )
     yield line("Smallest leaf", wording.units().capitalize(), *(_count(row.smallest_leaf) for row in rows))
     yield line(
-        "Thresholds that are no public cut points", "", *(f"{row.off_grid:,} of {row.n_thresholds:,}" for row in rows)
+        "Thresholds that are not public cut points", "", *(f"{row.off_grid:,} of {row.n_thresholds:,}" for row in rows)
     )
     yield line(
         f"Bits learned about a {wording.unit()}",
