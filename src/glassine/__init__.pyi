@@ -53,6 +53,7 @@ from glassine.learners import PrivateTreeClassifier as PrivateTreeClassifier
 from glassine.learners import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners import ScorecardClassifier as ScorecardClassifier
 from glassine.learners.summaries.estimator import PrivateSummary as PrivateSummary
+from glassine.learners.summaries.reserve import Reserve as Reserve
 from glassine.microaggregation import microaggregate as microaggregate
 from glassine.models import AdditiveModel as AdditiveModel
 from glassine.models import DecisionTree as DecisionTree

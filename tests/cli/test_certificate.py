@@ -88,6 +88,14 @@ def test_a_changed_model_is_not_the_certified_one(fitted: Path, run: Run) -> Non
     }
 
 
+def test_a_certificate_without_its_releases_certifies_nothing(fitted: Path, run: Run) -> None:
+    path = fitted / "tree.certificate.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"events": []}))
+    done = verify(run, fitted, "--ledger", "budget.sqlite")
+    assert done.status == 1
+    assert "[fail] claim: The certificate names no release" in done.out
+
+
 def test_the_same_model_in_another_layout_is_known_but_its_file_is_not(fitted: Path, run: Run) -> None:
     values = json.loads((fitted / "tree.json").read_text())
     (fitted / "tree.json").write_text(json.dumps(values))

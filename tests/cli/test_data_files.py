@@ -252,6 +252,12 @@ def test_codes_of_many_people_that_begin_with_0_are_left_out_of_a_draft(tmp_path
         ([*range(18, 90), *[-9] * 10], "-9"),
         ([1, 2, 3, 4, 5] * 20 + [99] * 10, "99"),
         ([1.5, 2.5, 3.5] * 20 + [-1.0] * 10, "-1"),
+        ([1, 2, 3, 4, 5] * 20 + [9] * 10, "9"),
+        ([0, 1, 2, 3, 4, 5, 6, 7] * 20 + [9] * 10, "9"),
+        ([*range(12)] * 10 + [88] * 10, "88"),
+        # A scale without a gap, and amounts.
+        ([1, 2, 3, 4, 5, 6] * 20 + [7] * 10, None),
+        ([1, 2, 4, 5] * 20 + [8] * 10, None),
         # Too few to quote, within the others, and no code of a survey.
         ([1, 2, 3, 4, 5] * 20 + [99] * 9, None),
         ([*range(20, 180), *[99] * 10], None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -72,3 +73,21 @@ def test_one_target_that_is_no_number_does_not_change_how_others_are_read(folder
         command = ("fit", model, f"{name}.csv", "--target", "pay", "--target-range", "0,7", "--decimal-comma")
         done = run(*command, "--domain", "domain.json", "--epsilon", "5", "-o", f"{name}.json", cwd=folder)
         assert done.status == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("model", "size"), [("tree", Real(0, 1, thresholds=(0.1 + 0.2,))), ("additive", Real(0.1, 0.7))]
+)
+def test_numbers_are_short_on_the_screen_and_whole_in_the_file(folder: Path, run: Run, model: str, size: Real) -> None:
+    sizes = np.random.default_rng(0).uniform(0.1, 0.7, 300)
+    pl.DataFrame({"size": sizes, "pay": 20.0 + 50 * (sizes > 0.3)}).write_csv("people.csv")
+    Domain({"size": size, "pay": DOMAIN["pay"]}).to_json("domain.json")
+    done = run(*("fit", model), *FIT[2:-2], "--epsilon", "20", cwd=folder)
+    assert done.status == 0, done.err
+    assert not re.findall(r"[0-9]{12,}", done.out)
+    assert "glassine.guarantee" not in done.out
+    cuts = re.findall(r'"(?:cuts|above|at_most)": (\[[^\]]*\]|[0-9.]+)', (folder / "m.json").read_text())
+    whole = set(re.findall(r"[0-9]\.[0-9]{15,}", " ".join(cuts)))
+    texts = [run("export", "m.json", "--to", to, cwd=folder).out for to in ("sql", "python")]
+    assert whole
+    assert all(number in text for number in whole for text in texts)

@@ -53,7 +53,9 @@ def test_a_summary_is_audited_by_its_guarantee(summarized: Path, run: Run) -> No
     findings = json.loads(done.out)
     assert findings["guarantee"]["epsilon"] == 2.0
     assert done.status == {"within policy": 0, "outside policy": 1, "inconclusive": 3}[findings["verdict"]]
-    assert "This is a private summary" in findings["notes"][0]
+    assert "every model that is fitted to it" in findings["notes"][0]
+    assert findings["subject"]["kind"] == "private summary"
+    assert findings["measured"]["released"]["certified"]
 
 
 def test_a_model_is_measured_at_a_charge_of_its_own(summarized: Path, run: Run) -> None:
@@ -85,6 +87,35 @@ def test_a_model_is_measured_at_a_charge_of_its_own(summarized: Path, run: Run) 
     alone = run(*SUMMARIZE, "--measure", "t.json", "--overwrite", cwd=summarized)
     assert alone.status == 2
     assert "go together" in alone.err
+    Ledger(summarized / "b.sqlite").budget("again", 1, 0.0)
+    more = (*(word.replace("more", "again") for word in charged[:4]), "--epsilon", "1", "-o", "again.json")
+    done = run(*asked, *more, "--figure", "log-loss", "--figure", "auroc", cwd=summarized)
+    assert done.status == 0, done.err
+    assert "Log loss" in done.out
+    assert set(json.loads((summarized / "again.json").read_text())["counts"]) == {"log_loss", "auroc"}
+    refused = run(*asked, *more, "--overwrite", "--figure", "gini", cwd=summarized)
+    assert "--figure must be some of accuracy, log_loss, auroc" in refused.err
+
+
+def test_a_part_of_epsilon_is_reserved_for_one_model(folder: Path, run: Run) -> None:
+    Ledger(folder / "b.sqlite").budget("more", 2, 1e-5)
+    kept = ("--ledger", "b.sqlite", "--dataset", "more", "--reserve", "0.25", "--reserve-for", "tree,1")
+    for more, said in (
+        (("--reserve", "0.9"), "--reserve must be a number in [0.01, 0.5]"),
+        (("--reserve-for", "forest"), "--reserve-for of a reserve must be one of"),
+        (("--reserve-for", "tree,x"), "must be a whole number"),
+    ):
+        refused = run(*SUMMARIZE, *kept, *more, cwd=folder)
+        assert (refused.status, said in refused.err) == (2, True), refused.err
+    done = run(*SUMMARIZE, *kept, cwd=folder)
+    assert done.status == 0, done.err
+    assert "Of the tree with max_depth 1 on these records, which flatter it: Accuracy" in done.out
+    (entry,) = Ledger(folder / "b.sqlite").entries("more")
+    assert (float(entry.epsilon), "0.5 of it for a measurement" in entry.note) == (2.0, True)
+    measured = json.loads((folder / "s.json").read_text())["measurement"]
+    assert measured["certificate"]["epsilon"] == 0.5
+    assert run("fit", "tree", "--summary", "s.json", "-o", "t.json", "--max-depth", "1", cwd=folder).status == 0
+    assert measured["certificate"]["public"]["model"] == fingerprint(load_model(folder / "t.json"))
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,17 @@ def test_a_folder_holds_no_digest_of_the_records(tmp_path: Path) -> None:
     assert not re.search(rb"[0-9a-f]{32}", written[0])
 
 
+def test_a_folder_holds_no_value_of_a_domain_that_was_taken_from_the_records(tmp_path: Path) -> None:
+    task = Task(epsilons=(1.0,), models=("constant",), n_splits=1)
+    some = records().with_columns(pl.Series("score", [0.123456, *[0.5] * 399]), pl.Series("town", ["X", *["Y"] * 399]))
+    before = found(some, folder=tmp_path, task=task, domain=None)
+    written = (tmp_path / "comparison.json").read_text()
+    assert '"score"' in written
+    assert "0.123456" not in written
+    assert '"X"' not in written
+    assert found(some, folder=tmp_path, task=task, domain=None) == before
+
+
 @pytest.mark.slow
 def test_several_classes_are_measured_too() -> None:
     classes = ("a", "b", "c")

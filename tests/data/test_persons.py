@@ -42,6 +42,14 @@ def test_a_table_counts_people_where_persons_are_stated_and_records_otherwise() 
     assert (table.number, len(table), as_table(FRAME).number) == (3, 5, 5)
 
 
+def test_a_number_that_one_file_writes_with_a_point_is_the_same_person() -> None:
+    whole, pointed = ["1000001", "1000002", "7"], ["1000001.0", "1000002.00", "7.5"]
+    assert Persons.of([*whole, *pointed]).number == 4
+    with pytest.raises(InvalidDataError, match=r"2 of 3 people of the holdout have records in the data too"):
+        refuse_shared(Persons.of(whole), Persons.of(pointed))
+    assert Persons.of(["1.0", "01.0", "1.0.0", "1."]).number == 4
+
+
 def test_the_column_of_identifiers_is_no_attribute() -> None:
     table = with_persons(FRAME, "patient")
     assert table.names == ("age",)

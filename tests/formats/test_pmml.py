@@ -11,8 +11,9 @@ from hypothesis import given, settings
 
 from glassine import parse_rules
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.errors import GlassineError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model, to_pmml, tree_from_pmml
+from glassine.formats.loading import load_file
 from glassine.models import DecisionTree, Evidence, Node
 from tests.models.fuzzing import damaged, read_or_refused
 from tests.models.test_scikit_writer import answered
@@ -112,7 +113,7 @@ def test_a_document_type_is_refused(declaration: str) -> None:
         ('functionName="classification"', 'functionName="clustering"', "clustering"),
         ('<MiningField name="dose"/>', "", "no active field"),
         ("DataDictionary", "Dictionary", "no model|lacks its|got Dictionary"),
-        ('field="dose"', 'field="derived"', "no active field.* without transformations"),
+        ('field="dose"', 'field="derived"', "no active field.* without other transformations"),
         ('operator="lessThan"', 'operator="about"', "operator"),
         ('value="40.5"', 'value="many"', "not a finite number"),
         ('value="40.5"', 'value="nan"', "not a finite number"),
@@ -133,6 +134,63 @@ def test_what_is_not_understood_is_refused(old: str, new: str, message: str) -> 
     assert old in TEXT
     with pytest.raises(GlassineError, match=message):
         read(TEXT.replace(old, new) if old not in ("<True/>", "red") else TEXT.replace(old, new, 1), DOMAIN)
+
+
+CAST = '<DerivedField name="float(dose)" optype="continuous" dataType="float"><FieldRef field="dose"/></DerivedField>'
+DOUBLE = (
+    '<DerivedField name="double(float(dose))" optype="continuous" dataType="double"><FieldRef field="float(dose)"/>'
+    "</DerivedField>"
+)
+
+
+def with_casts(derived: str, tested: str, place: str = "TransformationDictionary") -> str:
+    """Return the file with derived fields, whose tree tests one of them in place of the dose."""
+    before = "<TreeModel" if place == "TransformationDictionary" else "<Node"
+    start, end = TEXT.replace('field="dose"', f'field="{tested}"').split(before, 1)
+    return f"{start}<{place}>{derived}</{place}>{before}{end}"
+
+
+@pytest.mark.parametrize("place", ["TransformationDictionary", "LocalTransformations"])
+@pytest.mark.parametrize(("derived", "tested"), [(CAST, "float(dose)"), (CAST + DOUBLE, "double(float(dose))")])
+def test_a_cast_is_read_as_its_field(tmp_path: Path, derived: str, tested: str, place: str) -> None:
+    text = with_casts(derived, tested, place)
+    (tmp_path / "m.pmml").write_text(text)
+    back = load_file(tmp_path / "m.pmml", DOMAIN)
+    assert back.model == load_model(FILE, DOMAIN)
+    assert back.contents.others == load_file(FILE, DOMAIN).contents.others
+
+
+@pytest.mark.parametrize(
+    "derived",
+    [
+        CAST.replace('dataType="float"', 'dataType="integer"'),
+        CAST.replace('field="dose"', 'field="dose" mapMissingTo="0"'),
+        CAST.replace('field="dose"', 'field="colour"'),
+        CAST.replace('<FieldRef field="dose"/>', '<NormContinuous field="dose"/>'),
+        CAST.replace('field="dose"', 'field="double(float(dose))"'),
+    ],
+)
+def test_a_derived_field_that_is_no_cast_is_refused(derived: str) -> None:
+    with pytest.raises(UnsupportedModelError, match="no active field"):
+        read(with_casts(derived, "float(dose)"), DOMAIN)
+
+
+@pytest.mark.parametrize("derived", [CAST.replace("float(dose)", "age"), CAST + CAST.replace('"dose"', '"age"')])
+def test_a_name_of_two_fields_is_refused(derived: str) -> None:
+    with pytest.raises(InvalidModelError, match="two fields are named"):
+        read(with_casts(derived, "float(dose)"), DOMAIN)
+
+
+def test_what_a_derived_field_hides_is_other_content(tmp_path: Path) -> None:
+    for hidden in (
+        CAST.replace('name="float(dose)"', 'name="float(dose)" displayName="Ada"'),
+        CAST + CAST.replace("float(dose)", "Ada Lovelace, born in 1815, had the measles in 1829"),
+        CAST.replace("</DerivedField>", "Ada</DerivedField>"),
+    ):
+        (tmp_path / "m.pmml").write_text(with_casts(hidden, "float(dose)"))
+        assert len(load_file(tmp_path / "m.pmml", DOMAIN).contents.others) == 1 + len(
+            load_file(FILE, DOMAIN).contents.others
+        )
 
 
 def test_surrogates_are_refused_where_values_can_be_missing() -> None:

@@ -173,6 +173,20 @@ def test_the_action_tolerates_what_cannot_be_judged_only_if_asked(folder: Path) 
     assert both.returncode in (1, 2)
 
 
+@pytest.mark.parametrize("models", ["", "  ", "\n \n"])
+def test_the_action_fails_if_it_is_given_no_model(folder: Path, models: str) -> None:
+    done = action(folder, models=models, domain="domain.json", tolerate_unknown="true")
+    assert done.returncode == 2
+    assert "::error title=Not audited::The input 'models' is blank, so no model was audited." in done.stderr
+
+
+@pytest.mark.slow
+def test_the_action_takes_models_line_by_line_and_fails_with_the_worst(folder: Path) -> None:
+    (folder / "models" / "open.txt").write_text("if [a <= 30.5] then [true]\nelse [false]")
+    done = action(folder, models="models/unread.txt\nmodels/open.txt\n")
+    assert done.returncode == 2, done.stdout + done.stderr
+
+
 def test_an_input_of_the_action_is_not_run_as_code(folder: Path) -> None:
     action(folder, models="models/kept.txt", domain='"; touch owned; "', policy="$(touch owned)")
     assert not (folder / "owned").exists()

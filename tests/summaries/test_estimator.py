@@ -17,6 +17,7 @@ from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError
 from glassine.formats import fingerprint
 from glassine.learners.publishing import probabilities
+from glassine.learners.summaries.derived import AS_RETURNED
 from glassine.models.scorecard import card_items
 from tests.summaries.people import DOMAIN, people, summary
 
@@ -53,6 +54,8 @@ def test_every_model_carries_the_guarantee_and_a_certificate_tied_to_it(tmp_path
         assert certificate.model == fingerprint(model)
         assert certificate.public["summary"] == fitted.certificate_.model
         assert certificate.events == fitted.certificate_.events
+        # Source and guarantee alone are compared, of a model of another leaf too.
+        assert certificate.assumptions == (*fitted.certificate_.assumptions, AS_RETURNED)
         write_model(model, tmp_path / "m.json")
         assert load_model(tmp_path / "m.json") == model
     other = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(200))

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 from glassine import Domain, Integer, Ledger, PrivateSummary
 from glassine.data.columns import Columns, columns_of
@@ -26,8 +27,8 @@ from glassine.errors import (
 from glassine.formats import fingerprint
 from glassine.learners import publishing
 from glassine.learners.budget import certificate_of
-from glassine.learners.summaries import measuring
-from glassine.learners.summaries.measuring import PARTS, Cells, noise_reach
+from glassine.learners.summaries import estimates, measuring
+from glassine.learners.summaries.intervals import OF_NOISE, PARTS, Cells, noise_reach
 from glassine.models import Evidence, Rule, RuleList
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
@@ -80,7 +81,8 @@ def law_of(measured: Any, model: RuleList, as_records: Callable[[Any], Any], cut
             done = measured.measure(model, X, y, epsilon=EPSILON, **whose, **given)
         # What no noise was added to is released as it is.
         drawn = sorted(value for values, _ in noise for value in values)
-        released = () if sorted(done.counts) == drawn else done.counts
+        counts = [value for values in done.counts.values() for value in values]
+        released = () if sorted(counts) == drawn else tuple(counts)
         shares = [log_shares(value, scale, cuts) for values, scale in noise for value in values]
         ways = product(range(len(cuts)), repeat=len(shares))
         return {(released, way): math.fsum(s[k] for s, k in zip(shares, way, strict=True)) for way in ways}
@@ -126,6 +128,31 @@ def test_noise_that_is_too_small_or_missing_is_found(fault: Any, monkeypatch: py
 
         monkeypatch.setattr(measuring, "certificate_of", certified)
     law = law_of(of_two(), over_sixty(), classed, range(-1, 6))
+    found = verify_exhaustively(law, PAIRS, max_records=1, epsilon=EPSILON, slack=FLOATS)
+    assert not found.holds
+    assert found.worst > 1.9 * EPSILON
+
+
+BOTH: Any = {"figures": ("auroc", "accuracy")}
+FEW = range(-1, 3)
+
+
+def in_full(counts: Any, epsilon: Any, total: Any, *given: Any, **named: Any) -> Any:
+    """Spend all of epsilon on each figure, and state the part that it should be."""
+    noisy, event = publishing.noisy_histogram(counts, total, total, *given, **named)
+    return noisy, replace(event, scale=2 * event.scale)
+
+
+def test_figures_share_epsilon() -> None:
+    law = law_of(of_two(), over_sixty(), classed, FEW, **BOTH)
+    found = verify_exhaustively(law, PAIRS, max_records=1, epsilon=EPSILON, slack=FLOATS)
+    assert found.holds, str(found)
+    assert found.tightness > 0.999
+
+
+def test_figures_of_which_each_spends_all_of_epsilon_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "noisy_histogram", in_full)
+    law = law_of(of_two(), over_sixty(), classed, FEW, **BOTH)
     found = verify_exhaustively(law, PAIRS, max_records=1, epsilon=EPSILON, slack=FLOATS)
     assert not found.holds
     assert found.worst > 1.9 * EPSILON
@@ -196,6 +223,22 @@ def test_a_person_changes_the_law_by_epsilon_at_most() -> None:
     assert verify_exhaustively(singly, persons, max_records=1, epsilon=EPSILON, slack=FLOATS).worst > 1.9 * EPSILON
 
 
+def test_each_record_is_the_same_number_of_parts_of_a_loss() -> None:
+    target, columns = of_two()._target, columns_of({"age": ONE["age"]}, {"age": np.array([20.0, 80.0, 20.0, 80.0])})
+    for shares in ((0.9, 0.1), (1.0, 0.0), (0.5, 0.5)):
+        yes, no = Evidence(probabilities=shares[::-1], label=1), Evidence(probabilities=shares, label=0)
+        rules = (Rule(antecedent=(Between("age", lo=60),), evidence=yes), Rule(antecedent=(), evidence=no))
+        model = RuleList(attributes=("age",), rules=rules, classes=target.classes)
+        for label in (0, 1):
+            labels = np.array([0, 1, 1, label])
+            more = measuring.count_losses(model, columns, labels)
+            less = measuring.count_losses(model, columns.take(np.arange(3)), labels[:3])
+            assert (more >= less).all()
+            assert int((more - less).sum()) == PARTS
+            loss = np.log(max(shares[1 - label], measuring.LEAST)) / np.log(measuring.LEAST)
+            assert (more - less)[:2].sum() / PARTS == pytest.approx(loss, abs=1e-6)
+
+
 # What the figures and intervals say.
 
 
@@ -221,6 +264,25 @@ def test_the_interval_contains_the_figure_of_the_records(classes: int | None) ->
             assert found.accuracy == pytest.approx(share, abs=0.01)
             assert "accuracy" in found.to_dict()
         assert found.n == pytest.approx(len(y), abs=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_intervals_contain_log_loss_and_auroc_of_the_records(classes: int) -> None:
+    fitted = summary(4.0, classes)
+    X, y = people(3000, classes, seed=5)
+    figures: Any = ("accuracy", "log_loss", "auroc")[: 3 if classes == 2 else 2]
+    for model in (fitted.tree(3), fitted.additive(), fitted.rule_list(2)):
+        found = fitted.measure(model, X, y, epsilon=3.0, figures=figures)
+        chances = estimates.chances(model, X)
+        loss = float(-np.log(np.maximum(chances[np.arange(len(y)), y], measuring.LEAST)).mean())
+        assert found.log_loss_interval[0] < loss < found.log_loss_interval[1]
+        assert found.log_loss == pytest.approx(loss, abs=0.03)
+        assert set(found.counts) == set(figures) <= set(found.to_dict())
+        if classes == 2:
+            area = roc_auc_score(y, chances[:, 1])
+            assert found.auroc_interval[0] < area < found.auroc_interval[1]
+            assert found.auroc == pytest.approx(area, abs=0.01)
 
 
 @pytest.mark.slow
@@ -255,8 +317,8 @@ def test_intervals_contain_the_expected_figure_often_enough(case: str) -> None:
 def test_the_reach_of_noise_is_the_least_for_its_risk() -> None:
     for scale, cells in ((0.3, 2), (1.0, 2), (40.0, 3), (1e7, 3)):
         reach, law = noise_reach(scale, cells), stats.dlaplace(1 / scale)
-        assert cells * 2 * law.sf(reach) <= measuring.OF_NOISE * (1 + 1e-9)
-        assert not reach or cells * 2 * law.sf(reach - 1) > measuring.OF_NOISE
+        assert cells * 2 * law.sf(reach) <= OF_NOISE * (1 + 1e-9)
+        assert not reach or cells * 2 * law.sf(reach - 1) > OF_NOISE
 
 
 # The release: charge, certificate, refusals.
@@ -329,6 +391,8 @@ def test_a_record_that_no_branch_takes_counts_as_wrong_and_stops_nothing() -> No
         ({"epsilon": 0.0}, InvalidParameterError, "epsilon must be a number"),
         ({"model": over_sixty(None)}, InvalidModelError, "other classes"),
         ({"persons": np.arange(5)}, InvalidParameterError, "records_per_person"),
+        ({"figures": ("gini",)}, InvalidParameterError, "figures must be some of accuracy, log_loss, auroc"),
+        ({"figures": ()}, InvalidParameterError, "figures must be some of"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_and_costs_nothing(
@@ -341,3 +405,17 @@ def test_what_cannot_be_measured_is_refused_and_costs_nothing(
     with pytest.raises(error, match=said):
         of_two().measure(given.pop("model"), X, y, ledger=book, dataset="people", **given)
     assert not book.entries("people")
+
+
+def test_auroc_is_refused_where_it_means_nothing_and_figures_of_a_number() -> None:
+    X, y, _ = classed(tuple(PAIRS))
+    three = summary(4.0, 3)
+    frame, labels = people(50, 3, seed=1)
+    with pytest.raises(InvalidParameterError, match="it ranks two classes"):
+        three.measure(three.tree(1), frame, labels, epsilon=1.0, figures="auroc")
+    with pytest.raises(InvalidParameterError, match="no common class"):
+        of_two(records_per_person=1).measure(
+            over_sixty(), X, y, epsilon=1.0, persons=np.arange(len(y)), figures=("auroc",)
+        )
+    with pytest.raises(InvalidParameterError, match="are of classes"):
+        of_two(None).measure(over_sixty(None), X, y.astype(float), epsilon=1.0, figures=("accuracy",))

@@ -16,6 +16,7 @@ from glassine.auditing.group_privacy import dominance_of, equal_answers, widths_
 from glassine.auditing.release_attacks import PublishedMeans
 from glassine.auditing.release_inputs import inputs_of_fit
 from glassine.surrogates import NumericAnswer
+from glassine.surrogates.statements import reveals
 from tests.surrogates.scenes import PEOPLE, people
 from tests.surrogates.test_answers import behind, explained
 
@@ -54,7 +55,7 @@ def test_widths_and_shares_are_those_of_their_definition(options: dict[str, Any]
     assert equal is not None
     values = list(zip(*(training.columns.values(name).tolist() for name in training.columns.names), strict=True))
     expected, shares = [], []
-    for _, rows in behind(explainer):
+    for evidence, rows in behind(explainer):
         weights: defaultdict[Any, float] = defaultdict(float)
         whose = values if training.persons is None else training.persons.codes.tolist()
         held = {whose[i] for i in rows}
@@ -63,7 +64,9 @@ def test_widths_and_shares_are_those_of_their_definition(options: dict[str, Any]
             for i in own:
                 weights[values[i]] += 1 / len(held) / len(own)
         assert sum(weights.values()) == pytest.approx(1)
-        expected.append(min(1.0, 1 / max(weights.values()) / RANGE.n_steps))
+        # At an end of the range half of the interval lies outside.
+        sides = 1 if evidence.value in (RANGE.lo, RANGE.hi) else 2
+        expected.append(min(1.0, sides / 2 / max(weights.values()) / RANGE.n_steps))
         # People are counted, but never more than the distinct records that stand behind them.
         size = min(len(held), len({values[i] for i in rows}))
         same = Counter[Any]()
@@ -73,6 +76,31 @@ def test_widths_and_shares_are_those_of_their_definition(options: dict[str, Any]
         shares.append(max(same.values()) / size)
     assert sorted(widths.tolist()) == pytest.approx(sorted(expected))
     assert sorted(equal.tolist()) == pytest.approx(sorted(shares))
+
+
+def low(X: Any) -> Any:
+    """Answer with nothing to the young, but for a few."""
+    age, income = (np.asarray(X[name], dtype=float) for name in ("age", "income"))
+    return np.where(age > 40, income, np.where(age == 40, 3.0, 0.0))
+
+
+def test_a_mean_at_an_end_of_the_range_leaves_half_of_the_interval_and_is_pointed_out() -> None:
+    explainer = SurrogateExplainer(low, 30, domain=PEOPLE, distance="gower", answer=RANGE).fit(
+        pd.DataFrame(people(300))
+    )
+    widths = widths_left(inputs_of_fit(explainer), inputs_of_fit(explainer).leaves())
+    assert widths is not None
+    ends = 0
+    for (evidence, rows), width in zip(behind(explainer), widths, strict=True):
+        if evidence.value == RANGE.lo:
+            # What follows from the mean and the number of records alone: answers are at least the lower bound.
+            assert max(explainer.training_.answers[rows]) / RANGE.n_steps <= width
+            assert width == pytest.approx(len(rows) / 2 / RANGE.n_steps)
+            ends += 1
+    assert ends > 0
+    said = " ".join(reveals(explainer.release_))
+    assert "A mean of 0, an end of the range, shows everyone" in said
+    assert "an end of the range" not in " ".join(reveals(explained().release_))
 
 
 def test_a_step_too_fine_for_its_leaves_fails_and_a_coarse_one_passes() -> None:

@@ -1,11 +1,11 @@
-"""An additive model as the subject of an audit, or a private summary as one: what bins reveal about the records."""
+"""An additive model as the subject of an audit: what its bins reveal about the records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -47,14 +47,7 @@ from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
 from glassine.models.shapes import COVERAGE
 
-if TYPE_CHECKING:
-    from glassine.learners.summaries.estimator import PrivateSummary
-
 DRAWN_TERMS = 16
-OF_ALL_MODELS = (
-    "This is a private summary: its guarantee covers the tables and every model that is fitted to them, together. Bins "
-    "are shown as the additive model of the summary has them; the tables hold noisy counts by finer ones."
-)
 NO_CELLS = NotApplicable(
     "the bins of an additive model cut each attribute separately, so that there are no regions of possible records to "
     "count; what the bins reveal is listed under the terms."
@@ -346,19 +339,3 @@ AdditiveSubject.measurements = (
         if m.listed
     ),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SummarySubject(AdditiveSubject):
-    """A private summary, whose tables are an additive model's bins with their noisy counts by class."""
-
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
-        """Return what the guarantee covers, and what is odd."""
-        return [OF_ALL_MODELS, *super().notes(raw, guarantee, suppression)]
-
-
-def summary_subject(summary: PrivateSummary, inputs: AuditInputs, policy: Policy) -> SummarySubject:
-    """Return a summary with what is given beside it; its domain is its own."""
-    own = inputs if inputs.domain is not None else replace(inputs, domain=summary.domain_)
-    subject = additive_subject(summary.additive(), own, policy)
-    return SummarySubject(inputs=own, policy=policy, model=subject.model, extras=subject.extras)

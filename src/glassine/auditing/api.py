@@ -212,7 +212,7 @@ def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subjec
 
         return release_subject(published, inputs, policy)
     if not isinstance(published, AdditiveModel):
-        from glassine.auditing.additive import summary_subject
+        from glassine.auditing.summaries import summary_subject
         from glassine.learners.summaries.estimator import PrivateSummary
 
         if isinstance(published, PrivateSummary):

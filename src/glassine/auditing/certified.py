@@ -43,6 +43,9 @@ def _claim(certificate: Certificate) -> Match:
     if certificate.caveats:
         said = f"The certificate says that its guarantee does not hold: {'; '.join(certificate.caveats)}."
         return Match(name="claim", status="fail", statement=said)
+    if not certificate.events:
+        said = "The certificate names no release: nothing shows that the model cost what it claims."
+        return Match(name="claim", status="fail", statement=said)
     delta = f", delta {certificate.delta:g}" if certificate.delta else ""
     return Match(
         name="claim",
@@ -61,7 +64,7 @@ def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveMo
         name="model",
         status="fail",
         statement="It is of another model: the digests of the canonical forms differ. The model was changed, or went "
-        "through a format that does not keep all of it.",
+        "through a format that does not keep all of it. Compare the model's JSON, and export it again.",
     )
 
 

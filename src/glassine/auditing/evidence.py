@@ -31,7 +31,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-Kind: TypeAlias = Literal["tree", "rule list", "additive model", "release", "release as published", "several models"]
+Kind: TypeAlias = Literal[
+    "tree", "rule list", "additive model", "release", "release as published", "several models", "private summary"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,9 +370,9 @@ class Evidence:
     @property
     def part(self) -> str:
         """What a part of the subject is called."""
-        return {"rule list": "rule", "additive model": "bin"}.get(self.kind, "leaf")
+        return {"rule list": "rule", "additive model": "bin", "private summary": "bin"}.get(self.kind, "leaf")
 
     @property
     def parts(self) -> str:
         """What its parts are called."""
-        return {"rule list": "rules", "additive model": "bins"}.get(self.kind, "leaves")
+        return {"rule list": "rules", "additive model": "bins", "private summary": "bins"}.get(self.kind, "leaves")

@@ -190,7 +190,8 @@ def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.
 
     A mean is known to within half a step, and so the answer to a record of weight w in it, the others being known, to
     within half a step over w. The record of the largest weight counts. With n distinct records w is 1/n; with persons,
-    each has an equal share, and it is that of all who have the record. None where the records are not known.
+    each has an equal share, and it is that of all who have the record. A mean at an end of the range leaves one side of
+    it alone, to someone who knows no answer too. None where the records are not known.
     """
     answer, people = inputs.release.answer, inputs.people
     if answer is None or people is None or leaves is None or leaves.of_record is None:
@@ -198,8 +199,12 @@ def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.
     of_leaf, weights = _by_unit(leaves.of_record, distinct_records(people.columns).codes, _weights(people, leaves))
     heaviest = np.zeros(len(leaves.sizes))
     np.maximum.at(heaviest, of_leaf, weights)
+    at_end = np.array(
+        [cell.evidence.value in (answer.lo, answer.hi) for tree in inputs.release.trees for cell in tree.cells]
+    )
+    steps = np.where(at_end, 0.5, 1.0)[leaves.sizes > 0] / heaviest[leaves.sizes > 0]
     # Rounded, so that a tenth of the range is one however it is added up.
-    return np.asarray(np.round(np.minimum(1 / (heaviest[leaves.sizes > 0] * answer.n_steps), 1.0), 12), dtype=float)
+    return np.asarray(np.round(np.minimum(steps / answer.n_steps, 1.0), 12), dtype=float)
 
 
 def _weights(people: Side, leaves: Leaves) -> npt.NDArray[np.float64]:

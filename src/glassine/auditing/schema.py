@@ -13,13 +13,14 @@ from glassine.auditing.findings.root import SCHEMA, Findings
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.several import SeveralSubject
 from glassine.auditing.subject import Subject
+from glassine.auditing.summaries import SummarySubject
 from glassine.auditing.trees import TreeSubject
 
-KINDS: tuple[type[Subject], ...] = (TreeSubject, AdditiveSubject, ReleaseSubject, SeveralSubject)
+KINDS: tuple[type[Subject], ...] = (TreeSubject, AdditiveSubject, SummarySubject, ReleaseSubject, SeveralSubject)
 MEASURED: dict[str, Any] = {
     **{
         m.name: m.finding
-        for kind in (ReleaseSubject, SeveralSubject, AdditiveSubject, TreeSubject)
+        for kind in (ReleaseSubject, SeveralSubject, SummarySubject, AdditiveSubject, TreeSubject)
         for m in kind.measurements
     },
     "forms": FormsFinding,

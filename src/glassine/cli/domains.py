@@ -45,6 +45,8 @@ ENDINGS = (".json", ".toml")
 Broken: TypeAlias = dict[str, dict[str, list[int]]]
 """Rows by reason, by attribute."""
 
+LAST_PART = re.compile(r"([0-9]+|(?<=[ _.-])[^ _.-]+)$")
+"""What tells the columns of one kind apart, such as code_a and code_b."""
 SHOWN = 10
 """Most rows or columns that a line names."""
 
@@ -125,7 +127,7 @@ def infer_command(
     first = {name: text for name, text in found.items() if name not in repeated or "identifier?" not in text}
     for text, names in _alike(first).items():
         tell(f"glassine: {_shown(names)}: {text}")
-    if stated := _codes(first):
+    if stated := _codes(first, table.names):
         tell(f"glassine: to state these codes as missing: {stated}")
     for repeat in repeated.values():
         tell(f"glassine: {repeat}")
@@ -165,9 +167,18 @@ def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:
     return alike
 
 
-def _codes(found: Mapping[str, str]) -> str:
-    """Return the option that states the codes of remarks as missing, as typed; empty without any."""
-    stated = [f"{name}={code}" for name, remark in found.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
+def _codes(found: Mapping[str, str], names: Sequence[str]) -> str:
+    """Return the option that states the codes of remarks as missing, as typed; empty without any.
+
+    Columns that begin alike, such as q1 and q2, are named together where no other column begins so.
+    """
+    pairs = [(name, code) for name, remark in found.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
+    stated: dict[str, None] = {}
+    for name, code in pairs:
+        start = LAST_PART.sub("", name)
+        alike = [column for column in names if column.startswith(start)]
+        together = len(alike) > 1 and start != "" and all((column, code) in pairs for column in alike)
+        stated[f"{start}*={code}" if together else f"{name}={code}"] = None
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(stated)
     return shlex.quote(f"--missing={line.getvalue()}") if stated else ""

@@ -133,7 +133,7 @@ def export_command(
     ] = False,
     domain: DomainOption = None,
 ) -> None:
-    """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
+    """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. A pipeline carries no guarantee.
 
     --to card writes a scorecard as one page of HTML to print.
 

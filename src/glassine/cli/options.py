@@ -351,7 +351,7 @@ class RecordsFileOptions(Group):
         """How files are read."""
         from glassine.data.delimited import CsvDialect
 
-        texts = [text for line in csv.reader(self.missing or []) for text in line]
+        texts = [text for line in csv.reader(self.missing or [], skipinitialspace=True) for text in line]
         pairs = [(name, missing) for name, _, missing in (text.rpartition("=") for text in texts)]
         return CsvDialect(
             separator=self.separator,

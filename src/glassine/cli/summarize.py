@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
     from glassine.domain import Domain
     from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.reserve import Reserve
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
@@ -97,6 +98,28 @@ class ReleasedOptions(Group):
     summary: Annotated[
         Path | None, typer.Option("--summary", metavar="FILE", help="With --measure: the summary of the model.")
     ] = None
+    figures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--figure",
+            metavar="NAME",
+            help="What is measured: accuracy, log-loss or auroc; repeat it for more.",
+            show_default="accuracy, of classes",
+        ),
+    ] = None
+    reserve: Annotated[
+        float | None,
+        typer.Option("--reserve", metavar="SHARE", help="Share of epsilon that measures the model of --reserve-for."),
+    ] = None
+    reserve_for: Annotated[
+        str | None,
+        typer.Option(
+            "--reserve-for",
+            metavar="MODEL[,SIZE]",
+            help="Model to measure: tree, rule-list, additive or scorecard, and its depth, rules or items.",
+            show_default="additive",
+        ),
+    ] = None
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
@@ -121,6 +144,10 @@ def summarize_command(
 
     if (released.measure is None) != (released.summary is None):
         raise InvalidParameterError("--measure and --summary go together.", remedy="Give both, or neither.")
+    if released.reserve_for is not None and released.reserve is None:
+        raise InvalidParameterError("--reserve-for needs --reserve.", remedy="Add a share of epsilon, such as 0.1.")
+    if released.figures is not None and (released.measure is None) == (released.reserve is None):
+        raise InvalidParameterError("--figure is for --measure or --reserve.", remedy="Give one of them.")
     domain_file = opened(public.domain)
     check_outputs(
         [released.output],
@@ -137,6 +164,8 @@ def summarize_command(
                 "a summary says what is public, and a measurement has no delta.",
                 remedy="Leave --domain, --classes, --target-range, --infer-* and --delta out.",
             )
+        if released.reserve is not None:
+            raise InvalidParameterError("--reserve is for a summary that is made.", remedy="Leave it out.")
         _measure(PrivateSummary.read(released.summary), released.measure, file, target, budget, released)
         return
     domain = read_domain(domain_file)
@@ -145,7 +174,18 @@ def summarize_command(
     if not numeric:
         check_public(domain, target, public, private=True)
     charge = Charge(budget.ledger, budget.dataset)
-    names = {"domain": "--domain", "classes": "--classes", "target_range": "--target-range", "random_state": "--seed"}
+    reserve = None if released.reserve is None else _reserve(released.reserve, released)
+    names = {
+        "domain": "--domain",
+        "classes": "--classes",
+        "target_range": "--target-range",
+        "random_state": "--seed",
+        "reserve": "--reserve",
+        "share": "--reserve",
+        "model": "--reserve-for",
+        "size": "the size of --reserve-for",
+        "figures": "--figure",
+    }
     with progress(quiet=released.as_json) as display, in_options(names):
         display.stage("reading the records")
         ranged = bounds is not None
@@ -156,6 +196,7 @@ def summarize_command(
             domain,
             classes=training.classes,
             target_range=bounds,
+            reserve=reserve,
             ledger=charge.book,
             dataset=budget.dataset,
             records_per_person=budget.records_per_person,
@@ -167,9 +208,30 @@ def summarize_command(
             with uninterrupted():
                 charge.settled = True
                 summary.write(released.output)
-    certificate = summary.certificate_
+    certificate, found = summary.certificate_, getattr(summary, "measurement_", None)
     plain = {"summary": str(released.output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
-    print_value(plain if released.as_json else _text(certificate, released.output), released.as_json)
+    text = _text(certificate, released.output)
+    if found is not None:
+        plain["measurement"] = found.to_dict()
+        text = f"Of the {reserve} on these records, which flatter it: {found}.\n{text}"
+    print_value(plain if released.as_json else text, released.as_json)
+
+
+def _reserve(share: float, released: ReleasedOptions) -> Reserve:
+    """Return what of epsilon is kept, and for which model."""
+    from glassine.learners.summaries.reserve import Reserve
+
+    name, comma, size = (released.reserve_for or "additive").partition(",")
+    if comma and not size.strip().isdecimal():
+        raise InvalidParameterError(f"the size of --reserve-for must be a whole number, got {size!r}.")
+    figures: Any = _figures(released)
+    model: Any = name.strip().replace("-", "_")
+    return Reserve(share=share, model=model, size=int(size) if comma else None, figures=figures)
+
+
+def _figures(released: ReleasedOptions) -> list[str] | None:
+    """Return what is measured, as the library calls it."""
+    return None if released.figures is None else [name.replace("-", "_") for name in released.figures]
 
 
 def _measure(
@@ -192,9 +254,13 @@ def _measure(
             remedy="Leave --person out." if of_unit is None else "Name the persons with --person.",
         )
     model: Any = load_model(path)
+    figures: Any = _figures(released)
     charge = Charge(budget.ledger, budget.dataset)
     summary.set_params(random_state=budget.seed)
-    with progress(quiet=released.as_json) as display, in_options({"epsilon": "--epsilon", "random_state": "--seed"}):
+    with (
+        progress(quiet=released.as_json) as display,
+        in_options({"epsilon": "--epsilon", "random_state": "--seed", "figures": "--figure"}),
+    ):
         display.stage("reading the records")
         number = summary.target_range is not None
         attributes = {name: summary.domain_[name] for name in summary.domain_}
@@ -208,6 +274,7 @@ def _measure(
                 training.frame,
                 target,
                 epsilon=budget.epsilon,
+                figures=figures,
                 persons=budget.person,
                 ledger=charge.book,
                 dataset=budget.dataset,

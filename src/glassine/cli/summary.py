@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
@@ -90,14 +91,52 @@ def _headline(outcome: Outcome) -> str:
 
 def _model_lines(outcome: Outcome) -> list[str]:
     from glassine.formats import to_text as model_text
+    from glassine.formats.claims import COMMENT
     from glassine.report.wording import plural
 
     if outcome.order.model == ADDITIVE:
-        return _term_lines(outcome.estimator.model_)
-    lines = model_text(outcome.estimator.model_, outcome.estimator.domain_).rstrip("\n").split("\n")
+        return _term_lines(_shortened(outcome.estimator.model_))
+    lines = model_text(_shortened(outcome.estimator.model_), outcome.estimator.domain_).rstrip("\n").split("\n")
+    if lines[0].startswith(COMMENT):  # the guarantee follows in words
+        del lines[0]
     if len(lines) <= MOST_LINES:
         return lines
     return [*lines[:MOST_LINES], f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"]
+
+
+def _shortened(model: Any) -> Any:
+    """Return a model to read: cut points without the last digits of arithmetic, values to six digits."""
+    from glassine.domain import Between
+    from glassine.models import AdditiveModel, DecisionTree, NumericBins
+
+    def literal(one: Any) -> Any:
+        if isinstance(one, Between):
+            return replace(one, lo=_digits(one.lo, 12), hi=_digits(one.hi, 12))
+        # A prefix stands with its star, as in the domain.
+        return replace(one, values=tuple("".join(v) if isinstance(v, str) else v for v in one.values))
+
+    def bins(one: Any) -> Any:
+        return replace(one, cuts=tuple(_digits(cut, 12) for cut in one.cuts)) if isinstance(one, NumericBins) else one
+
+    def evidence(one: Any) -> Any:
+        return one if one.value is None else replace(one, value=_digits(one.value, 6))
+
+    if isinstance(model, AdditiveModel):
+        return replace(model, terms=tuple(replace(term, bins=tuple(map(bins, term.bins))) for term in model.terms))
+    if isinstance(model, DecisionTree):
+        nodes = []
+        for node in model.nodes:
+            branches = tuple(replace(branch, literal=literal(branch.literal)) for branch in node.branches)
+            nodes.append(replace(node, branches=branches, evidence=evidence(node.evidence)))
+        return replace(model, nodes=tuple(nodes))
+    rules = (
+        replace(r, antecedent=tuple(map(literal, r.antecedent)), evidence=evidence(r.evidence)) for r in model.rules
+    )
+    return replace(model, rules=tuple(rules))
+
+
+def _digits(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
 
 
 def _term_lines(model: AdditiveModel) -> list[str]:

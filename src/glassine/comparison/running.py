@@ -332,6 +332,16 @@ def _range_of(records: Labelled) -> tuple[float, float] | None:
     return (target.low, target.high) if isinstance(target, Number) else None
 
 
+def _stated(domain: Domain) -> dict[str, Any]:
+    """Return what a domain declares; of an attribute that was taken from the data, no value of a record."""
+    plain = to_dict(domain)
+    told = [
+        {name: one[name] for name in ("name", "type", "inferred")} if one.get("inferred") else one
+        for one in plain["attributes"]
+    ]
+    return {**plain, "attributes": told}
+
+
 def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
     """Return what results must agree on to belong to one comparison; models, epsilons and splits may be added."""
     import scipy
@@ -343,7 +353,7 @@ def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
     return {
         "records": len(records.labels),
         "people": None if records.persons is None else records.persons.number,
-        "domain": to_dict(records.domain),
+        "domain": _stated(records.domain),
         "target": target,
         "classes": [str(value) for value in records.classes],
         "range": _range_of(records),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,9 @@ COMMAS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*", flags=re.ASCII)
 
 CODES = frozenset(sign * int(digit * n) for digit in "789" for n in range(1, 6) for sign in (1, -1)) | {-1}
 """Numbers that surveys write for answers that are missing."""
+
+SCALE = 10
+"""Most answers of a question, whole numbers in a row."""
 
 LONG = re.compile(r"\s*[+-]?\d+\s*", flags=re.ASCII)
 
@@ -222,6 +225,13 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
         return "free text, which can name people. Leave it out, or code it in a few categories."
     if len(values) > max(MANY_VALUES, len(present) // SHARE):
         return f"{len(values):,} different values in {len(present):,} records, an identifier? Leave it out."
+    numbers = values.difference(odd)
+    if (
+        len(odd) > 1
+        and numbers
+        and all(float(value) in CODES and present.count(value) >= FREQUENT for value in numbers)
+    ):
+        return _of_codes(sorted(map(float, numbers)), "among texts")
     spellings = Counter(" ".join(value.split()).casefold() for value in values)
     alike = sorted(value for value in values if spellings[" ".join(value.split()).casefold()] > 1)
     if alike:
@@ -240,12 +250,7 @@ def header_values(frame: Any) -> int:
 
 def _remark_on_numbers(present: list[Any]) -> str:
     if codes := _codes(present):
-        listed = " and ".join(f"{code:g}" for code in codes)
-        stated = ",".join(f"COLUMN={code:g}" for code in codes)
-        return Text(
-            f"{listed}, far from the other values. If {'it stands' if len(codes) == 1 else 'they stand'} for a missing "
-            f"value, state {'it' if len(codes) == 1 else 'them'}: {parameter('missing_in')}={stated}."
-        )
+        return _of_codes(codes, "far from the other values")
     if not all(float(value).is_integer() for value in present):
         return ""
     values = set(present)
@@ -256,6 +261,15 @@ def _remark_on_numbers(present: list[Any]) -> str:
     return ""
 
 
+def _of_codes(codes: Sequence[float], where: str) -> str:
+    listed = " and ".join(f"{code:g}" for code in codes)
+    stated = ",".join(f"COLUMN={code:g}" for code in codes)
+    return Text(
+        f"{listed}, {where}. If {'it stands' if len(codes) == 1 else 'they stand'} for a missing value, state "
+        f"{'it' if len(codes) == 1 else 'them'}: {parameter('missing_in')}={stated}."
+    )
+
+
 def _codes(present: list[Any]) -> list[Any]:
     """Return numbers of many records that look like codes for missing values: apart from the others, and of a form."""
     counts = Counter(present)
@@ -264,7 +278,9 @@ def _codes(present: list[Any]) -> list[Any]:
     if len(others) < 2:
         return []
     lo, hi = others[0], others[-1]
-    return [value for value in likely if value < 0 <= lo or value - hi > hi - lo]
+    # A scale, such as 1 to 5, is left by a step of more than one.
+    wide = 1 if len(others) <= SCALE and hi - lo == len(others) - 1 else hi - lo
+    return [value for value in likely if value < 0 <= lo or value - hi > wide]
 
 
 def _is_number(text: str) -> bool:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidDataError, parameter
 
-WHOLE = re.compile(r"0|-?[1-9][0-9]{0,999}")
-"""A whole number as Python writes it, of as many digits as it surely reads."""
+WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,999})(?:\.0{1,20})?")
+"""A whole number as Python writes it, as one of any type and of as many digits as it surely reads."""
 
 LISTED = 20
 """Rows without an identifier that an error lists at most."""
@@ -184,19 +184,19 @@ def identifier(value: object) -> bytes | None:
     """Return what stands for an identifier: equal bytes for one person, None where it is none.
 
     Numbers are equal if their values are, for any types; texts if every character is. A text that is a whole
-    number as usually written, "1" but not "01", is that number: of one column, libraries may read either. Truth
-    values, dates and everything else identify no one.
+    number as usually written, "1" or "1.0" but not "01", is that number: of one column, libraries may read or write
+    either. Truth values, dates and everything else identify no one.
 
     Examples
     --------
-    >>> identifier(1) == identifier(1.0), identifier(1) == identifier("1"), identifier("01") == identifier("1")
+    >>> identifier(1) == identifier(1.0), identifier("1.0") == identifier("1"), identifier("01") == identifier("1")
     (True, True, False)
     >>> [identifier(value) for value in (None, float("nan"), "", " ", True, [1])]
     [None, None, None, None, None, None]
     """
     if isinstance(value, str):
-        if WHOLE.fullmatch(value):
-            return f"n{int(value):x}/1".encode()
+        if whole := WHOLE.fullmatch(value):
+            return f"n{int(whole[1]):x}/1".encode()
         return b"t" + value.encode("utf-8", "surrogatepass") if value.strip() else None
     if isinstance(value, bytes):
         return b"b" + value if value else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -13,9 +14,11 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, not_installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
+from glassine.formats.claims import KEY, claim_of, guarantee_of
 from glassine.formats.conditions import require, with_missing
 from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
+from glassine.models.guarantee import Guarantee
 from glassine.models.tree import DecisionTree, Forest
 
 # One tree of an ensemble in ONNX, cut out of the lists that hold them all.
@@ -211,6 +214,20 @@ def onnx_module() -> ModuleType:
     return onnx
 
 
+def state_guarantee(onnx: ModuleType, model: Any, guarantee: Guarantee | None) -> None:
+    """Write a guarantee into the metadata of an ONNX model."""
+    if guarantee is not None:
+        onnx.helper.set_model_props(model, {KEY: claim_of(guarantee)})
+
+
+def stated_guarantee(model: Any) -> Guarantee | None:
+    """Return the guarantee that the metadata of an ONNX model state."""
+    claims = [str(entry.value) for entry in model.metadata_props if entry.key == KEY]
+    if len(claims) > 1:
+        raise InvalidModelError("the ONNX file states two guarantees.", remedy="Export it again.")
+    return guarantee_of(claims[0]) if claims else None
+
+
 def is_onnx(data: bytes) -> bool:
     """Return whether bytes start as every ONNX file does: with the number of its version, in protocol buffers."""
     return len(data) > 2 and data[0] == 8 and 1 <= data[1] < 64
@@ -280,6 +297,9 @@ def _read(
                 one, kind = _cut_out(attributes, order[place], len(order), kind)
             source = source_of("ONNX", place, len(order))
             trees.append(_tree(onnx, model, ensemble, (attributes, one), kind, domain, source))
+        if len(order) == 1:  # of several, none is the model that the claim is about
+            claim = stated_guarantee(model)
+            trees = [replace(tree, guarantee=claim) for tree in trees]
         return trees, bool(trees) and trees[0].classes is not None
     except GlassineError:
         raise

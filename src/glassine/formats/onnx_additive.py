@@ -14,8 +14,9 @@ import numpy as np
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
+from glassine.formats.claims import without_counts
 from glassine.formats.conditions import as_written, readable
-from glassine.formats.onnx import OURS, onnx_module
+from glassine.formats.onnx import OURS, onnx_module, state_guarantee, stated_guarantee
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term
@@ -85,6 +86,7 @@ def additive_to_onnx(model: AdditiveModel) -> bytes:
     graph = onnx.helper.make_graph(nodes, GRAPH, inputs, outputs, initializer=constants)
     opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
     built = onnx.helper.make_model(graph, producer_name=OURS, opset_imports=opsets, ir_version=IR_VERSION)
+    state_guarantee(onnx, built, without_counts(model.guarantee))
     onnx.checker.check_model(built)
     return bytes(built.SerializeToString(deterministic=True))
 
@@ -279,7 +281,7 @@ def additive_from_onnx(data: bytes, domain: Domain | None = None) -> AdditiveMod
         data,
         domain,
         form="ONNX",
-        read=lambda: _parsed(onnx, onnx.load_model_from_string(data).graph),
+        read=lambda: _parsed(onnx, onnx.load_model_from_string(data)),
         write=additive_to_onnx,
         refused=(Exception,),  # protocol buffers check types, not what lists hold
     )
@@ -289,8 +291,9 @@ def _attributes(onnx: ModuleType, node: Any) -> dict[str, Any]:
     return {str(entry.name): onnx.helper.get_attribute_value(entry) for entry in node.attribute}
 
 
-def _parsed(onnx: ModuleType, graph: Any) -> AdditiveModel:
+def _parsed(onnx: ModuleType, model: Any) -> AdditiveModel:
     """Return the model of a graph; what the graph holds beside it is not looked at."""
+    graph = model.graph
     makers = {str(output): node for node in graph.node for output in node.output}
     (ensemble,) = [node for node in graph.node if node.op_type == "TreeEnsembleRegressor"]
     names, values = [], dict[int, list[Scalar]]()
@@ -320,6 +323,7 @@ def _parsed(onnx: ModuleType, graph: Any) -> AdditiveModel:
         classes=classes,
         target_bounds=(bounds[0], bounds[1]) if bounds else None,
         source="ONNX",
+        guarantee=stated_guarantee(model),
     )
 
 

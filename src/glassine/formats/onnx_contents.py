@@ -9,6 +9,7 @@ from typing import Any
 from glassine.domain import Category, Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
+from glassine.formats.claims import KEY, is_claim
 from glassine.formats.contents import LONGEST_NAME, FittedValues, OtherContent, named_values, shown_name
 from glassine.formats.onnx import ENSEMBLES, OURS, onnx_module, tree_from_onnx
 from glassine.models.tree import DecisionTree
@@ -42,7 +43,9 @@ FIELDS: Mapping[str, Mapping[str, Rule]] = {
         "domain": lambda value: value in ("", "ai.onnx", "ai.onnx.ml"),
         "model_version": _small,
         "graph": _always,
+        "metadata_props": lambda entry: entry.key == KEY and is_claim(entry.value),
     },
+    "StringStringEntryProto": {"key": KEY.__eq__, "value": _always},
     "OperatorSetIdProto": {"domain": lambda value: value in ("", "ai.onnx", "ai.onnx.ml"), "version": _small},
     "GraphProto": {
         "node": _always,
@@ -120,7 +123,11 @@ def beside_onnx(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
     yield OtherContent(where="fields that ONNX does not have", kind="unknown field", n_bytes=n_bytes - known.ByteSize())
     yield from _beside_fields(model)
     yield from _beside_graph(onnx, model.graph, tree)
-    yield from _values(onnx, model.graph, tree_from_onnx(data, domain, tree), domain)
+    read = tree_from_onnx(data, domain, tree)
+    if read.guarantee is None:  # a claim beside several trees is of none
+        n_bytes = sum(entry.ByteSize() for entry in model.metadata_props if entry.key == KEY)
+        yield OtherContent(where="ModelProto.metadata_props", kind="metadata", n_bytes=n_bytes)
+    yield from _values(onnx, model.graph, read, domain)
 
 
 def _beside_fields(model: Any) -> Iterator[OtherContent]:

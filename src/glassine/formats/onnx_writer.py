@@ -16,7 +16,7 @@ from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_domain, check_model, outcomes, readable
 from glassine.formats.contents import FittedValues, OtherContent
-from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
+from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, state_guarantee, tree_from_onnx
 from glassine.formats.onnx_additive import additive_from_onnx, additive_to_onnx, fresh_name, holds_additive
 from glassine.formats.onnx_contents import beside_onnx
 from glassine.formats.registry import Format, PublishedModel
@@ -65,8 +65,8 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     Notes
     -----
     A threshold is rounded down to single precision, so that every number of single precision goes where the model
-    sends it. A record that satisfies no branch takes the last one. The file carries neither counts nor a guarantee.
-    Scores of an additive model have single precision.
+    sends it. A record that satisfies no branch takes the last one. The file carries no counts. A
+    guarantee is the entry ``glassine.guarantee`` of its metadata. Scores of an additive model have single precision.
 
     Examples
     --------
@@ -117,8 +117,9 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     version = ML_OPSET_OF_GAPS if gaps else ML_OPSET
     opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", version)]
     built = onnx.helper.make_model(graph, producer_name=OURS, opset_imports=opsets, ir_version=IR_VERSION)
+    state_guarantee(onnx, built, model.guarantee)
     onnx.checker.check_model(built)
-    return bytes(built.SerializeToString())
+    return bytes(built.SerializeToString(deterministic=True))
 
 
 def _inputs(onnx: Any, encoder: Encoder, names: Sequence[str]) -> list[Any]:
@@ -279,7 +280,7 @@ FORMAT = Format(
     name="ONNX",
     reads="ONNX tree, or an additive model that Glassine wrote; needs `pip install 'glassine[formats]'`",
     tells="conditions and error rates; scores",
-    leaves_out="counts, a guarantee, and the digits that single precision does not hold; of an additive model errors, "
+    leaves_out="counts, and the digits that single precision does not hold; of an additive model errors, "
     "weights, groups, names and edits",
     extensions=(".onnx",),
     contents=("bytes",),

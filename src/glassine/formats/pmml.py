@@ -13,7 +13,16 @@ from glassine.domain.literals import are_disjoint, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, source_of, without_sizes
 from glassine.formats.conditions import with_missing
-from glassine.formats.pmml_predicates import Element, Fields, anything, fields_of, literal_of, parsed_xml, typed
+from glassine.formats.pmml_predicates import (
+    Element,
+    Fields,
+    anything,
+    fields_of,
+    literal_of,
+    parsed_xml,
+    stated_guarantee,
+    typed,
+)
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -59,8 +68,8 @@ def tree_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None =
     ------
     UnsupportedModelError
         If the file is not XML, holds a document type, several trees where none is asked for, another model, or says
-        something that is not understood: a derived field, a predicate on several fields, another strategy for
-        missing values.
+        something that is not understood: a derived field other than a cast, a predicate on several fields, another
+        strategy for missing values.
     InvalidModelError
         If the model contradicts itself or does not fit the domain.
     InvalidParameterError
@@ -74,7 +83,7 @@ def tree_of_document(root: Element, domain: Domain | None = None, tree: int | No
     top, trees = _models(root)
     place = place_of(len(trees), tree, "the PMML file", "Or export a single tree.")
     if top is trees[place]:
-        return _Reader(root, top, domain).tree()
+        return dataclasses.replace(_Reader(root, top, domain).tree(), guarantee=stated_guarantee(root))
     return _member(root, top, trees, place, domain, _classes(root, top, trees, domain))
 
 
@@ -86,7 +95,7 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     root = parsed_xml(data)
     top, trees = _models(root)
     if top is trees[0]:
-        return Forest(trees=(_Reader(root, top, domain).tree(),), source="PMML")
+        return Forest(trees=(tree_of_document(root, domain),), source="PMML")
     classes = _classes(root, top, trees, domain)
     members = tuple(_member(root, top, trees, place, domain, classes) for place in range(len(trees)))
     return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")
@@ -132,7 +141,8 @@ def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Doma
     labels: tuple[Scalar, ...] = schema.labels
     for element in trees:
         if element.attributes.get("functionName") == "classification":
-            labels = tuple(_Reader(root, element, domain, classes=labels, kind=schema.target_type).all_classes())
+            reader = _Reader(root, element, domain, classes=labels, kind=schema.target_type, outer=top)
+            labels = tuple(reader.all_classes())
     return labels
 
 
@@ -146,7 +156,7 @@ def _member(
 ) -> DecisionTree:
     """Return one tree of several, over the fields and classes of them all."""
     schema = fields_of(root, top, domain)
-    read = _Reader(root, trees[place], domain, classes=classes, kind=schema.target_type).tree()
+    read = _Reader(root, trees[place], domain, classes=classes, kind=schema.target_type, outer=top).tree()
     names = read.attributes if domain is not None else tuple(dict.fromkeys((*schema.active, *read.attributes)))
     source = source_of("PMML", place, len(trees))
     return without_sizes(dataclasses.replace(read, attributes=names, source=source))
@@ -171,9 +181,10 @@ class _Reader:
         *,
         classes: tuple[Scalar, ...] = (),
         kind: str | None = None,
+        outer: Element | None = None,
     ) -> None:
         self.model, self.domain = model, domain
-        self.fields: Fields = fields_of(root, model, domain)
+        self.fields: Fields = fields_of(root, model, domain, outer)
         if kind is not None:  # the target stands in the schema of the model around
             self.fields = dataclasses.replace(self.fields, labels=classes, target_type=kind)
         attributes = model.attributes

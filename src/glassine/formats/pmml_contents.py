@@ -8,6 +8,7 @@ from typing import Any
 from xml.parsers import expat
 
 from glassine.domain import Category, Domain
+from glassine.formats.claims import is_claim
 from glassine.formats.contents import (
     LONGEST_NAME,
     FittedValues,
@@ -18,7 +19,7 @@ from glassine.formats.contents import (
     texts_of,
 )
 from glassine.formats.pmml import tree_of_document
-from glassine.formats.pmml_predicates import Element, parsed_xml
+from glassine.formats.pmml_predicates import Element, holds_claim, parsed_xml
 from glassine.models.tree import DecisionTree
 
 USUAL_SPACE = re.compile(r"[ \t]{0,200}|(\r?\n){1,3}[ \t]{0,200}")
@@ -64,6 +65,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "functionName": ("classification", "regression"),
 }
 """Attributes whose words the standard lists."""
+CLAIM = "PMML, Header, Extension"
+"""Where a guarantee is stated."""
 LONGEST_UNUSED = 40
 """Most characters of the name of a field that the tree does not test, such as the target."""
 SIZES: Mapping[str, re.Pattern[str]] = {
@@ -80,9 +83,13 @@ STRUCTURE = (
     *("PMML", "Header", "DataDictionary", "TreeModel", "MiningModel", "MiningSchema", "Segmentation", "Segment"),
     *("Node", "True", "False", "CompoundPredicate", "SimpleSetPredicate", "SimplePredicate", "ScoreDistribution"),
     *("Array", "DataField", "MiningField", "Value"),
+    *("TransformationDictionary", "LocalTransformations", "DerivedField", "FieldRef"),
 )
 """Elements that a tree can be made of; of those that hold anything, the reader asks for an attribute."""
-BARE = ("PMML", "Header", "DataDictionary", "MiningSchema", "Segmentation", "Segment", "True", "False", "MiningModel")
+BARE = (
+    *("PMML", "Header", "DataDictionary", "MiningSchema", "Segmentation", "Segment", "True", "False", "MiningModel"),
+    *("TransformationDictionary", "LocalTransformations"),
+)
 """Those of them that may be there without any attribute being asked for."""
 
 
@@ -93,6 +100,8 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
         element.attributes = Tracked(element.attributes)
     model = tree_of_document(root, domain, tree)
     texts = {text for _, text in texts_of(model)} | {"true", "false"}
+    texts |= {f"{kind}({name})" for name in model.attributes for kind in ("float", "double")}
+    texts |= {f"double(float({name}))" for name in model.attributes}
     yield from _beside_markup(data)
     yield from _values(root, model, domain)
     stack = [("PMML", root)]
@@ -100,6 +109,8 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
         where, element = stack.pop()
         asked: set[str] = getattr(element.attributes, "asked", set())
         plain = element.tag in STRUCTURE and (element.tag in BARE or bool(asked))
+        if where == CLAIM and model.guarantee is not None and _is_claim(element):
+            continue
         if element.tag in ("Application", "Timestamp") and where.startswith("PMML, Header") and not element.children:
             plain = element.tag == "Application" or STAMP.fullmatch(element.text.strip()) is not None
             asked = {name for name in dict.keys(element.attributes) if _is_producer(element, name)}
@@ -119,6 +130,12 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
                 n = len(name.encode()) + len(value.encode())
                 yield OtherContent(where=f"{where}, {shown_name(name)}", kind="attribute", n_bytes=n)
         stack += [(_below(where, child.tag), child) for child in element.children]
+
+
+def _is_claim(element: Element) -> bool:
+    """Return whether an element states a guarantee, and holds nothing else."""
+    plain = set(dict.keys(element.attributes)) == {"name", "value"} and not element.children and not element.text
+    return plain and holds_claim(element) and is_claim(element.attributes["value"])
 
 
 def _below(where: str, tag: str) -> str:

@@ -14,14 +14,34 @@ from glassine.domain import Between, Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import can_be_missing, sides
+from glassine.formats.claims import KEY, claim_of, guarantee_of
 from glassine.formats.conditions import binary, near, require, with_missing
+from glassine.models.guarantee import Guarantee
 
-HEAD = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
-  <Header><Application name="glassine"/></Header>
-"""
 TARGET = "prediction"
+
+
+def head_of(guarantee: Guarantee | None) -> str:
+    """Return the start of a document, whose header states a guarantee in an extension."""
+    claim = "" if guarantee is None else f"<Extension name={quoted(KEY)} value={quoted(claim_of(guarantee))}/>"
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">\n'
+        f'  <Header>{claim}<Application name="glassine"/></Header>\n'
+    )
+
+
+def stated_guarantee(root: Element) -> Guarantee | None:
+    """Return the guarantee that the header of a document states."""
+    header = root.first("Header")
+    claims = [entry.attributes.get("value", "") for entry in (header.children if header else ()) if holds_claim(entry)]
+    if len(claims) > 1:
+        raise InvalidModelError("the PMML file states two guarantees.", remedy="Export it again.")
+    return guarantee_of(claims[0]) if claims else None
+
+
+def holds_claim(element: Element) -> bool:
+    """Return whether an element is the extension that states a guarantee."""
+    return element.tag == "Extension" and element.attributes.get("name") == KEY
 
 
 def text_of(value: Scalar) -> str:
@@ -168,6 +188,8 @@ class Fields:
         The listed values of the target.
     target_type : str
         Its data type.
+    sources : mapping of str
+        The field of the data dictionary that each derived field repeats, by its name.
     """
 
     types: Mapping[str, str]
@@ -176,6 +198,7 @@ class Fields:
     changed: frozenset[str]
     labels: tuple[Scalar, ...]
     target_type: str
+    sources: Mapping[str, str]
 
     @property
     def first(self) -> str | None:
@@ -183,8 +206,31 @@ class Fields:
         return self.active[0] if self.active else None
 
 
-def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
-    """Return the fields that the data dictionary and the mining schema declare."""
+def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> dict[str, str]:
+    """Return the field that each derived one repeats, as a number of another precision at most.
+
+    A threshold on a number of single precision is read as in ONNX: numbers of single precision go where a runtime sends
+    them.
+    """
+    sources: dict[str, str] = {}
+    for derived in (child for part in parts if part is not None for child in part.children):
+        name, kind = derived.attributes.get("name", ""), derived.attributes.get("dataType", "")
+        inner = [child for child in derived.children if child.tag != "Extension"]
+        if derived.tag != "DerivedField" or [child.tag for child in inner] != ["FieldRef"]:
+            continue
+        source = inner[0].attributes.get("field", "")
+        source = sources.get(source, source)
+        given = types.get(source, "")
+        same = kind == given != "" or (kind in ("float", "double") and given in NUMERIC)
+        if name in types or sources.get(name, source) != source:
+            raise InvalidModelError(f"two fields are named {name!r:.60}; each needs its own name.")
+        if same and "mapMissingTo" not in inner[0].attributes:
+            sources[name] = source
+    return sources
+
+
+def fields_of(root: Element, model: Element, domain: Domain | None, outer: Element | None = None) -> Fields:
+    """Return the fields that the data dictionary, the transformations and the mining schema declare."""
     dictionary, schema = root.first("DataDictionary"), model.first("MiningSchema")
     if dictionary is None or schema is None:
         raise InvalidModelError(
@@ -203,6 +249,9 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
         kept = [c for c in entry.children if c.tag == "Value" and c.attributes.get("property", "valid") != "valid"]
         if not kept and texts:
             values[name] = tuple(dict.fromkeys(_value(name, text, types[name], domain) for text in texts))
+    parts = [root.first("TransformationDictionary")]
+    parts += [None if part is None else part.first("LocalTransformations") for part in (outer, model)]
+    sources = _sources(parts, types)
     active, changed, target = [], set(), None
     for entry in schema.children:
         name = entry.attributes.get("name", "")
@@ -213,6 +262,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
             target = name
         elif usage == "active":
             active.append(name)
+            name = sources.get(name, name)
             odd = {"missingValueReplacement", "invalidValueReplacement"} & set(entry.attributes)
             if odd or entry.attributes.get("outliers", "asIs") != "asIs":
                 changed.add(name)
@@ -222,7 +272,8 @@ def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
     labels = values.get(target, ()) if target is not None else ()
     if domain is not None and target in domain:
         labels = ()
-    return Fields(types, values, tuple(active), frozenset(changed), labels, kind)
+    given = tuple(dict.fromkeys(sources.get(name, name) for name in active))
+    return Fields(types, values, given, frozenset(changed), labels, kind, sources)
 
 
 def typed(text: str, kind: str) -> Scalar:
@@ -274,10 +325,11 @@ def literal_of(predicate: Element, fields: Fields, domain: Domain | None, level:
 
 def _field(predicate: Element, fields: Fields, domain: Domain | None) -> str:
     name = predicate.attributes.get("field", "")
+    name = fields.sources.get(name, name)
     if name not in fields.types or name not in fields.active:
         raise UnsupportedModelError(
-            f"the tree tests {name!r:.60}, which is no active field: derived ones are not read.",
-            remedy="Write the file without transformations of its fields, or give the model as JSON or a skops file.",
+            f"the tree tests {name!r:.60}, which is no active field, nor one as a number of another precision.",
+            remedy="Write the file without other transformations, or give the model as JSON or a skops file.",
         )
     require(name, domain, "the PMML tree tests")
     if name in fields.changed and can_be_missing(name, domain, True):

@@ -13,11 +13,22 @@ from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.builder import place_of
+from glassine.formats.claims import without_counts
 from glassine.formats.conditions import as_written, check_domain, check_model, compared_values
 from glassine.formats.contents import FittedValues, OtherContent
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
 from glassine.formats.pmml_contents import beside_pmml
-from glassine.formats.pmml_predicates import HEAD, TARGET, Element, escaped, field_type, parsed_xml, quoted, text_of
+from glassine.formats.pmml_predicates import (
+    TARGET,
+    Element,
+    escaped,
+    field_type,
+    head_of,
+    parsed_xml,
+    quoted,
+    stated_guarantee,
+    text_of,
+)
 from glassine.formats.registry import Format, PublishedModel
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -37,7 +48,7 @@ def additive_to_pmml(model: AdditiveModel) -> str:
         prefix += "_"
     kind = "regression" if model.classes is None else "classification"
     link = "" if model.classes is None else ' normalizationMethod="softmax"'
-    return HEAD + "\n".join(
+    return head_of(without_counts(model.guarantee)) + "\n".join(
         [
             f'  <DataDictionary numberOfFields="{len(names)}">',
             *(_data_field(name, model) for name in model.tested),
@@ -217,6 +228,7 @@ def _parsed(root: Element) -> AdditiveModel:
         classes=classes or None,
         target_bounds=None if stated is None else (float(stated["min"]), float(stated["max"])),
         source="PMML",
+        guarantee=stated_guarantee(root),
     )
 
 
@@ -286,9 +298,10 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
     Returns
     -------
     str
-        One ``TreeModel``. Counts stand in ``recordCount`` and ``ScoreDistribution`` as the model has them; noisy ones
-        are not marked, and the file carries no guarantee. A record that satisfies no branch has no prediction.
-        Of an additive model one ``RegressionModel`` on a derived field for each term, with every digit of its scores.
+        One ``TreeModel``. Counts stand in ``recordCount`` and ``ScoreDistribution`` as the model has them; rounded
+        ones are not marked. An extension of the header states a guarantee. A record that satisfies no branch has no
+        prediction. Of an additive model one ``RegressionModel`` on a derived field for each term, with every digit of
+        its scores.
 
     Raises
     ------
@@ -337,7 +350,7 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
         "  </TreeModel>",
         "</PMML>",
     ]
-    return HEAD + "\n".join(lines) + "\n"
+    return head_of(model.guarantee) + "\n".join(lines) + "\n"
 
 
 def _field(name: str, model: DecisionTree, domain: Domain | None) -> str:
@@ -466,7 +479,7 @@ FORMAT = Format(
     name="PMML",
     reads="PMML tree, or an additive model that Glassine wrote",
     tells="conditions, and class counts where it has them; scores",
-    leaves_out="a guarantee, and whether counts are exact; of an additive model errors, weights, names and edits",
+    leaves_out="whether counts are rounded; of an additive model errors, weights, names and edits",
     extensions=(".pmml", ".xml"),
     contents=("bytes",),
     sniff=is_xml,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,14 @@ from typing import Any
 
 from glassine.data.inference import identifying
 from glassine.domain import Domain
-from glassine.errors import InvalidCertificateError, InvalidParameterError, PrivacyLeakWarning, parameter, warn_caller
+from glassine.errors import (
+    InvalidCertificateError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    parameter,
+    quoted,
+    warn_caller,
+)
 from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.accounting import Event, Selection
@@ -170,11 +178,14 @@ def check_number(value: object, name: str, *, low: float, high: float = float("i
     """Return a parameter that must be a finite number in a range, or raise InvalidParameterError."""
     number = float("nan")
     if not isinstance(value, bool) and isinstance(value, numbers.Real):
-        number = float(value)
+        with contextlib.suppress(OverflowError):
+            number = float(value)
     if not (low < number if low_open else low <= number) or not number <= high or number == float("inf"):
         bracket = "(" if low_open else "["
         end = f"{high:g}]" if high != float("inf") else "infinity)"
-        raise InvalidParameterError(f"{parameter(name)} must be a number in {bracket}{low:g}, {end}, got {value!r}.")
+        raise InvalidParameterError(
+            f"{parameter(name)} must be a number in {bracket}{low:g}, {end}, got {quoted(value)}."
+        )
     return number
 
 

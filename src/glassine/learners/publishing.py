@@ -26,6 +26,7 @@ def noisy_histogram(
     randomness: Randomness,
     name: str = "class counts of the leaves or rules",
     parts: int = 1,
+    cut: bool = True,
 ) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
     """Release the class counts of disjoint cells.
 
@@ -48,11 +49,13 @@ def noisy_histogram(
         What is counted, for the event.
     parts : int, default=1
         How many a record counts as: one where it has one class.
+    cut : bool, default=True
+        Whether counts below zero become zero.
 
     Returns
     -------
     ndarray of int64, shape (k, c)
-        Counts with discrete Laplace noise of scale parts / epsilon, cut at zero.
+        Counts with discrete Laplace noise of scale parts / epsilon.
     DiscreteLaplaceNoise
         The event.
     """
@@ -65,7 +68,7 @@ def noisy_histogram(
         share=float(epsilon / total),
         proof="learners/publishing.md",
     )
-    return np.maximum(noisy, 0).astype(np.int64), event
+    return (np.maximum(noisy, 0) if cut else noisy).astype(np.int64), event
 
 
 def evidence_of(

@@ -107,7 +107,10 @@ def _described(findings: Findings) -> str:
     depth = depth.replace("conditions", "condition") if model.depth == 1 else depth
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), f"{model.depth} {depth}"]
     terms = findings.value("terms")
-    if terms is not None:
+    summary = findings.value("released")
+    if summary is not None:
+        said[1:] = [wording.plural(summary.n_attributes, "attribute"), wording.plural(summary.n_values, "noisy number")]
+    elif terms is not None:
         said[1:] = [wording.plural(model.n_parts, "term"), wording.plural(terms.n_bins, "bin")]
     if model.n_records is not None:
         noisy = " by noisy counts" if model.count_scale is not None else ""

@@ -124,7 +124,20 @@ def _of_means(release: SurrogateRelease) -> str:
         f"A leaf holds a mean over at least {many}, rounded to a step of {step:,}, and no count. Someone who knows all "
         f"answers behind a mean but one can compute that one to about {fewest * step / 2:,.6g} in either direction, or "
         f"less exactly where more are behind it{_shared(made)}. Where all answers behind a mean are equal, the mean is "
-        "each of them."
+        f"each of them.{_of_ends(release, fewest)}"
+    )
+
+
+def _of_ends(release: SurrogateRelease, fewest: int) -> str:
+    """Return what means at an end of the range reveal, if there are any."""
+    answer = release.answer
+    values = {cell.evidence.value for tree in release.trees for cell in tree.cells}
+    ends = [] if answer is None else [shown(end) for end in (answer.lo, answer.hi) if end in values]
+    if answer is None or not ends:
+        return ""
+    return (
+        f" A mean of {' or '.join(ends)}, an end of the range, shows everyone that each answer behind it is within "
+        f"about {fewest * answer.step / 2:,.6g} of that, or further away where more are behind it."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ class Worlds:
         self.regions = [
             Region(self.space.box(cell.inside), tuple(boxes[c] for c in cell.outside)) for cell in model.cells
         ]
+        self._of_boxes: dict[tuple[int, int], dict[str, float]] = {}
 
     @cached_property
     def measures(self) -> list[Measure]:
@@ -98,14 +99,25 @@ class Worlds:
             out[name] = any(share > 0 for share in shares) + any(share < 1 for share in shares)
         return out
 
-    def learned(self, region: Region, factor: int) -> dict[str, float]:
+    def learned(self, region: Region, factor: int) -> Mapping[str, float]:
         """Return the bits learned about each attribute of a factor: relative entropy from before to after."""
+        if not self.counter.is_free(region, factor):
+            return self._learned(factor, self.counter.marginal(region, factor))
+        # Nothing but the box of the factor matters then, and leaves of a tree share most of theirs.
+        allowed = region.inside.get(factor, self.space.full(factor))
+        if (factor, allowed) not in self._of_boxes:
+            part = self.space.factors[factor]
+            if len(part.attributes) == 1:
+                left = self.space.weight(factor, allowed)
+                self._of_boxes[factor, allowed] = {part.attributes[0]: log2_ratio(self.space.totals[factor], left)}
+            else:
+                inside = [weight if allowed >> atom & 1 else 0 for atom, weight in enumerate(part.weights)]
+                self._of_boxes[factor, allowed] = self._learned(factor, inside)
+        return self._of_boxes[factor, allowed]
+
+    def _learned(self, factor: int, marginal: Sequence[Measure]) -> dict[str, float]:
         part = self.space.factors[factor]
-        if len(part.attributes) == 1 and self.counter.is_free(region, factor):
-            left = self.space.weight(factor, region.inside[factor])
-            return {part.attributes[0]: log2_ratio(self.space.totals[factor], left)}
-        after = _shares(self.counter.marginal(region, factor))
-        before = _shares(part.weights)
+        after, before = _shares(marginal), _shares(part.weights)
         if len(part.attributes) == 1:
             return {part.attributes[0]: _relative_entropy(after, before)}
         out = {}

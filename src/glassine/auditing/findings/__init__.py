@@ -17,6 +17,7 @@ from glassine.auditing.findings.root import (
     SubjectSummary,
 )
 from glassine.auditing.findings.sign_off import SignOff
+from glassine.auditing.findings.summaries import NoisyNumbers, SummaryFinding
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,
     FormFinding,
@@ -75,6 +76,7 @@ __all__ = [
     "LeftOutModel",
     "MembershipFinding",
     "ModelSummary",
+    "NoisyNumbers",
     "Outcomes",
     "Part",
     "PartsFinding",
@@ -89,6 +91,7 @@ __all__ = [
     "Standing",
     "SubgroupFinding",
     "SubjectSummary",
+    "SummaryFinding",
     "TermFinding",
     "ThresholdsFinding",
     "TogetherFinding",

@@ -12,6 +12,7 @@ from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
+from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model, outcomes
 from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import other_side
@@ -242,7 +243,7 @@ def to_python(model: DecisionTree | RuleList | AdditiveModel) -> str:
     ('ill', 'well')
     """
     if isinstance(model, AdditiveModel):
-        return additive_python(model)
+        return commented(model) + additive_python(model)
     check_model(model, prefixes=True)
     names = _Names(model)
     tables = f"PREDICTIONS = {tuple_source(outcomes(model))}\n"
@@ -256,7 +257,7 @@ def to_python(model: DecisionTree | RuleList | AdditiveModel) -> str:
     what = "A rule list" if isinstance(model, RuleList) else "A tree"
     head = HEAD.format(what=what, tables=tables, proba=proba)
     body = _list_body(model, names) if isinstance(model, RuleList) else _tree_body(model, names)
-    return f"{head}{body}"
+    return f"{commented(model)}{head}{body}"
 
 
 class _Names:
@@ -388,7 +389,7 @@ def _split(branches: tuple[Branch, ...], margin: str, depth: int, names: _Names)
 
 FORMAT = Format(
     name="Python",
-    leaves_out="counts and a guarantee",
+    leaves_out="counts",
     extensions=(".py",),
     to="python",
     write=lambda model, domain: to_python(model),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
@@ -25,6 +26,8 @@ from glassine.models.tree import DecisionTree
 
 
 ALIAS = "r"
+COMMENT = ("/* ", " */")
+"""It ends where it is closed: an expression may be put on one line with others."""
 EXACT_DIGITS = 15
 """Decimals of so many digits read as the same double in every engine; longer ones are written with an exponent."""
 LONGEST_WHOLE = 10**15
@@ -264,7 +267,7 @@ def to_sql(
         Names stand in double quotes and texts in single quotes, quotes within them doubled. Spark gets names in
         backticks, and a backslash before each backslash and single quote. MySQL reads standard SQL in the mode
         ANSI_QUOTES only. Texts are compared by the column's collation,
-        which must tell upper from lower case.
+        which must tell upper from lower case. A comment before it states a guarantee.
 
     Raises
     ------
@@ -293,14 +296,14 @@ def to_sql(
     words = STANDARD if dialect is None else DIALECTS[dialect]
     if isinstance(model, AdditiveModel):
         parts = [table] if isinstance(table, str) else table
-        return additive_sql(model, parts, prediction, probabilities, words)
+        return commented(model, *COMMENT) + additive_sql(model, parts, prediction, probabilities, words)
     check_model(model, prefixes=True)
     writer = _Writer(model, "" if table is None else f"{ALIAS}.", words)
     values = outcomes(model)
     one_type([v for v in values if v is not None], "the classes")
     case = writer.case([words.selected(v) for v in values])
     if table is None:
-        return case
+        return commented(model, *COMMENT) + case
     columns = [f"{ALIAS}.*", f"{case} AS {words.name(prediction)}"]
     if probabilities:
         chances = cell_probabilities(model)
@@ -309,7 +312,7 @@ def to_sql(
             columns.append(f"{column} AS {words.name(f'probability_{label}')}")
     parts = [table] if isinstance(table, str) else list(table)
     listed = ",\n  ".join(columns)
-    return f"SELECT\n  {listed}\nFROM {'.'.join(map(words.name, parts))} AS {ALIAS}"
+    return f"{commented(model, *COMMENT)}SELECT\n  {listed}\nFROM {'.'.join(map(words.name, parts))} AS {ALIAS}"
 
 
 class _Writer:
@@ -394,7 +397,7 @@ def _between(column: str, literal: Between) -> str | None:
 
 FORMAT = Format(
     name="SQL",
-    leaves_out="counts and a guarantee",
+    leaves_out="counts",
     extensions=(".sql",),
     to="sql",
     write=lambda model, domain, **options: to_sql(model, **options),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from glassine.domain import Domain
 from glassine.domain.literals import number
+from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model
 from glassine.formats.printed.rules import format_rules
 from glassine.formats.registry import Format
@@ -94,7 +95,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     -------
     str
         Thresholds and counts are in full. A tree that has only bounds on numbers reads back with
-        :func:`glassine.load_model`. Neither text states a guarantee.
+        :func:`glassine.load_model`. A comment before it states a guarantee.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     |   |--- weights: [1, 5] class: well
     """
     if isinstance(model, AdditiveModel):
-        return additive_text(model)
+        return commented(model) + additive_text(model)
     check_model(model)
     if isinstance(model, RuleList):
         rules = tuple(replace(r, evidence=replace(r.evidence, label=r.evidence.prediction)) for r in model.rules)
@@ -136,7 +137,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
         if not node.branches:
             lines.append(f"{margin}|--- {_leaf(model, node.evidence)}")
         stack += [(b.child, depth + 1, one_line(_aligned(str(b.literal)))) for b in reversed(node.branches)]
-    return "\n".join(lines) + "\n"
+    return commented(model) + "\n".join(lines) + "\n"
 
 
 def _aligned(text: str) -> str:
@@ -154,7 +155,6 @@ def _leaf(model: DecisionTree, evidence: Evidence) -> str:
 
 FORMAT = Format(
     name="text",
-    leaves_out="a guarantee",
     extensions=(".txt",),
     to="text",
     write=to_text,

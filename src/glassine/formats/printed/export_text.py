@@ -11,8 +11,9 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import COMPLETE_RECORDS
+from glassine.formats.claims import is_opening_claim, opening_claim
 from glassine.formats.conditions import at_most, require, with_missing
-from glassine.formats.contents import beside_all
+from glassine.formats.contents import only
 from glassine.formats.printed.conditions import plain
 from glassine.formats.registry import BY_START, Format, first_line
 from glassine.models.evidence import Evidence
@@ -191,7 +192,8 @@ def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, 
 def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
     r"""Read what ``sklearn.tree.export_text`` or ``glassine.formats.to_text`` wrote.
 
-    The latter also says where missing values go, as in ``age <= 40.5 or missing``.
+    The latter also says where missing values go, as in ``age <= 40.5 or missing``, and states a guarantee in its first
+    line.
 
     Parameters
     ----------
@@ -223,7 +225,8 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     >>> [str(cell) for cell in tree.cells], tree.classes
     (['age <= 40.5', 'age > 40.5'], ('no', 'yes'))
     """
-    parsed, _ = _parse(text)
+    claim = opening_claim(text)
+    parsed, _ = _parse(text if claim is None else text[text.find("\n") :])
     leaves = [node for node in parsed if isinstance(node, _Leaf)]
     regression = any(leaf.value is not None for leaf in leaves)
     if regression and any(leaf.label is not None for leaf in leaves):
@@ -249,7 +252,12 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     attributes = domain.names if domain is not None else tuple(names.values())
     # Without decimals, weights that are not whole print as if they were counts.
     rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
-    return DecisionTree(tuple(nodes), attributes, classes, source="scikit-learn export_text", approximate=rounded)
+    return DecisionTree(
+        *(tuple(nodes), attributes, classes),
+        source="scikit-learn export_text",
+        approximate=rounded,
+        guarantee=claim,
+    )
 
 
 FORMAT = Format(
@@ -262,5 +270,9 @@ FORMAT = Format(
     sniff=lambda text: first_line(text).startswith("|-") and re.match(r"\|-+ ", first_line(text)) is not None,
     rank=BY_START,
     read=tree_from_export_text,
-    beside=beside_all,
+    beside=only(
+        lambda text, domain: (
+            lambda number, line: line if is_opening_claim(number, line) or not line.startswith("#") else None
+        )
+    ),
 )

@@ -7,7 +7,8 @@ r"""Rule lists as plain text, one rule a line, as the papers print them.
     else if [18 < age <= 25] and [colour in {red, green}] then [false] ([3 ; 1] examples)
     else [true] ([1 ; 4] examples)
 
-**Grammar.** Blank lines, and what follows a ``#`` outside brackets, are ignored. Keywords may be upper case; commas
+**Grammar.** Blank lines, and what follows a ``#`` outside brackets, are ignored; a first line
+``# glassine.guarantee {...}`` states a guarantee. Keywords may be upper case; commas
 and semicolons between counts are the same. ::
 
     list       = { header } rule { rule } default
@@ -57,6 +58,7 @@ from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.formats.claims import commented, is_opening_claim, opening_claim
 from glassine.formats.conditions import check_model, near
 from glassine.formats.contents import only
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
@@ -386,7 +388,8 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
                 f"a rule tests {name!r}, which 'attributes:' does not list.{near(name, attributes)}"
             )
     rules = tuple(Rule(antecedent=s.antecedent, evidence=_evidence(s, classes)) for s in statements)
-    return RuleList(rules, attributes, classes, source=SOURCE, approximate=headers.rounded)
+    claim = opening_claim(text)
+    return RuleList(rules, attributes, classes, source=SOURCE, approximate=headers.rounded, guarantee=claim)
 
 
 def _quoted(text: str) -> str:
@@ -441,7 +444,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     Parameters
     ----------
     model : RuleList
-        The rule list. Its ``source`` and ``guarantee`` are not written; noisy counts are marked like rounded ones.
+        The rule list. Its ``source`` is not written; noisy counts are marked like rounded ones.
     domain : Domain, optional
         With it, ``[a]`` is written for binary attributes only; without it, for every attribute that is only compared
         with 0 and 1.
@@ -456,7 +459,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     """
     check_model(model)
     plural = {lit.attribute for lit in model.literals if isinstance(lit, Between) or not set(lit.values) <= {0, 1}}
-    lines = [f"attributes: {' '.join(f'[{_name(name)}]' for name in model.attributes)}"]
+    lines = [f"{commented(model)}attributes: {' '.join(f'[{_name(name)}]' for name in model.attributes)}"]
     if model.classes is not None:
         lines.append(f"classes: {' '.join(f'[{_value(label)}]' for label in model.classes)}")
     if not model.counts_are_exact:
@@ -485,11 +488,12 @@ FORMAT = Format(
     name="a rule list",
     reads="rule list in text, such as 'if [a] then [true]' and 'else [false]' on two lines",
     tells="what it says",
-    leaves_out="a guarantee",
     extensions=(".txt",),
     contents=("text",),
     sniff=lambda text: START.match(first_line(text)) is not None,
     rank=BY_LEAF + 1,
     read=parse_rules,
-    beside=only(lambda text, domain: lambda number, line: _code(line) or None),
+    beside=only(
+        lambda text, domain: lambda number, line: line if is_opening_claim(number, line) else _code(line) or None
+    ),
 )

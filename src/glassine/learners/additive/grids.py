@@ -421,6 +421,9 @@ def _runs(counts: Array, least: float) -> list[list[int]]:
     return runs
 
 
+IN_CELLS = "numbers of records in cells"
+"""Name of the release, by which a certificate states it."""
+
 PROOF = "learners/additive/grids.md"
 
 
@@ -466,7 +469,7 @@ def bin_counted(
         for tree, spans in zip(trees, wanted, strict=True):
             tree.take(noisy[at : at + len(spans)], level)
             at += len(spans)
-    event = noise.event("numbers of records in cells", drawn, proof=PROOF)
+    event = noise.event(IN_CELLS, drawn, proof=PROOF)
     least = None
     if quantiles is not None:
         # Each attribute counts all records; those with fewer cells carry less noise.

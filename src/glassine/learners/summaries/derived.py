@@ -40,9 +40,17 @@ from glassine.privacy.certificate import Certificate
 MOST_DEPTH, MOST_RULES = 12, 100
 """Largest depth of a tree, and largest number of rules of a list: beyond them noise alone is fitted."""
 
+RESERVED = "epsilon of one measurement"
+"""What a certificate calls the part of epsilon that is reserved."""
+
 OF_CLASSES: tuple[Measure, ...] = ("gini", "errors", "log_loss")
 OF_NUMBERS: tuple[Measure, ...] = ("squared_error",)
 """What splits may lower, the default first."""
+
+AS_RETURNED = (
+    "the model is as the summary gave it; one that was changed since by a look at records names the same summary"
+)
+"""What no comparison of a model with its summary can tell."""
 
 NOISE = 2.0
 """A part of a split must hold so many standard deviations of the noise in a count of a pair by class."""
@@ -278,7 +286,10 @@ class SummaryModels:
         )
 
     def certify(self, model: DecisionTree | RuleList | AdditiveModel) -> Certificate:
-        """Return the summary's certificate for one of its models, tied to that model."""
+        """Return the summary's certificate for one of its models, tied to that model.
+
+        Source and guarantee of the model are compared. That nobody changed the model since is assumed, and stated.
+        """
         claimed = model.guarantee
         whole = None if claimed is None else replace(claimed, count_scale=None)
         if whole != self._guarantee() or model.source != self._source:
@@ -288,12 +299,14 @@ class SummaryModels:
             )
         certificate = self.certificate_
         public = {**certificate.public, "summary": certificate.model}
-        return replace(certificate, model=fingerprint(model), public=public)
+        assumptions = (*certificate.assumptions, AS_RETURNED)
+        return replace(certificate, model=fingerprint(model), public=public, assumptions=assumptions)
 
     @property
     def _mu(self) -> float:
         certificate = self.certificate_
-        return GaussianBudget.of(certificate.epsilon, certificate.delta, certificate.unit).mu
+        released = certificate.epsilon - float(certificate.public.get(RESERVED, 0.0))
+        return GaussianBudget.of(released, certificate.delta, certificate.unit).mu
 
     @property
     def _source(self) -> str:

@@ -18,6 +18,7 @@ from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.ranking import cuts_of
 from glassine.learners.summaries.release import by_chance
 from glassine.learners.summaries.released import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -247,20 +248,27 @@ def _measured(
         squares = released.squares[0] - (records.classes @ released.levels) @ (2 * means)
         squares += records.classes.sum(axis=1) @ means**2
         return math.nan, math.nan, float(scale[0] * np.sqrt(max(squares, 0.0) / records.classes.sum()))
-    chances = _chances(model, _columns(released, domain, records.codes))
-    right = np.take_along_axis(records.classes, chances.argmax(axis=1)[:, None], axis=1).sum() / records.classes.sum()
+    found = chances(model, _columns(released, domain, records.codes))
+    right = np.take_along_axis(records.classes, found.argmax(axis=1)[:, None], axis=1).sum() / records.classes.sum()
     if records.classes.shape[1] != 2:
         return float(right), math.nan, math.nan
-    labels = np.repeat([0, 1], len(chances))
-    scores, weights = np.tile(chances[:, 1], 2), records.classes.T.ravel()
+    labels = np.repeat([0, 1], len(found))
+    scores, weights = np.tile(found[:, 1], 2), records.classes.T.ravel()
     return float(right), float(roc_auc_score(labels, scores, sample_weight=weights)), math.nan
 
 
-def _chances(model: DecisionTree | RuleList | AdditiveModel, columns: Columns) -> Array:
+def chances(model: DecisionTree | RuleList | AdditiveModel, columns: Columns) -> Array:
     """Return class probabilities of records, shape (n, classes)."""
     if isinstance(model, AdditiveModel):
         return np.asarray(model.predict_proba(columns))
     return np.asarray(probabilities(model)[model.apply(columns)])
+
+
+def score_cuts(released: Released, domain: Domain, model: DecisionTree | RuleList | AdditiveModel) -> Array:
+    """Return where cells of a model's score of the second class begin, by the summary's distribution; shape (cuts,)."""
+    records = representatives(junction_tree(released))
+    scores = chances(model, _columns(released, domain, records.codes))[:, 1]
+    return cuts_of(scores, records.classes.sum(axis=1))
 
 
 def _columns(released: Released, domain: Domain, codes: npt.NDArray[np.int64]) -> Columns:

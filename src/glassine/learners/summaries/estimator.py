@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -16,16 +18,27 @@ from glassine.data.lazy import held, is_lazy
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import GlassineError, InvalidParameterError, parameter
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
+from glassine.learners.additive.records import HeldRecords
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
-from glassine.learners.summaries.derived import SummaryModels
+from glassine.learners.summaries.derived import RESERVED, SummaryModels
+from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
-from glassine.learners.summaries.measuring import Measurement, plan_measurement
+from glassine.learners.summaries.measuring import (
+    Asked,
+    Figure,
+    Measurement,
+    check_figures,
+    check_model,
+    plan_measurement,
+    release_measurement,
+)
 from glassine.learners.summaries.release import most_released, n_cells_of, release_summary
+from glassine.learners.summaries.reserve import Reserve
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.release import Paid, Planned, Price, release
@@ -54,6 +67,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         The public range of a target that is a number, where the domain does not declare it. Targets are clipped to it.
     bins : mapping of str to sequence, optional
         Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
+    reserve : Reserve, optional
+        A part of epsilon that measures one model on the same records, within the fit. Which model is fixed beforehand:
+        what is kept for a later choice could be spent twice by who copies the file.
     ledger, dataset, records_per_person, person_weights, progress, random_state
         As for :class:`~glassine.PrivateEBMClassifier`.
 
@@ -63,6 +79,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         The noisy tables. Released.
     certificate_ : Certificate
         Guarantee, events and assumptions; its ``model`` is the SHA-256 of the summary. Public.
+    measurement_ : Measurement
+        How right the model of the reserve is on these records, with a certificate of its part of epsilon; only with a
+        reserve. Released.
     domain_ : Domain
         Domain of the attributes. Public, unless inferred.
     classes_ : ndarray of shape (c,)
@@ -108,6 +127,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         {
             "released_",
             "certificate_",
+            "measurement_",
             "domain_",
             "classes_",
             "target_range_",
@@ -126,6 +146,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
     classes: Sequence[Scalar] | None
     target_range: tuple[float, float] | None
     bins: Mapping[str, Any] | None
+    reserve: Reserve | None
 
     def __init__(
         self,
@@ -136,6 +157,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         classes: Sequence[Scalar] | None = None,
         target_range: tuple[float, float] | None = None,
         bins: Mapping[str, Any] | None = None,
+        reserve: Reserve | None = None,
         ledger: Any = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
@@ -156,15 +178,34 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
                 f"a summary needs at least two classes, got {n_cells_of(target)}.",
                 remedy=f"Declare them with {parameter('classes=')}.",
             )
-        budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
+        whole, kept = GaussianBudget.of(self.epsilon, self.delta, training.unit), Fraction(0)
+        if self.reserve is not None:
+            kept = self._reserved(self.reserve, training, whole)
+        budget = GaussianBudget.of(float(whole.epsilon - kept), self.delta, training.unit) if kept else whole
         grids = public_grids(training.domain, self.bins)
         budget.check_values(*most_released(grids, target))
         return Planned(
-            price=Price(epsilon=budget.epsilon, delta=budget.delta, note="private summary", unit=budget.unit),
+            price=Price(epsilon=whole.epsilon, delta=whole.delta, note=_note(kept), unit=whole.unit),
             caveats=training.caveats,
             check=partial(budget.claim, training.caveats, None),
-            draw=partial(self._draw, training, grids, budget),
+            draw=partial(self._draw, training, grids, replace(budget, epsilon=whole.epsilon), kept),
         )
+
+    def _reserved(self, reserve: object, training: Training, budget: GaussianBudget) -> Fraction:
+        """Return the part of epsilon that is reserved; raise if its model cannot be measured on these records."""
+        if not isinstance(reserve, Reserve):
+            raise InvalidParameterError(f"{parameter('reserve')} must be a Reserve, got {type(reserve).__name__}.")
+        reserve.check(training.target, training.unit)
+        if not isinstance(training.records, HeldRecords):
+            raise InvalidParameterError(
+                f"{parameter('reserve')} needs records in memory.",
+                remedy="Collect them, or measure records kept aside.",
+            )
+        if training.unit.is_person and self.person_weights != "equal":
+            raise InvalidParameterError(
+                f"{parameter('reserve')} counts each person alike.", remedy="Set person_weights to 'equal'."
+            )
+        return reserve.part_of(budget.epsilon)
 
     def _numeric(self, y: Any) -> bool:
         """Return whether the target is a number, as far as parameters and domain say."""
@@ -179,7 +220,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             declared = self.domain[name]
         return self.target_range is not None or (self.classes is None and isinstance(declared, Integer | Real))
 
-    def _draw(self, training: Training, grids: tuple[Grid, ...], budget: GaussianBudget, paid: Paid) -> dict[str, Any]:
+    def _draw(
+        self, training: Training, grids: tuple[Grid, ...], budget: GaussianBudget, kept: Fraction, paid: Paid
+    ) -> dict[str, Any]:
         target = training.target
         released, events = release_summary(training.records, grids, target, budget, paid)
         file = SummaryFile(domain=training.domain, target=target, released=released)
@@ -192,14 +235,34 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
                 if target.bounds
                 else {"classes": list(target.classes or ())}
             ),
+            **({RESERVED: float(kept), "measured model": str(self.reserve)} if kept else {}),
             **training.weights,
         }
-        return {
+        fitted = {
             "released_": released,
             "certificate_": budget.certify(events, digest(file), paid=paid, public=public),
             "domain_": training.domain,
             **_of_target(target),
         }
+        return (
+            fitted if self.reserve is None else {**fitted, **self._measured(self.reserve, training, fitted, kept, paid)}
+        )
+
+    def _measured(
+        self, reserve: Reserve, training: Training, fitted: Mapping[str, Any], kept: Fraction, paid: Paid
+    ) -> dict[str, Any]:
+        """Return the measurement that a reserve pays for, and the certificate with it."""
+        maker, certificate = copy(self), fitted["certificate_"]
+        vars(maker).update(fitted)
+        try:
+            model = reserve.model_of(maker)
+        except GlassineError:
+            # What the summary released gives no such model: the part stays unspent.
+            return {}
+        asked = maker._asked(model, check_figures(reserve.figures, training.target, training.unit))
+        found = release_measurement(training, model, kept, asked, {"summary": certificate.model}, paid)
+        events = (*certificate.events, *found.certificate.events)
+        return {"certificate_": replace(certificate, events=events), "measurement_": found}
 
     def measure(
         self,
@@ -208,14 +271,16 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         y: Any,
         *,
         epsilon: float,
+        figures: Sequence[Figure] | None = None,
         persons: Any = None,
         ledger: Any = None,
         dataset: str | None = None,
     ) -> Measurement:
         """Return how right a model is on records: a second release, with its own charge and certificate.
 
-        For classes the accuracy, for a number the mean absolute and the root mean squared error, each with an interval
-        for noise and chance together. Records that the model was fitted to, or chosen by, flatter it: keep some aside.
+        For classes accuracy, log loss and AUROC, for a number the mean absolute and the root mean squared error, each
+        with an interval for noise and chance together. Records that the model was fitted to, or chosen by, flatter it:
+        keep some aside.
 
         **Guarantee**: ``epsilon``-differential privacy of the measurement alone, for one record or, as in the summary,
         one person; on the summary's records it adds to what the summary spent. See ``measuring.md``.
@@ -229,8 +294,10 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             The records, as for :meth:`fit`; a lazy frame is brought into memory. Targets are clipped to the summary's
             range. Each person counts as much as any other.
         epsilon : float
-            Privacy budget of the measurement, in [0.001, 1000]. Noise has a standard deviation of about 1.4 / epsilon
-            records, times the records per person.
+            Privacy budget of the measurement, in [0.001, 1000]; figures share it evenly. Noise in a count has a
+            standard deviation of about 1.4 / epsilon records, times the figures and the records per person.
+        figures : sequence of {"accuracy", "log_loss", "auroc"}, optional
+            What is measured of classes: "accuracy" by default. "auroc" needs two classes, and no ``persons``.
         ledger, dataset
             What is charged, and for whose records; those of the summary by default. Records of other people, kept
             aside, are another data set.
@@ -248,19 +315,36 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             training = read_numbers(reader, X, y, domain=self.domain_, bounds=target.bounds, times=whose)
         else:
             training = read_classes(reader, X, y, domain=self.domain_, classes=target.classes, times=whose)
+        asked = self._asked(model, check_figures(figures, target, unit))
         return release(
-            plan_measurement(training, model, epsilon, {"summary": self.certificate_.model}),
+            plan_measurement(training, model, epsilon, asked, {"summary": self.certificate_.model}),
             ledger=self.ledger if ledger is None else ledger,
             dataset=self.dataset if dataset is None else dataset,
             random_state=self.random_state,
         )
 
+    def _asked(self, model: DecisionTree | RuleList | AdditiveModel, figures: tuple[Figure, ...]) -> Asked:
+        """Return what is measured of a model; cells of its score follow from the summary."""
+        cuts = np.zeros(0)
+        if "auroc" in figures:
+            check_model(model, self._target, list(self.domain_))
+            cuts = score_cuts(self.released_, self.domain_, model)
+        return Asked(figures=figures, cuts=cuts)
+
     # Files.
+
+    @property
+    def digest_(self) -> str:
+        """SHA-256 of what was released, as it is held now; the certificate names it."""
+        return digest(self._file)
+
+    @property
+    def _file(self) -> SummaryFile:
+        return SummaryFile(domain=self.domain_, target=self._target, released=self.released_)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the summary with its certificate to a JSON file: noisy numbers, from which all models follow."""
-        file = SummaryFile(domain=self.domain_, target=self._target, released=self.released_)
-        write_file(file, self.certificate_, path)
+        write_file(self._file, self.certificate_, path, getattr(self, "measurement_", None))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -274,7 +358,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         UnreadableFileError
             If the file cannot be read, or is not whole JSON.
         """
-        file, certificate = read_file(path)
+        file, certificate, measurement = read_file(path)
         out = cls(
             certificate.epsilon,
             certificate.delta,
@@ -286,6 +370,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         )
         out.released_, out.certificate_ = file.released, certificate
         out.domain_ = file.domain
+        if measurement is not None:
+            out.measurement_ = measurement
         for name, value in _of_target(file.target).items():
             setattr(out, name, value)
         out.n_features_in_, out.feature_names_in_ = len(file.domain), np.array(file.domain.names, dtype=object)
@@ -301,3 +387,8 @@ def _of_target(target: Target) -> dict[str, Any]:
     if target.bounds is not None:
         return {"target_range_": target.bounds, "target_": target.name}
     return {"classes_": class_array(target.classes or ()), "target_": target.name}
+
+
+def _note(kept: Fraction) -> str:
+    """Return what a ledger says of a fit."""
+    return f"private summary, epsilon {float(kept):g} of it for a measurement" if kept else "private summary"

@@ -20,7 +20,8 @@ from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json, write_text
 from glassine.learners.additive.grids import Axis, Grid, public_grids
 from glassine.learners.additive.targets import Target, checked_bounds
-from glassine.learners.summaries.release import n_cells_of
+from glassine.learners.summaries.measuring import Measurement, measurement_from_dict
+from glassine.learners.summaries.release import check_events, n_cells_of
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
 
@@ -139,14 +140,18 @@ def digest(file: SummaryFile) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_file(file: SummaryFile, certificate: Certificate, path: str | os.PathLike[str]) -> None:
-    """Write a summary with its certificate."""
+def write_file(
+    file: SummaryFile, certificate: Certificate, path: str | os.PathLike[str], measurement: Measurement | None = None
+) -> None:
+    """Write a summary with its certificate, and with the measurement that a reserve paid for."""
     values = {"schema": SCHEMA, "certificate": certificate.to_dict(), **_plain(file)}
+    if measurement is not None:
+        values["measurement"] = measurement.to_dict()
     write_text(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n", path)
 
 
-def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
-    """Return the summary of a file and its certificate, checked against each other."""
+def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate, Measurement | None]:
+    """Return the summary of a file, its certificate, and its measurement if any, checked against each other."""
     values = read_json(path)
     if not is_summary(values):
         raise InvalidModelError(
@@ -155,7 +160,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
     # A number has its range where classes have their names.
     of_target = "target_range" if "target_range" in values else "classes"
     keys = ("schema", "certificate", "domain", of_target, "target", "released", "bins")
-    odd = [key for key in values if key not in keys] or [key for key in keys if key not in values]
+    odd = [key for key in values if key not in (*keys, "measurement")] or [key for key in keys if key not in values]
     if odd:
         raise InvalidModelError(f"the summary lacks the key {odd[0]!r:.60}, or must not have it.")
     certificate = Certificate.from_dict(values["certificate"])
@@ -173,7 +178,14 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate]:
     )
     if certificate.model != digest(file):
         raise InvalidModelError(f"{CHANGED}.", remedy="Ask for the file that was written.")
-    return file, certificate
+    check_events(file.released, certificate)
+    if "measurement" not in values:
+        return file, certificate, None
+    measurement = measurement_from_dict(values["measurement"], target)
+    own = measurement.certificate
+    if own.public.get("summary") != certificate.model or not set(own.events) <= set(certificate.events):
+        raise InvalidModelError("the measurement is of another summary.", remedy="Ask for the file that was written.")
+    return file, certificate, measurement
 
 
 def _target(name: object, classes: object, bounds: object) -> Target:
@@ -243,7 +255,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
     axes, tables, groups = [], [], []
     for grid, one in zip(grids, numbers.attributes, strict=True):
         n_bins = len(one.counts)
-        bin_of, group = np.array(one.bin_of, dtype=np.int64), np.array(one.groups, dtype=np.int64)
+        bin_of, group = _places(one.bin_of), _places(one.groups)
         table = _array(one.table, (n_bins, n_classes), grid.attribute)
         whole = len(bin_of) == grid.n_cells + 1 and _covers(bin_of, n_bins) and len(group) == n_bins
         ordered = grid.cuts is None or all(b - a in (0, 1) for a, b in pairwise(bin_of[:-1].tolist()))
@@ -292,6 +304,11 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
         rounds=tuple(rounds),
         squares=numbers.squares,
     )
+
+
+def _places(numbers: tuple[int, ...]) -> Ints:
+    """Return numbers of bins; those beyond any list are -1, which is none."""
+    return np.array([number if 0 <= number < MOST else -1 for number in numbers], dtype=np.int64)
 
 
 def _covers(numbers: Ints, size: int) -> bool:

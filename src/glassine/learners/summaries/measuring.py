@@ -5,48 +5,52 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from glassine.data.columns import Columns
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.records import HeldRecords
 from glassine.learners.additive.targets import Target, Training
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.learners.publishing import noisy_histogram
+from glassine.learners.summaries.estimates import chances
+from glassine.learners.summaries.intervals import CONFIDENCE, PARTS, Cells, Interval, noise_reach
+from glassine.learners.summaries.ranking import Ranking, counts_by_score
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.unit import PrivacyUnit
 
-SCHEMA = "glassine.measurement/1"
+SCHEMA = "glassine.measurement/2"
 
-CONFIDENCE = 0.95
-"""Probability with which each interval holds."""
-
-OF_NOISE, OF_CHANCE = 0.01, 0.02
-"""Probability with which noise may reach beyond an interval, and the chance of the draw beyond each of its ends."""
-
-PARTS = 2**24
-"""Parts of a record whose target is a number: rounding to them moves a mean by 2^-25 at most."""
+LEAST = 1e-3
+"""Probability below which the true class counts as having it in the log loss: a record moves the sum by 6.9 at most."""
 
 OF_MODEL = (
     "the model was there before, and follows from these records only through what was released of them, if at all; "
     "what that cost is not in this epsilon"
 )
 
-Model = DecisionTree | RuleList | AdditiveModel
-Interval = tuple[float, float]
+Model: TypeAlias = DecisionTree | RuleList | AdditiveModel
+Figure: TypeAlias = Literal["accuracy", "log_loss", "auroc"]
 Ints = npt.NDArray[np.int64]
+Array = npt.NDArray[np.float64]
+
+FIGURES: tuple[Figure, ...] = ("accuracy", "log_loss", "auroc")
+"""What can be measured of classes."""
+
+NOTHING: tuple[float, Interval] = (math.nan, (math.nan, math.nan))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,26 +63,37 @@ class Measurement:
 
     Attributes
     ----------
-    counts : tuple of int
-        What was released, cut at zero: records that are right, and wrong. Of a number, parts of records: squares of the
-        errors over the range, what the errors have beyond these, and the rest.
+    counts : mapping of str to tuple of int
+        What was released, by figure. Of ``accuracy`` records that are right, and wrong; of ``log_loss``, and of
+        ``errors`` of a number, parts of records: squares of the errors over the range, what the errors have beyond
+        these, and the rest; of ``auroc`` records of the first class by cell of the score, then of the second. Cut at
+        zero but for ``auroc``.
     n : float
         Noisy number of records, or of persons, each of whom counts as much as any other.
     accuracy : float
-        Share of the records whose class is predicted, in [0, 1]; NaN of a number.
+        Share of the records whose class is predicted, in [0, 1]; NaN if it was not measured.
+    log_loss : float
+        Mean of -ln of the probability of the true class, of at least 0.001; NaN if it was not measured.
+    auroc : float
+        Area under the ROC curve of the score in at most 32 public cells, records in one cell counting half; NaN if it
+        was not measured.
     mae, rmse : float
         Mean absolute error, and root of the mean squared error, of a number in its units; NaN of classes.
-    accuracy_interval, mae_interval, rmse_interval : (float, float)
+    accuracy_interval, log_loss_interval, auroc_interval, mae_interval, rmse_interval : (float, float)
         Their intervals, for noise and the chance of the draw together.
     certificate : Certificate
         What was measured, of which model by its SHA-256, and what it cost; its ``model`` is the SHA-256 of the
         measurement.
     """
 
-    counts: tuple[int, ...]
+    counts: Mapping[str, tuple[int, ...]]
     n: float
     accuracy: float
     accuracy_interval: Interval
+    log_loss: float
+    log_loss_interval: Interval
+    auroc: float
+    auroc_interval: Interval
     mae: float
     mae_interval: Interval
     rmse: float
@@ -89,10 +104,11 @@ class Measurement:
         """Return plain values that JSON can hold: the figures that apply, and the certificate."""
         figures = {
             name: [getattr(self, name), *getattr(self, f"{name}_interval")]
-            for name in ("accuracy", "mae", "rmse")
+            for name in (*FIGURES, "mae", "rmse")
             if not math.isnan(getattr(self, f"{name}_interval")[0])
         }
-        plain = {"schema": SCHEMA, "counts": list(self.counts), "n": self.n, "confidence": CONFIDENCE}
+        counts = {name: list(values) for name, values in self.counts.items()}
+        plain = {"schema": SCHEMA, "counts": counts, "n": self.n, "confidence": CONFIDENCE}
         # Of no records at all there is no figure.
         shown = {name: [None if math.isnan(value) else value for value in row] for name, row in figures.items()}
         return {**plain, **shown, "certificate": self.certificate.to_dict()}
@@ -103,6 +119,8 @@ class Measurement:
             f"{name} {form(value)}, 95% interval {form(low)} to {form(high)}"
             for name, value, (low, high), form in (
                 ("Accuracy", self.accuracy, self.accuracy_interval, "{:.1%}".format),
+                ("Log loss", self.log_loss, self.log_loss_interval, "{:.3f}".format),
+                ("AUROC", self.auroc, self.auroc_interval, "{:.3f}".format),
                 ("Mean absolute error", self.mae, self.mae_interval, "{:.4g}".format),
                 ("RMSE", self.rmse, self.rmse_interval, "{:.4g}".format),
             )
@@ -111,8 +129,58 @@ class Measurement:
         return f"{'; '.join(said)}; about {self.n:.0f} {whom}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is measured.
+
+    Attributes
+    ----------
+    figures : tuple of Figure
+        Of classes; of a number there is one release, whose name is ``errors``.
+    cuts : ndarray of float
+        Where cells of the score begin, for ``auroc``. Public.
+    """
+
+    figures: tuple[Figure, ...]
+    cuts: Array
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The releases, each of which gets an equal part of epsilon."""
+        return self.figures or ("errors",)
+
+
+def check_figures(figures: object, target: Target, unit: PrivacyUnit) -> tuple[Figure, ...]:
+    """Return the figures that are asked for, accuracy by default; none of a number, which has its own."""
+    if target.classes is None:
+        if figures is not None:
+            raise InvalidParameterError(
+                f"{parameter('figures')} are of classes, and the target is a number.", remedy="Leave them out."
+            )
+        return ()
+    asked = (figures,) if isinstance(figures, str) else ("accuracy",) if figures is None else figures
+    wanted = [name for name in FIGURES if isinstance(asked, Sequence) and name in asked]
+    if not isinstance(asked, Sequence) or not wanted or any(name not in FIGURES for name in asked):
+        raise InvalidParameterError(f"{parameter('figures')} must be some of {', '.join(FIGURES)}, got {figures!r}.")
+    if "auroc" in wanted and (len(target.classes) > 2 or unit.is_person):
+        why = "a person's records have no common class" if unit.is_person else "it ranks two classes"
+        raise InvalidParameterError(f"AUROC is not measured here: {why}.", remedy="Ask for the log loss.")
+    return tuple(wanted)
+
+
+def check_model(model: Model, target: Target, attributes: Sequence[str]) -> None:
+    """Raise InvalidModelError if a model has other classes or attributes than a summary."""
+    if model.classes != target.classes:
+        raise InvalidModelError("the model has other classes than the summary.", remedy="Pass a model of it.")
+    lacking = [name for name in model.attributes if name not in attributes]
+    if lacking:
+        raise InvalidModelError(
+            f"the domain of the summary lacks the model's attribute {lacking[0]!r}.", remedy="Pass a model of it."
+        )
+
+
 def plan_measurement(
-    training: Training, model: Model, epsilon: object, public: Mapping[str, Any]
+    training: Training, model: Model, epsilon: object, asked: Asked, public: Mapping[str, Any]
 ) -> Planned[Measurement]:
     """Plan to release how right a model is, or refuse it.
 
@@ -121,55 +189,78 @@ def plan_measurement(
     epsilon-DP of the measurement for adding or removing one record, or all records of one person, the model being
     fixed; see ``measuring.md``.
     """
-    target, unit = training.target, training.unit
-    if model.classes != target.classes:
-        raise InvalidModelError("the model has other classes than the summary.", remedy="Pass a model of it.")
-    lacking = [name for name in model.attributes if name not in training.domain]
-    if lacking:
-        raise InvalidModelError(
-            f"the domain of the summary lacks the model's attribute {lacking[0]!r}.", remedy="Pass a model of it."
-        )
-    total = decimal(check_number(epsilon, "epsilon", low=1e-3, high=1e3), "epsilon")
-    records = training.records
-    if not isinstance(records, HeldRecords):
+    unit = training.unit
+    check_model(model, training.target, list(training.domain))
+    if not isinstance(training.records, HeldRecords):
         raise TypeError("a measurement needs records in memory.")
-    counts = count_cells(model, records.columns, records.values, target)
-    parts = 1 if target.classes is not None else PARTS
-
-    def draw(paid: Paid) -> Measurement:
-        each = total / unit.most_records
-        noisy, event = noisy_histogram(
-            counts[None], each, each, paid.randomness, "records by how right the model is", parts
-        )
-        released = tuple(noisy.ravel().tolist())
-        stated = {
-            "released": "how right a model is",
-            "model": fingerprint(model),
-            **(
-                {"classes": list(target.classes)}
-                if target.classes
-                else {"range of the target": list(target.bounds or ())}
-            ),
-            **public,
-            **training.weights,
-        }
-        certificate = certificate_of(
-            [event],
-            _digest(released, stated),
-            epsilon=total,
-            unit=unit,
-            paid=paid,
-            public=stated,
-            assumptions=(OF_MODEL,),
-        )
-        return _measurement(released, parts, event, target, certificate)
-
+    # Whether literals fit the attributes is public, and refused before the charge.
+    model.predict(training.records.columns.take(np.zeros(0, dtype=np.intp)))
+    total = decimal(check_number(epsilon, "epsilon", low=1e-3, high=1e3), "epsilon")
     return Planned(
         price=Price(epsilon=total, note="measurement of a model", unit=unit),
         caveats=training.caveats,
         check=partial(guarantee_of, total, 0, unit=unit, count_scale=None, caveats=training.caveats),
-        draw=draw,
+        draw=partial(release_measurement, training, model, total, asked, public),
     )
+
+
+def release_measurement(
+    training: Training, model: Model, total: Fraction, asked: Asked, public: Mapping[str, Any], paid: Paid
+) -> Measurement:
+    """Release how right a model is.
+
+    Guarantee
+    ---------
+    total-DP for adding or removing one record, or all records of one person, the model being fixed; see
+    ``measuring.md``.
+    """
+    target, unit, records = training.target, training.unit, training.records
+    if not isinstance(records, HeldRecords):
+        raise TypeError("a measurement needs records in memory.")
+    of_each = total / unit.most_records
+    each = of_each / len(asked.names)
+    released: dict[str, tuple[int, ...]] = {}
+    events: dict[str, DiscreteLaplaceNoise] = {}
+    for name in asked.names:
+        counts, said, parts = _counted(name, model, records, target, asked.cuts)
+        # What is cut at zero is no sum of counts and noise, as the bounds of an area need it.
+        more = {"cut": False} if name == "auroc" else {}
+        noisy, events[name] = noisy_histogram(counts[None], each, of_each, paid.randomness, said, parts, **more)
+        released[name] = tuple(noisy.ravel().tolist())
+    of_target = (
+        {"classes": list(target.classes)} if target.classes else {"range of the target": list(target.bounds or ())}
+    )
+    cells = {"cells of the score begin at": asked.cuts.tolist()} if "auroc" in asked.names else {}
+    stated = {
+        "released": "how right a model is",
+        "model": fingerprint(model),
+        **of_target,
+        **cells,
+        **public,
+        **training.weights,
+    }
+    certificate = certificate_of(
+        list(events.values()),
+        _digest(released, stated),
+        epsilon=total,
+        unit=unit,
+        paid=paid,
+        public=stated,
+        assumptions=(OF_MODEL,),
+    )
+    return _measurement(released, {name: event.scale for name, event in events.items()}, target, certificate)
+
+
+def _counted(name: str, model: Model, records: HeldRecords, target: Target, cuts: Array) -> tuple[Ints, str, int]:
+    """Return the counts of a figure, what is counted, and how many a record adds to all of them together."""
+    columns, values = records.columns, records.values
+    if name == "log_loss":
+        return count_losses(model, columns, values), "records by log loss", PARTS
+    if name == "auroc":
+        scores = _chances(model, columns)[:, 1]
+        return counts_by_score(scores, values > 0, cuts).ravel(), "records by class and score", 1
+    parts = 1 if target.classes is not None else PARTS
+    return count_cells(model, columns, values, target), "records by how right the model is", parts
 
 
 def count_cells(model: Model, columns: Columns, values: npt.NDArray[Any], target: Target) -> Ints:
@@ -189,6 +280,24 @@ def count_cells(model: Model, columns: Columns, values: npt.NDArray[Any], target
     numbers = np.array([math.nan if one is None else float(one) for one in predicted])
     errors = np.clip(np.abs(values - np.clip((numbers - middle) / half, -1.0, 1.0)) / 2, 0.0, 1.0)
     errors[np.isnan(errors)] = 1.0
+    return _parts_of(errors)
+
+
+def count_losses(model: Model, columns: Columns, values: npt.NDArray[Any]) -> Ints:
+    """Return the parts of records by log loss over the largest one, shape (3,).
+
+    Guarantee
+    ---------
+    As of :func:`count_cells`: each record adds :data:`PARTS`.
+    """
+    found = _chances(model, columns)
+    of_class = found[np.arange(len(values)), values.astype(np.int64)]
+    # Without a probability the loss is the largest.
+    return _parts_of(np.log(np.clip(np.nan_to_num(of_class, nan=0.0), LEAST, 1.0)) / math.log(LEAST))
+
+
+def _parts_of(errors: Array) -> Ints:
+    """Return the parts of records by errors in [0, 1]: their squares, what they have beyond these, and the rest."""
     squares = np.rint(errors**2 * PARTS).astype(np.int64)
     # An error of at most 1 is no smaller than its square, and rounding keeps their order.
     parts = np.rint(errors * PARTS).astype(np.int64)
@@ -197,40 +306,62 @@ def count_cells(model: Model, columns: Columns, values: npt.NDArray[Any], target
 
 def _predictions(model: Model, columns: Columns) -> npt.NDArray[Any]:
     """Return what a model predicts of each record, shape (n,); None where it predicts nothing or cannot."""
-    # Whether literals fit the attributes is public; a record that no branch takes must not stop a release.
-    model.predict(columns.take(np.zeros(0, dtype=np.intp)))
+    return _of_each(lambda some: np.asarray(model.predict(some), dtype=object), columns, np.array([None]))
+
+
+def _chances(model: Model, columns: Columns) -> Array:
+    """Return class probabilities of each record, shape (n, classes); NaN where a model has none."""
+    nothing = np.full((1, len(model.classes or ())), math.nan)
+    return _of_each(lambda some: chances(model, some), columns, nothing)
+
+
+def _of_each(read: Callable[[Columns], npt.NDArray[Any]], columns: Columns, nothing: npt.NDArray[Any]) -> Any:
+    """Return what is read of each record; a record that no branch takes must not stop a release."""
+    n = columns.n_records
     try:
-        return np.asarray(model.predict(columns), dtype=object)
+        return read(columns)
     except InvalidDataError:
-        n = columns.n_records
         if n == 1:
-            return np.array([None])
+            return nothing
         parts = (np.arange(n // 2), np.arange(n // 2, n))
-        return np.concatenate([_predictions(model, columns.take(rows)) for rows in parts])
+        return np.concatenate([_of_each(read, columns.take(rows), nothing) for rows in parts])
 
 
 def _measurement(
-    released: tuple[int, ...], parts: int, event: DiscreteLaplaceNoise, target: Target, certificate: Certificate
+    released: Mapping[str, tuple[int, ...]], scales: Mapping[str, float], target: Target, certificate: Certificate
 ) -> Measurement:
     """Return the figures that follow from the released counts."""
     # A person counts as whole as a record does: all of one's records together.
-    cells = Cells(
-        released=released, whole=parts * certificate.unit.most_records, reach=noise_reach(event.scale, len(released))
-    )
-    nothing = math.nan, (math.nan, math.nan)
-    accuracy, mae, rmse = nothing, nothing, nothing
-    if target.classes is not None:
-        accuracy = cells.share(1), cells.interval_of_share()
-    else:
-        width = 2 * target.scale[0]
-        (least, most), (low, high) = cells.interval_of_errors(), cells.interval_of_share()
-        mae = cells.share(2) * width, (least * width, most * width)
-        rmse = math.sqrt(cells.share(1)) * width, (math.sqrt(low) * width, math.sqrt(high) * width)
+    most = certificate.unit.most_records
+    accuracy = log_loss = auroc = mae = rmse = NOTHING
+    sizes = []
+    for name, counts in released.items():
+        whole = most if name in ("accuracy", "auroc") else PARTS * most
+        sizes.append(sum(counts) / whole)
+        cells = Cells(released=counts, whole=whole, reach=noise_reach(scales[name], len(counts)))
+        if name == "accuracy":
+            accuracy = cells.share(1), cells.interval_of_share()
+        elif name == "auroc":
+            ranking = Ranking(released=np.array(counts).reshape(2, -1), scale=scales[name])
+            auroc = ranking.area, ranking.interval()
+        else:
+            width = -math.log(LEAST) if name == "log_loss" else 2 * target.scale[0]
+            least, most_of = cells.interval_of_errors()
+            mean = cells.share(2) * width, (least * width, most_of * width)
+            if name == "log_loss":
+                log_loss = mean
+                continue
+            low, high = cells.interval_of_share()
+            mae, rmse = mean, (math.sqrt(cells.share(1)) * width, (math.sqrt(low) * width, math.sqrt(high) * width))
     return Measurement(
         counts=released,
-        n=sum(released) / cells.whole,
+        n=sizes[0],
         accuracy=accuracy[0],
         accuracy_interval=accuracy[1],
+        log_loss=log_loss[0],
+        log_loss_interval=log_loss[1],
+        auroc=auroc[0],
+        auroc_interval=auroc[1],
         mae=mae[0],
         mae_interval=mae[1],
         rmse=rmse[0],
@@ -239,80 +370,28 @@ def _measurement(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
-    """Released counts, and what they say of shares.
-
-    Attributes
-    ----------
-    released : tuple of int
-        Noisy counts, cut at zero.
-    whole : int
-        What each record, or each person, adds to all of them together.
-    reach : int
-        Size that the noise of none of them exceeds, but with probability 0.01.
-    """
-
-    released: tuple[int, ...]
-    whole: int
-    reach: int
-
-    def share(self, first: int) -> float:
-        """Return the share of the first cells; NaN if all are empty."""
-        total = sum(self.released)
-        return sum(self.released[:first]) / total if total else math.nan
-
-    def bounds(self, first: int) -> Interval:
-        """Return the least and greatest share of the first cells that noise within the reach allows, in [0, 1]."""
-        hits, rest = sum(self.released[:first]), sum(self.released[first:])
-        of_hits, of_rest = first * self.reach, (len(self.released) - first) * self.reach
-        fewest, fewest_others = max(hits - of_hits, 0), max(rest - of_rest, 0)
-        least = fewest / (fewest + rest + of_rest) if fewest else 0.0
-        return least, (hits + of_hits) / (hits + of_hits + fewest_others) if fewest_others else 1.0
-
-    def interval_of_share(self) -> Interval:
-        """Return the interval of the share of the first cell (Clopper and Pearson 1934, Bentkus 2004)."""
-        hits, rest = self.released[0], sum(self.released[1:])
-        of_rest = (len(self.released) - 1) * self.reach
-        return self._lower_limit(hits - self.reach, rest + of_rest), 1 - self._lower_limit(
-            rest - of_rest, hits + self.reach
-        )
-
-    def _lower_limit(self, fewest: int, most: int) -> float:
-        """Return the lower limit of a share, of the fewest that have it and the most others."""
-        # What is not all or nothing pays Bentkus's factor, and half a part for rounding.
-        risk, rounding = (OF_CHANCE, 0.0) if self.whole == 1 else (OF_CHANCE / math.e, 0.5 / PARTS)
-        hits, others = max(fewest, 0) // self.whole, -(-most // self.whole)
-        return max(float(special.betaincinv(hits, others + 1, risk)) - rounding, 0.0) if hits > 0 else 0.0
-
-    def interval_of_errors(self) -> Interval:
-        """Return the interval of the mean of what two cells sum up, the first its squares (Maurer and Pontil 2009)."""
-        (low, high), (_, square) = self.bounds(2), self.bounds(1)
-        n = (sum(self.released) - len(self.released) * self.reach) // self.whole
-        if n < 2:
-            return 0.0, 1.0
-        # Each of these is off by half a part at most.
-        rounding = 1 / PARTS
-        variance = (max(square - low**2, 0.0) + 2 * rounding) * n / (n - 1)
-        log = math.log(2 / OF_CHANCE)
-        move = math.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1)) + rounding
-        return max(low - move, 0.0), min(high + move, 1.0)
+def measurement_from_dict(values: object, target: Target) -> Measurement:
+    """Return the measurement of plain values, its figures computed again from the counts."""
+    odd = InvalidModelError(
+        "the measurement cannot be read, or was changed.", remedy="Ask for the file that was written."
+    )
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA or not isinstance(values.get("counts"), dict):
+        raise odd
+    certificate = Certificate.from_dict(values.get("certificate"))
+    counts: dict[str, tuple[int, ...]] = {}
+    for name, row in values["counts"].items():
+        whole = isinstance(row, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in row)
+        if name not in (*FIGURES, "errors") or not whole:
+            raise odd
+        counts[name] = tuple(row)
+    events = [event for event in certificate.events if isinstance(event, DiscreteLaplaceNoise)]
+    if len(events) != len(counts) or certificate.model != _digest(counts, certificate.public):
+        raise odd
+    scales = {name: event.scale for name, event in zip(counts, events, strict=True)}
+    return _measurement(counts, scales, target, certificate)
 
 
-def noise_reach(scale: float, cells: int) -> int:
-    """Return what discrete Laplace noise in none of so many cells exceeds in size, but with probability 0.01.
-
-    Examples
-    --------
-    >>> noise_reach(1.0, 2), noise_reach(0.01, 2)
-    (5, 0)
-    """
-    ratio = math.exp(-1 / scale)
-    # P(|noise| > t) = 2 ratio^(t + 1) / (1 + ratio), for each cell at most its share of the risk.
-    return max(math.ceil(scale * math.log(2 * cells / (OF_NOISE * (1 + ratio)))) - 1, 0)
-
-
-def _digest(released: tuple[int, ...], stated: Mapping[str, Any]) -> str:
+def _digest(released: Mapping[str, tuple[int, ...]], stated: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what was released and of what it is about."""
     text = json.dumps([released, stated], sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.errors import InvalidModelError
 from glassine.learners.additive.budget import GaussianBudget, Portion
-from glassine.learners.additive.grids import Grid, bin_counted
+from glassine.learners.additive.grids import IN_CELLS, Grid, bin_counted
 from glassine.learners.additive.records import PARTS, AdditiveRecords
 from glassine.learners.additive.targets import Target
 from glassine.learners.summaries.merging import MOST_GROUPS, MOST_OF_NUMBERS, coarse_axis, margins, merged_groups
 from glassine.learners.summaries.released import Released
-from glassine.learners.summaries.rounds import ROUNDS, release_rounds
+from glassine.learners.summaries.rounds import RESIDUALS, ROUNDS, clip_of, release_rounds
 from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.certificate import Certificate
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.release import Paid
 
@@ -28,6 +31,13 @@ OF_NUMBERS = {"bins": 0.11, "tables": 0.36, "squares": 0.02, "scores": 0.05, "ed
 
 LEVELS = 3
 """Levels of a number: of two, three, four and six, three gave the best additive models on California."""
+
+BY_CLASS, PAIRS = "tables of attributes by class", "tables of pairs by class"
+SCORES, SQUARES = "dependence of all pairs", "sum of squares of the target"
+"""Names of the releases, by which a certificate states them."""
+
+ROUNDING = 1e-6
+"""Relative error of a deviation that is reckoned again."""
 
 PROOF = "learners/summaries/release.md"
 
@@ -61,9 +71,7 @@ def release_summary(
     events = [event]
     singles = [(k,) for k in range(len(axes))]
     exact = records.tables(grids, axes, singles, n_classes)
-    tables, deviation, event = _release_tables(
-        [exact[one] for one in singles], portion("tables"), "attributes by class", per_record
-    )
+    tables, deviation, event = _release_tables([exact[one] for one in singles], portion("tables"), BY_CLASS, per_record)
     events.append(event)
     squares = None
     if target.classes is None:
@@ -87,7 +95,7 @@ def release_summary(
         events.append(event)
         tree = spanning_tree({pair: scores[pair] - by_chance(independent[pair]) for pair in pairs})
         some = [joint[pair] for pair in tree]
-        noisy, of_edges, event = _release_tables(some, portion("edges"), "pairs by class", per_record)
+        noisy, of_edges, event = _release_tables(some, portion("edges"), PAIRS, per_record)
         events.append(event)
         edges = dict(zip(tree, noisy, strict=True))
     released = Released(
@@ -105,6 +113,48 @@ def release_summary(
     return released, events
 
 
+def check_events(released: Released, certificate: Certificate) -> None:
+    """Raise InvalidModelError unless a certificate states all that was released, at no more noise than it had."""
+    grids = [axis.grid for axis in released.axes]
+    of_scores, of_edges = released.deviations[1:]
+    # Of each release its name, values and squared sensitivity per record, the noise of one value, and how often it ran.
+    wanted = [
+        (IN_CELLS, None, sum(len(grid.sizes) for grid in grids), _most_noise(released), 1),
+        (BY_CLASS, sum(table.size for table in released.tables), len(grids), released.deviations[0], 1),
+    ]
+    if released.squares is not None:
+        wanted.append((SQUARES, 1, 1, released.squares[1], 1))
+    if released.scores:
+        wanted.append((SCORES, len(released.scores), len(released.scores), of_scores, 1))
+        edges = list(released.edges.values())
+        wanted.append((PAIRS, sum(edge.size for edge in edges), len(edges), of_edges, 1))
+    if released.rounds:
+        last = released.rounds[-1]
+        least = min(one.deviation for one in released.rounds) / clip_of(replace(released, rounds=()))
+        wanted.append((RESIDUALS, last.sums.size, len(released.useful), least, len(released.rounds)))
+    events = certificate.events
+    # What a certificate states beyond the file, such as rounds that an early file lacks, costs more, not less.
+    whole = len(events) >= len(wanted) and all(
+        isinstance(event, DiscreteGaussianNoise)
+        and event.name == name
+        and event.count == count
+        and values in (None, event.values)
+        and event.sigma / event.units <= deviation * (1 + ROUNDING)
+        and event.l2_sensitivity / event.units * (1 + ROUNDING) >= certificate.unit.most_records * math.sqrt(square)
+        for event, (name, values, square, deviation, count) in zip(events, wanted, strict=False)
+    )
+    if not whole:
+        raise InvalidModelError(
+            "the events of the summary's certificate are not those of what it released.",
+            remedy="Ask for the file that was written.",
+        )
+
+
+def _most_noise(released: Released) -> float:
+    """Return the most noise that the counts of cells can have had: L levels divide their variance by L at most."""
+    return min(math.sqrt(axis.variances.min() * len(axis.grid.sizes)) for axis in released.axes)
+
+
 def _release_tables(
     exact: Sequence[Ints], portion: Portion, name: str, parts: int = 1
 ) -> tuple[list[Array], float, DiscreteGaussianNoise]:
@@ -116,7 +166,7 @@ def _release_tables(
     """
     noise = portion.sums(len(exact))
     noisy = [noise.release(np.asarray(table) * (noise.units // parts)) for table in exact]
-    event = noise.event(f"tables of {name}", sum(table.size for table in noisy), proof=PROOF)
+    event = noise.event(name, sum(table.size for table in noisy), proof=PROOF)
     return noisy, noise.deviation, event
 
 
@@ -135,7 +185,7 @@ def _release_scores(
     noise = portion.sums(len(joint))
     exact = [_distance(table, independent[pair], noise.units, parts) for pair, table in joint.items()]
     noisy = noise.release(wrapped(exact))
-    event = noise.event("dependence of all pairs", len(noisy), proof=PROOF)
+    event = noise.event(SCORES, len(noisy), proof=PROOF)
     return dict(zip(joint, noisy.tolist(), strict=True)), noise.deviation, event
 
 
@@ -160,7 +210,7 @@ def _release_squares(
     # Whole units record by record; modulo 2^64, as everywhere.
     exact = wrapped([int(np.rint(values**2 * noise.units).astype(np.int64).sum())])
     noisy = float(noise.release(exact)[0])
-    return (noisy, noise.deviation), noise.event("sum of squares of the target", 1, proof=PROOF)
+    return (noisy, noise.deviation), noise.event(SQUARES, 1, proof=PROOF)
 
 
 def by_chance(model: Array) -> float:

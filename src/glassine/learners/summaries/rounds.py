@@ -28,6 +28,9 @@ CLIP = 1.0
 CHUNK = 2**16
 """Records that are worked on at once, to save memory."""
 
+RESIDUALS = "sums of residuals in bins"
+"""Name of the release, by which a certificate states it."""
+
 PROOF = "learners/summaries/release.md"
 
 Array = npt.NDArray[np.float64]
@@ -46,7 +49,7 @@ def release_rounds(
     coarse, ends = released.coarse, released.ends
     binned, times = records.distinct(grids, [coarse[k] for k in released.useful])
     tree, numbers = junction_tree(released), released.squares is not None
-    clip = _clip(released, tree)
+    clip = clip_of(released, tree)
     noise = portion.sums(len(released.useful), times=ROUNDS)
     deviation = clip * noise.deviation
     for _ in range(ROUNDS):
@@ -55,15 +58,15 @@ def release_rounds(
         sums = noise.release(exact) * clip
         released = replace(released, rounds=(*released.rounds, Round(scores=scores, sums=sums, deviation=deviation)))
     values = released.rounds[-1].sums.size
-    return released, noise.event("sums of residuals in bins", values, proof=PROOF, count=ROUNDS)
+    return released, noise.event(RESIDUALS, values, proof=PROOF, count=ROUNDS)
 
 
-def _clip(released: Released, tree: JunctionTree) -> float:
-    """Return the largest size of a residual, a function of what was released."""
+def clip_of(released: Released, tree: JunctionTree | None = None) -> float:
+    """Return the largest size of a residual, a function of what was released before the rounds."""
     if released.levels is None:
         # The residuals of several classes are a vector of at most sqrt(2) in length: nothing is clipped.
         return 1.0 if released.n_classes == 2 else math.sqrt(2.0)
-    return min(CLIP * math.sqrt(variance_of(released, tree)), 2.0)
+    return min(CLIP * math.sqrt(variance_of(released, tree or junction_tree(released))), 2.0)
 
 
 def _residual_sums(

@@ -120,7 +120,12 @@ FIRST_STEPS = 3
 PUBLISHED = ("model", "release")
 """Roles of files that a verdict is on."""
 CAVEAT = "The verdict covers only what was measured."
-PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins"), "several models": ("group", "groups")}
+PARTS = {
+    "rule list": ("rule", "rules"),
+    "additive model": ("bin", "bins"),
+    "private summary": ("bin", "bins"),
+    "several models": ("group", "groups"),
+}
 
 ONLY_A_PERSON = "Only a person can state this. Glassine fills in nothing."
 EMPTY = "(empty)"

@@ -1,0 +1,85 @@
+"""A part of a summary's epsilon that measures one model, which is fixed before the records are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.additive.targets import Target
+from glassine.learners.antecedents import check_whole
+from glassine.learners.budget import check_number
+from glassine.learners.summaries.derived import MOST_DEPTH, MOST_RULES, SummaryModels
+from glassine.learners.summaries.measuring import Figure, Model, check_figures
+from glassine.privacy.exact import decimal
+from glassine.privacy.unit import PrivacyUnit
+
+Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
+
+SIZES: dict[Reservable, tuple[str, int, int] | None] = {
+    "tree": ("max_depth", 0, MOST_DEPTH),
+    "rule_list": ("max_rules", 0, MOST_RULES),
+    "additive": None,
+    "scorecard": ("max_items", 1, 100),
+}
+"""The parameter that says how large each model may be, with its least and greatest value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserve:
+    """What a fit of :class:`~glassine.PrivateSummary` keeps of its epsilon, and for which model.
+
+    Parameters
+    ----------
+    share : float, default=0.1
+        Share of epsilon, in [0.01, 0.5].
+    model : {"tree", "rule_list", "additive", "scorecard"}, default="additive"
+        The method of the summary that makes the model.
+    size : int, optional
+        Its ``max_depth``, ``max_rules`` or ``max_items``; the method's own by default. An additive model has none.
+    figures : sequence of {"accuracy", "log_loss", "auroc"}, optional
+        As of :meth:`~glassine.PrivateSummary.measure`.
+
+    Examples
+    --------
+    >>> Reserve(share=0.2, model="tree", size=3)
+    Reserve(share=0.2, model='tree', size=3, figures=None)
+    """
+
+    share: float = 0.1
+    model: Reservable = "additive"
+    size: int | None = None
+    figures: Sequence[Figure] | None = None
+
+    def check(self, target: Target, unit: PrivacyUnit) -> None:
+        """Raise InvalidParameterError if a field is out of its range, or the target has no such model or figure."""
+        check_number(self.share, "share", low=0.01, high=0.5)
+        if self.model not in SIZES:
+            raise InvalidParameterError(
+                f"{parameter('model')} of a reserve must be one of {', '.join(SIZES)}, got {self.model!r}."
+            )
+        named = SIZES[self.model]
+        if self.size is not None and named is None:
+            raise InvalidParameterError("an additive model has no size.", remedy=f"Leave {parameter('size')} out.")
+        if self.size is not None and named is not None:
+            check_whole(self.size, *named)
+        if self.model == "scorecard" and len(target.classes or ()) != 2:
+            raise InvalidParameterError("a scorecard is of two classes.", remedy="Reserve for another model.")
+        check_figures(self.figures, target, unit)
+
+    def part_of(self, epsilon: Fraction) -> Fraction:
+        """Return the reserved part of epsilon."""
+        return epsilon * decimal(self.share, "share")
+
+    def model_of(self, summary: SummaryModels) -> Model:
+        """Return the model of a summary that the measurement is about."""
+        named = SIZES[self.model]
+        given = {} if self.size is None or named is None else {named[0]: self.size}
+        made: Model = getattr(summary, self.model)(**given)
+        return made
+
+    def __str__(self) -> str:
+        named = SIZES[self.model]
+        return self.model if self.size is None or named is None else f"{self.model} with {named[0]} {self.size}"

@@ -1,0 +1,135 @@
+"""A reserve measures one model that was fixed beforehand, within the budget and the one charge of the fit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import Ledger, PrivateSummary, Reserve
+from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError
+from glassine.formats import fingerprint
+from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.summaries import estimator
+from glassine.learners.summaries.reserve import Reservable
+from glassine.privacy import accounting
+from glassine.privacy.accounting import DiscreteGaussianNoise
+from tests.summaries.people import DOMAIN, RANGE, people
+
+TREE = Reserve(share=0.25, model="tree", size=2)
+
+
+def fitted(reserve: Any = TREE, classes: int | None = 2, n: int = 1500, **given: Any) -> Any:
+    frame, y = people(n, classes)
+    target: dict[str, Any] = {"target_range": RANGE} if classes is None else {"classes": tuple(range(classes))}
+    whose = {"persons": np.arange(n) // 2} if "records_per_person" in given else {}
+    return PrivateSummary(4.0, domain=DOMAIN, reserve=reserve, random_state=0, **target, **given).fit(frame, y, **whose)
+
+
+def test_certificate_and_ledger_have_both_parts_from_the_start(tmp_path: Any) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 4, 1e-5)
+    summary = fitted(ledger=book, dataset="people")
+    (entry,) = book.entries("people")
+    assert float(entry.epsilon) == 4.0
+    assert entry.note == "private summary, epsilon 1 of it for a measurement"
+    certificate, own = summary.certificate_, summary.measurement_.certificate
+    assert (certificate.epsilon, own.epsilon) == (4.0, 1.0)
+    assert own.events == certificate.events[-1:]
+    assert accounting.epsilon(certificate.events, 1e-6) <= 4.0
+    noise = [event for event in certificate.events if isinstance(event, DiscreteGaussianNoise)]
+    assert accounting.epsilon(noise, 1e-6) == pytest.approx(3.0, rel=1e-4), "the summary has the rest"
+    assert summary._mu == GaussianBudget.of(3.0, 1e-6).mu
+    model = summary.tree(2)
+    assert own.public["model"] == fingerprint(model)
+    assert own.public["summary"] == certificate.model
+    assert certificate.public["measured model"] == "tree with max_depth 2"
+    assert summary.certify(model).epsilon == 4.0
+
+
+@pytest.mark.parametrize(
+    ("model", "classes"), [("tree", None), ("rule_list", 3), ("additive", 2), ("scorecard", 2), ("tree", 2)]
+)
+def test_the_measurement_is_that_of_the_records(model: Reservable, classes: int | None) -> None:
+    summary = fitted(Reserve(share=0.5, model=model), classes)
+    frame, y = people(1500, classes)
+    found, predicted = summary.measurement_, np.asarray(getattr(summary, model)().predict(frame))
+    if classes is None:
+        there = ~np.isnan(y)
+        error = np.abs(np.clip(y[there], *RANGE) - predicted[there].astype(float)).mean()
+        assert found.mae_interval[0] < error < found.mae_interval[1]
+    else:
+        share = float((predicted == y).mean())
+        assert found.accuracy == pytest.approx(share, abs=0.02)
+        assert found.accuracy_interval[0] < share < found.accuracy_interval[1]
+
+
+def test_figures_and_persons() -> None:
+    both = fitted(Reserve(share=0.5, figures=("auroc", "log_loss"))).measurement_
+    assert set(both.counts) == {"auroc", "log_loss"}
+    of_persons = fitted(records_per_person=2)
+    assert of_persons.measurement_.n == pytest.approx(750, abs=60)
+    assert str(of_persons.measurement_.certificate.unit) == str(of_persons.certificate_.unit)
+
+
+def test_a_measurement_that_spends_more_than_its_part_cannot_be_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = estimator.release_measurement
+
+    def double(training: Any, model: Any, kept: Any, *more: Any) -> Any:
+        return honest(training, model, 2 * kept, *more)
+
+    monkeypatch.setattr(estimator, "release_measurement", double)
+    with pytest.raises(InvalidCertificateError, match="must claim what its events spend"):
+        fitted(Reserve(share=0.5, model="tree", size=1))
+
+
+def test_a_file_keeps_the_measurement_and_a_changed_one_is_refused(tmp_path: Any) -> None:
+    summary, path = fitted(), tmp_path / "s.json"
+    summary.write(path)
+    again = PrivateSummary.read(path)
+    assert again.measurement_ == summary.measurement_
+    assert fingerprint(again.tree(2)) == again.measurement_.certificate.public["model"]
+    plain = json.loads(path.read_text())
+    other = fitted(classes=3)
+    other.write(tmp_path / "o.json")
+    elsewhere = json.loads((tmp_path / "o.json").read_text())["measurement"]
+    counts = {"accuracy": [1500, 0]}
+    for changed in ({**plain["measurement"], "counts": counts}, {}, elsewhere, {**plain["measurement"], "counts": {}}):
+        path.write_text(json.dumps({**plain, "measurement": changed}))
+        with pytest.raises(InvalidModelError, match="measurement"):
+            PrivateSummary.read(path)
+
+
+@pytest.mark.parametrize(
+    ("reserve", "classes", "said"),
+    [
+        (0.1, 2, "must be a Reserve"),
+        (Reserve(share=0.6), 2, "share must be a number in"),
+        (replace(TREE, size=13), 2, "max_depth must be"),
+        (Reserve(size=3), 2, "has no size"),
+        (Reserve(model="forest"), 2, "must be one of tree"),  # type: ignore[arg-type]  # what is refused
+        (Reserve(model="scorecard"), 3, "of two classes"),
+        (Reserve(figures=("auroc",)), 3, "it ranks two classes"),
+        (Reserve(figures=("accuracy",)), None, "are of classes"),
+    ],
+)
+def test_a_reserve_that_cannot_be_measured_is_refused_and_costs_nothing(
+    reserve: Any, classes: int | None, said: str, tmp_path: Any
+) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 4, 1e-5)
+    with pytest.raises(InvalidParameterError, match=said):
+        fitted(reserve, classes, ledger=book, dataset="people")
+    assert not book.entries("people")
+
+
+def test_records_out_of_memory_have_no_reserve() -> None:
+    frame, y = people(200)
+    lazy = frame.with_columns(ill=pl.Series(y)).lazy()
+    learner = PrivateSummary(4.0, domain=DOMAIN, classes=(0, 1), reserve=TREE, random_state=0)
+    with pytest.raises(InvalidParameterError, match="needs records in memory"):
+        learner.fit(lazy, "ill")
