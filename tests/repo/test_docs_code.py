@@ -16,7 +16,7 @@ HEAVY = ("test-membership", "verify-a-claim")
 
 
 def is_slow(page: str) -> bool:
-    """Return whether a page takes long: it starts a process for each command, or is heavy. The README is always run."""
+    """Return whether a page takes long: it runs commands, or is heavy. The README is always run."""
     blocks = [block for block in read_blocks((ROOT / page).read_text(), page) if is_run(block)]
     commands = [one for block in blocks if block.language == "console" for one in block.commands()]
     started = any(one.startswith("glassine") for one in commands)
