@@ -40,7 +40,7 @@ test-slow: $(DEV) ## Run the tests that are slow, need the data sets or a browse
 # Spark is 400 MB and needs Java: it has an environment of its own, which sees all of .venv.
 test-spark: $(DEV) $(SPARK) ## Run the tests on a local Spark (needs Java 17 or newer)
 	@command -v java >/dev/null || { echo "make test-spark needs Java: apt-get install default-jre-headless" >&2; exit 1; }
-	@.spark/bin/python -m pytest -m spark tests $(ARGS)
+	@.spark/bin/python -m pytest -m spark $$(grep -rlF --include='test_*.py' pytest.mark.spark tests) $(ARGS)
 
 test-lowest: ## Run the fast rooms on the lowest dependencies that pyproject allows (needs uv)
 	@requirements/lowest.sh $(ARGS)

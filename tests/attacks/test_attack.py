@@ -50,7 +50,9 @@ print(json.dumps([
 
 def changed_package(folder: Path) -> Path:
     """Copy the package with the attack of the documentation in it: two files are new, one has two more lines."""
-    shutil.copytree(ROOT / "src" / "glassine", folder / "glassine", ignore=shutil.ignore_patterns("__pycache__"))
+    # What is compiled is copied too, but for what another process is about to write.
+    unfinished = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+    shutil.copytree(ROOT / "src" / "glassine", folder / "glassine", ignore=unfinished)
     attack, section, line = [
         block.text
         for block in read_blocks((ROOT / "docs" / "contributing.md").read_text(), "contributing.md")

@@ -352,9 +352,7 @@ def test_the_verdict_names_the_figures(cancer: Pool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "again", [pytest.param(1000, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.slow), 167]
-)
+@pytest.mark.parametrize("again", [1000, 167])
 def test_copies_among_the_candidates_do_not_silence_the_attack(again: int) -> None:
     rng = np.random.default_rng(0)
     X, y, truth = rng.normal(size=(1000, 3)), rng.integers(0, 2, 1000), np.arange(1000) < 500

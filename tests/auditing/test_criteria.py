@@ -79,7 +79,9 @@ def judged(policy: Policy, **facts: Any) -> tuple[Check, ...]:
 
 def changed_package(folder: Path) -> Path:
     """Copy the package with the criterion of the documentation in it: one file differs."""
-    shutil.copytree(ROOT / "src" / "glassine", folder / "glassine", ignore=shutil.ignore_patterns("__pycache__"))
+    # What is compiled is copied too, but for what another process is about to write.
+    unfinished = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+    shutil.copytree(ROOT / "src" / "glassine", folder / "glassine", ignore=unfinished)
     added, field = [
         block.text
         for block in read_blocks((ROOT / "docs" / "contributing.md").read_text(), "contributing.md")

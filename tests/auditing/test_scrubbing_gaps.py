@@ -119,20 +119,9 @@ def numbers_of(captured: list[tuple[Any, ...]], name: str) -> set[Any]:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(gappy_trees(GAPPY))
 def test_no_leaf_of_a_copy_holds_far_fewer_worlds(tree: DecisionTree) -> None:
-    check_worlds(tree)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(gappy_trees(GAPPY))
-def test_no_leaf_of_a_copy_of_many_trees_holds_far_fewer_worlds(tree: DecisionTree) -> None:
-    check_worlds(tree)
-
-
-def check_worlds(tree: DecisionTree) -> None:
     copy = scrub(tree, GAPPY, counts="keep").model
     originals = worlds(tree, GAPPY)
     before = {cell.evidence.counts: held for cell, held in zip(tree.cells, originals, strict=True)}

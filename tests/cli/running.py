@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+import pytest
 
 from glassine import Binary, Category, Integer
+from glassine.cli import entry, main
+from glassine.privacy.release import fresh_count
 
 THRESHOLDS = (30, 50, 70)
 
@@ -28,6 +34,31 @@ class Done:
 
 
 Run: TypeAlias = Callable[..., Done]
+
+
+@contextmanager
+def one_after_another() -> Iterator[Callable[..., int]]:
+    """Give what runs a command in this process, which is quick, and returns its exit status."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with pytest.MonkeyPatch.context() as patch:
+        # What main() sets for the life of a process must not outlive the test.
+        patch.setattr(warnings, "showwarning", warnings.showwarning)
+        patch.setattr(sys, "path", [*sys.path])
+        patch.setenv("COLUMNS", "200")
+        # Whether a run compiles depends on what this machine has kept.
+        patch.setattr(entry, "announce_compilation", lambda: None)
+
+        def call(*arguments: str, cwd: Path) -> int:
+            patch.chdir(cwd)
+            patch.setattr(sys, "argv", ["glassine", *arguments])
+            # Each command is a process of its own, as far as fits without a ledger are counted.
+            with fresh_count(), pytest.raises(SystemExit) as ended:
+                main()
+            return int(ended.value.code or 0)
+
+        yield call
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def process(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

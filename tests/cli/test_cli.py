@@ -322,19 +322,6 @@ def test_an_interrupt_is_not_a_verdict(folder: Path) -> None:
     assert not (folder / "report.html").exists()
 
 
-@pytest.mark.slow
-def test_the_demo_needs_nothing_but_the_run_time_dependencies(tmp_path: Path) -> None:
-    absent = ("pandas", "pyarrow", "skops", "matplotlib", "duckdb")
-    code = (
-        f"import sys; sys.modules.update(dict.fromkeys({absent!r}))\n"
-        "sys.argv = ['glassine', 'demo']\n"
-        "from glassine.cli import main; main()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "glassine-demo" / "tree-report.html").exists()
-
-
 def test_version_and_help(tmp_path: Path, run: Run) -> None:
     from glassine import __version__
 

@@ -313,7 +313,10 @@ def test_acro_reads_the_entry_back(models: Path, run: Run, tmp_path_factory: pyt
     if python is None:
         home = tmp_path_factory.mktemp("acro")
         python = str(home / "bin" / "python")
-        steps = [[sys.executable, "-m", "venv", str(home)], [python, "-m", "pip", "install", "-q", "acro==1.0.2"]]
+        steps = [
+            [sys.executable, "-m", "venv", str(home)],
+            [python, "-m", "pip", "install", "-q", "--no-compile", "acro==1.0.2"],
+        ]
         for step in steps:
             done = subprocess.run(step, capture_output=True, text=True, timeout=900, check=False)
             if done.returncode:

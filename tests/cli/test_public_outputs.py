@@ -155,11 +155,9 @@ RECORDS: list[list[str]] = [
     ("model", "policy"),
     [
         ("tree", "policy.toml"),
-        pytest.param("additive", "strict.toml", marks=pytest.mark.slow),
-        pytest.param("tree", "strict.toml", marks=pytest.mark.slow),
-        pytest.param("labels", "policy.toml", marks=pytest.mark.slow),
-        pytest.param("labels", "strict.toml", marks=pytest.mark.slow),
-        pytest.param("additive", "policy.toml", marks=pytest.mark.slow),
+        ("tree", "strict.toml"),
+        ("labels", "strict.toml"),
+        ("additive", "policy.toml"),
     ],
 )
 def test_an_audit_is_the_same_whatever_the_data_are(model: str, policy: str, house: Path, run: Run) -> None:

@@ -133,17 +133,16 @@ records = st.lists(st.tuples(*(st.sampled_from(ODD) for _ in ATTRIBUTES)), min_s
 COMMON = [(1,) * len(ATTRIBUTES), (2,) * len(ATTRIBUTES)]
 
 
-FEW_OR_MANY = [15, pytest.param(60, marks=pytest.mark.slow)]
+N_EXAMPLES = 40
 """Drawn examples, beside those that are named."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_examples", FEW_OR_MANY)
 @pytest.mark.parametrize("container", ANYTHING)
-def test_no_record_changes_how_another_is_read(container: str, n_examples: int) -> None:
+def test_no_record_changes_how_another_is_read(container: str) -> None:
     make = ANYTHING[container]
 
-    @settings(max_examples=n_examples, deadline=None)
+    @settings(max_examples=N_EXAMPLES, deadline=None)
     @given(rows=records, place=st.integers(0, 5))
     @example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
     @example(rows=[*COMMON, (0.5,) * len(ATTRIBUTES)], place=2)
@@ -163,8 +162,7 @@ def test_no_record_changes_how_another_is_read(container: str, n_examples: int) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_examples", FEW_OR_MANY)
-def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path, n_examples: int) -> None:
+def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path) -> None:
     path = tmp_path / "records.csv"
 
     def read(some: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
@@ -172,7 +170,7 @@ def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path, n_examples
             csv.writer(stream).writerows([tuple(ATTRIBUTES), *some])
         return records_read(read_frame(path, DOMAIN, lenient=True))
 
-    @settings(max_examples=n_examples, deadline=None)
+    @settings(max_examples=N_EXAMPLES, deadline=None)
     @given(rows=records, place=st.integers(0, 5))
     @example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
     @example(rows=[(BIG + 1,) * len(ATTRIBUTES), (0.5,) * len(ATTRIBUTES)], place=1)

@@ -39,7 +39,7 @@ def test_damaged_files_raise_only_our_errors(name: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=8_000)
+@settings(max_examples=4_000)
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**63))
 def test_many_damaged_files_raise_only_our_errors(name: str, seed: int) -> None:
     data, read = SEEDS[name]

@@ -47,6 +47,10 @@ GIVEN = (
 )
 
 
+WAYS = ("private tree", "private pairs", "greedy rule list", "additive model with pairs", "additive model by boosting")
+"""One learner for each way of counting; every learner is fitted on every engine within one process."""
+
+
 def sample(n: int = 1500) -> pl.DataFrame:
     """Return records with gaps, values outside the domain on both sides, negative zeros, and an order of its own."""
     rng = np.random.default_rng(11)

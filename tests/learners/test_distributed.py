@@ -12,15 +12,13 @@ import duckdb
 import polars as pl
 import pytest
 
-from tests.learners.fitting_everywhere import fitted, learners, sample
+from tests.learners.fitting_everywhere import WAYS, fitted, learners, sample
 from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
 
 pytestmark = pytest.mark.slow
 
-PARTS = 3
+PARTS = 2
 SOME = ("private tree", "private summary")
-WAYS = ("private tree", "private pairs", "greedy rule list", "additive model with pairs", "additive model by boosting")
-"""One learner for each way of counting; every learner is fitted on every engine within one process."""
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +32,13 @@ def cluster() -> Iterator[Any]:
         assert len(client.run(os.getpid)) == 2
         assert os.getpid() not in client.run(os.getpid).values()
         yield client
+
+
+@pytest.fixture
+def one_process() -> Iterator[None]:
+    """Let Dask compute in this process: how a query is made of records is the same, and workers cost time."""
+    with import_module("dask").config.set(scheduler="synchronous"):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +61,8 @@ def test_two_dask_processes_give_the_same_audit(frame: Any) -> None:
     same_audits(frame, sample(N))
 
 
-def test_dask_reads_nullable_columns(cluster: Any) -> None:
+@pytest.mark.usefixtures("one_process")
+def test_dask_reads_nullable_columns() -> None:
     dd: Any = import_module("dask.dataframe")
     frame = dd.from_pandas(sample(N).to_pandas().convert_dtypes(), npartitions=PARTS)
     same_counts(frame, sample(N))
@@ -64,13 +70,17 @@ def test_dask_reads_nullable_columns(cluster: Any) -> None:
         assert fitted(learners()[learner], frame) == fitted(learners()[learner], sample(N)), learner
 
 
-def test_dask_refuses_what_is_refused_in_memory(cluster: Any) -> None:
+@pytest.mark.usefixtures("one_process")
+def test_dask_refuses_what_is_refused_in_memory() -> None:
     dd: Any = import_module("dask.dataframe")
     same_refusals(lambda records: dd.from_pandas(records.to_pandas(), npartitions=PARTS))
     same_reading(lambda records: dd.from_pandas(records.to_pandas(), npartitions=PARTS))
 
 
-def test_parquet_files_are_read_by_every_engine(cluster: Any, tmp_path: Path) -> None:
+# Dask says so of its own use of pandas, which its workers keep to themselves.
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+@pytest.mark.usefixtures("one_process")
+def test_parquet_files_are_read_by_every_engine(tmp_path: Path) -> None:
     dd: Any = import_module("dask.dataframe")
     records = sample(N)
     size = -(-N // PARTS)

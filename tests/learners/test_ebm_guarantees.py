@@ -268,7 +268,7 @@ def test_a_category_that_one_person_has_does_not_show() -> None:
         d1,
         Claim(epsilon=1.0, delta=1e-6),
         score=pope_shows,
-        runs=Runs(400, seed=1),
+        runs=Runs(200, seed=1),
     )
     assert not honest.violated
 
@@ -314,7 +314,7 @@ def far_regression(algorithm: str) -> Callable[[Any, int | None], float]:
 def test_regression_far_from_zero_keeps_its_claim(algorithm: str) -> None:
     d0, d1 = far_neighbors()
     assert not lower_bound(
-        far_regression(algorithm), d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1)
+        far_regression(algorithm), d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(120, seed=1)
     ).violated
 
 

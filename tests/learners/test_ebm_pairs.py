@@ -376,4 +376,4 @@ def test_a_whole_fit_with_a_chosen_pair_keeps_its_claim() -> None:
         return float(model.predict(records.head(1))[0])
 
     d0, d1 = (frame, np.full(200, 99.5)), (more, np.append(np.full(200, 99.5), 100.0))
-    assert not lower_bound(run, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1)).violated
+    assert not lower_bound(run, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(120, seed=1)).violated

@@ -38,12 +38,12 @@ with open(log, "a", buffering=1) as out:
 
 
 @pytest.mark.slow
-def test_two_hundred_concurrent_and_killed_fits(tmp_path: Path) -> None:
-    """Eight workers of 25 fits at 0.01 each share a budget of 1.5; half of the workers are killed on the way."""
+def test_a_hundred_concurrent_and_killed_fits(tmp_path: Path) -> None:
+    """Four workers of 25 fits at 0.01 each share a budget of 0.9; half of the workers are killed on the way."""
     ledger = Ledger(tmp_path / "budget.sqlite")
-    ledger.budget("people", 1.5)
+    ledger.budget("people", 0.9)
     chance = random.Random(7)
-    logs = [tmp_path / f"log{i}" for i in range(8)]
+    logs = [tmp_path / f"log{i}" for i in range(4)]
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path / "budget.sqlite"), str(log), "25", str(i)])
         for i, log in enumerate(logs)
@@ -59,21 +59,21 @@ def test_two_hundred_concurrent_and_killed_fits(tmp_path: Path) -> None:
             ):
                 time.sleep(0.005)
             worker.send_signal(signal.SIGKILL)
-    assert [worker.wait(timeout=240) for worker in workers[::2]] == [0] * 4
+    assert [worker.wait(timeout=240) for worker in workers[::2]] == [0] * 2
     killed = [worker.wait(timeout=60) for worker in workers[1::2]]
     assert -signal.SIGKILL in killed
     lines = [line for log in logs if log.exists() for line in log.read_text().splitlines()]
     released = sum(line.startswith("released") for line in lines)
     entries = ledger.entries("people")
-    assert released >= 4 * 20
+    assert released >= 2 * 20
     assert released <= len(entries) <= released + len(workers)
     assert ledger.spent("people") == pytest.approx(0.01 * len(entries))
-    assert ledger.spent("people") <= 1.5
+    assert ledger.spent("people") <= 0.9
     # What is left is spent to the last hundredth, and no more.
     remaining = round(ledger.remaining("people") / 0.01)
     more = tmp_path / "more"
-    subprocess.run([sys.executable, "-c", WORKER, str(tmp_path / "budget.sqlite"), str(more), "160", "9"], check=True)
+    subprocess.run([sys.executable, "-c", WORKER, str(tmp_path / "budget.sqlite"), str(more), "60", "9"], check=True)
     last = more.read_text().splitlines()
     assert sum(line.startswith("released") for line in last) == remaining
-    assert last.count("refused") == 160 - remaining
-    assert ledger.spent("people") == 1.5
+    assert last.count("refused") == 60 - remaining
+    assert ledger.spent("people") == 0.9

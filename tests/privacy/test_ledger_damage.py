@@ -245,15 +245,8 @@ KINDS = (*DAMAGES, LEFTOVERS)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_damaged_copy_shows_less_than_was_spent(kind: str, history: History, tmp_path: Path) -> None:
-    seen = inject(kind, history, tmp_path, seed=0, copies=500)
-    assert seen["refused"] > 100
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_none_of_twenty_thousand_damaged_copies_shows_less(kind: str, history: History, tmp_path: Path) -> None:
-    seen = inject(kind, history, tmp_path, seed=1, copies=4_000)
-    assert seen["refused"] > 400
+    seen = inject(kind, history, tmp_path, seed=1, copies=2_000)
+    assert seen["refused"] > 200
 
 
 STATEMENTS: dict[str, tuple[str, ...]] = {

@@ -155,7 +155,7 @@ SIZES = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(SIZES, st.sampled_from([1e-3, 1e-6]))
 @example([laplacian(1.5, 1), coarse(1.0, 1)], 1e-3)
 def test_any_list_is_never_under_counted_and_seldom_over_counted(events: list[Event], at: float) -> None:

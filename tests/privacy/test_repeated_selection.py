@@ -301,7 +301,7 @@ def test_draws_of_the_code_show_planted_faults_and_no_others(
     options: dict[str, Any] = {
         "claim": Claim(epsilon=1.0),
         "score": lambda result: float(result == told),
-        "runs": Runs(3000),
+        "runs": Runs(2000),
     }
     one, _ = RunCount.of_mean(200).for_each_run(Fraction(1), Fraction(0))
     honest = lower_bound(drawn(one, 1.0, training=training), before, after, **options)

@@ -3,8 +3,9 @@
 The blocks of a page are run from top to bottom, in one namespace and one empty working folder:
 
 - ``python`` is executed, ``pycon`` is executed and its output compared, as in a doctest;
-- ``console`` runs every line that starts with ``$ glassine`` and demands exit status 0; a line that starts with
-  ``$ make`` must name a target of the Makefile and is not run; no other command may stand there;
+- ``console`` runs every line that starts with ``$ glassine``, in this process, and demands exit status 0; a line that
+  starts with ``$ make`` must name a target of the Makefile and is not run; no other command may stand there, nor
+  anything that a shell would read otherwise than as words;
 - other languages are not run, and other spellings of these three (``sh``, ``py``, ``{code-block}``) are refused.
 
 A comment on the line before a block changes this:
@@ -17,12 +18,13 @@ A comment on the line before a block changes this:
 from __future__ import annotations
 
 import doctest
-import os
 import re
-import subprocess
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.cli.running import one_after_another
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -136,24 +138,16 @@ def _run_doctest(block: Block, namespace: dict[str, object]) -> None:
 def _run_commands(block: Block, folder: Path) -> None:
     commands = block.commands()
     assert commands, f"{block.where}:{block.line}: a console block must hold a line that starts with '$ '."
-    path = os.pathsep.join([str(glassine_command().parent), os.environ.get("PATH", os.defpath)])
     for number, command in enumerate(commands, start=1):
         here = f"{block.where}:{block.line}: {command}"
-        program, *words = command.split()
+        program, *words = shlex.split(command)
         if program == "make":
             unknown = {word for word in words if "=" not in word} - make_targets()
             assert not unknown, f"{here}: the Makefile has no target {sorted(unknown)}."
             continue
         assert program == "glassine", f"{here}: only glassine is run; mark the block <!-- not run: reason -->."
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            cwd=folder,
-            env={**os.environ, "PATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        assert not set(command) & set("|&;<>*?$`"), f"{here}: what a shell makes of this is not run."
+        with one_after_another() as run:
+            status = run(*words, cwd=folder)
         expected = int(block.notes.get("exit status", "0")) if number == len(commands) else 0
-        output = f"{done.stdout}\n{done.stderr}"
-        assert done.returncode == expected, f"{here}: exit status {done.returncode}, not {expected}.\n{output}"
+        assert status == expected, f"{here}: exit status {status}, not {expected}."

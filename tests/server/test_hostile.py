@@ -15,7 +15,7 @@ from tests.server.releases import QUERY, decide, records, small_release
 
 pytestmark = pytest.mark.slow
 
-N_REQUESTS = 4_000
+N_REQUESTS = 2_000
 
 
 def app() -> Any:
@@ -36,7 +36,7 @@ def test_generated_requests(path: str, mode: str) -> None:
     way = schemathesis.GenerationMode[mode]
     seen: list[int] = []
 
-    @settings(max_examples=600, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
     @given(case=schema[path]["POST"].as_strategy(generation_mode=way))
     def ask(case: Any) -> None:
         response = case.call()

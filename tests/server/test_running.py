@@ -22,6 +22,7 @@ import pytest
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.server import limits as patience
 from glassine.server import listen, make_keys, run, sign_release
+from tests.cli.running import one_after_another
 from tests.server.releases import QUERY, small_release
 
 BOX = """
@@ -96,38 +97,41 @@ def test_a_slow_client_does_not_stop_others(start: Start) -> None:
     assert "private" not in process.stderr.read()
 
 
-def refused(folder: Path, *options: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "glassine", "explain", "serve", *options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr
+@pytest.fixture
+def refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., str]]:
+    """Give what asks for a service that is refused, in this process, and returns what is said."""
+    with one_after_another() as command:
+
+        def ask_for(*options: str) -> str:
+            capsys.readouterr()
+            status = command("explain", "serve", *options, cwd=folder)
+            printed = capsys.readouterr()
+            assert (status, printed.out) == (2, "")
+            assert printed.err.count("\n") == 1, printed.err
+            return printed.err
+
+        yield ask_for
 
 
 @pytest.mark.slow
-def test_what_cannot_be_served(folder: Path) -> None:
+def test_what_cannot_be_served(folder: Path, refused: Callable[..., str]) -> None:
     (folder / "bad.json").write_text((folder / "signed.json").read_text().replace("age", "Age", 1))
     (folder / "broken.py").write_text("raise RuntimeError('secret')")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert "Address already in use" in refused(folder, "signed.json", "--port", port)
-    assert "does not hold" in refused(folder, "bad.json")
-    assert "is not signed" in refused(folder, "release.json", "--public-key", "public.pem")
-    assert "No such file" in refused(folder, "absent.json")
-    assert "No such file" in refused(folder, "signed.json", "--black-box", "absent.onnx")
-    assert "has no nothing" in refused(folder, "signed.json", "--black-box", "box:nothing")
-    told = refused(folder, "signed.json", "--black-box", "broken:decide")
+        assert "Address already in use" in refused("signed.json", "--port", port)
+    assert "does not hold" in refused("bad.json")
+    assert "is not signed" in refused("release.json", "--public-key", "public.pem")
+    assert "No such file" in refused("absent.json")
+    assert "No such file" in refused("signed.json", "--black-box", "absent.onnx")
+    assert "has no nothing" in refused("signed.json", "--black-box", "box:nothing")
+    told = refused("signed.json", "--black-box", "broken:decide")
     assert "RuntimeError" in told
     assert "secret" not in told
-    assert "--takes" in refused(folder, "signed.json", "--takes", "numpy")
-    assert "--rate" in refused(folder, "signed.json", "--rate", "-1")
-    assert "--burst" in refused(folder, "signed.json", "--burst", "0")
-    assert "--port" in refused(folder, "signed.json", "--port", "70000")
+    assert "--takes" in refused("signed.json", "--takes", "numpy")
+    assert "--rate" in refused("signed.json", "--rate", "-1")
+    assert "--burst" in refused("signed.json", "--burst", "0")
+    assert "--port" in refused("signed.json", "--port", "70000")
 
 
 def test_listening() -> None:

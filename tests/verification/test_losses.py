@@ -21,6 +21,7 @@ from glassine.learners.exhaustive.trees import Leaf
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
+from tests.verification import exploring
 from tests.verification.test_classes import Law, Mechanism, Models, slack_of, width_of
 from tests.verification.test_releases import fits, rows, rule_list, tree
 
@@ -162,17 +163,14 @@ FITS: dict[str, tuple[Callable[[], Any], int, float]] = {
 
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave one value on each ray, so that all ways of a fit can be followed."""
+    """Leave one value on each ray, and three noisy counts, so that all ways of a fit can be followed."""
     monkeypatch.setattr(families, "MOST_STEPS", 1)
-
-
-LONG = {"tree", "rule list", "leaf and counts"}
-"""Fits that take some seconds to follow."""
+    monkeypatch.setattr(exploring, "CUT", 2)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("coarse")
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in FITS])
+@pytest.mark.parametrize("name", FITS)
 def test_a_whole_fit_keeps_epsilon_with_its_base_rates(name: str) -> None:
     make, most, tightness = FITS[name]
     certificates: set[str] = set()

@@ -212,13 +212,14 @@ class _Laws(Generic[Record]):
 
     def _evaluate(self, dataset: tuple[Record, ...]) -> npt.NDArray[np.float64]:
         stated = self.mechanism(dataset)
+        places: list[int] = []
         for output in stated:
-            if output not in self._at:
-                self._at[output] = len(self.outputs)
+            # One look-up each: the hash of a whole model takes longer than all else here.
+            places.append(self._at.setdefault(output, len(self.outputs)))
+            if places[-1] == len(self.outputs):
                 self.outputs.append(output)
         law = np.full(len(self.outputs), -np.inf)
-        for output, log in stated.items():
-            law[self._at[output]] = log
+        law[places] = list(stated.values())
         self.n_datasets += 1
         with np.errstate(over="ignore"):
             mass = float(np.exp(law).sum())

@@ -67,21 +67,12 @@ def agreement(disclosures: list[Disclosure], draws: int) -> tuple[float, float, 
 
 
 @pytest.mark.slow
-def test_chains_agree_with_enumeration_on_some_instances() -> None:
-    some = [multiway(seed, CRITERIA[seed % 4]) for seed in range(6)] + [cart(seed) for seed in range(2)]
-    mean_square, largest, n = agreement(some, 500)
-    assert n >= 4
-    assert largest < 5
-    assert mean_square < 1.8
-
-
-@pytest.mark.slow
-def test_chains_agree_with_enumeration_on_100_instances() -> None:
-    """Scores have mean square one: 1.2 is more than five standard deviations above it at some 75 instances."""
-    many = [multiway(seed, CRITERIA[seed % 4]) for seed in range(70)]
-    many += [cart(seed, ("gini", "entropy")[seed % 2]) for seed in range(30)]
+def test_chains_agree_with_enumeration_on_50_instances() -> None:
+    """Scores have mean square one: 1.3 is more than five standard deviations above it at some 38 instances."""
+    many = [multiway(seed, CRITERIA[seed % 4]) for seed in range(35)]
+    many += [cart(seed, ("gini", "entropy")[seed % 2]) for seed in range(15)]
     mean_square, largest, n = agreement(many, 1000)
-    assert n >= 60
+    assert n >= 30
     assert largest < 5.5
     assert mean_square < 1.4
 

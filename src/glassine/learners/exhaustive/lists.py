@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import comb
@@ -381,18 +381,27 @@ class ListSums:
         """Return the logarithm of the probability with which :meth:`draw` returns each list. For small classes."""
         out: dict[DrawnList, float] = {}
         stack: list[tuple[tuple[tuple[int, int], ...], float]] = [((), 0.0)]
+        # What follows depends on the set of rules before, whatever their order and values.
+        following: dict[tuple[int, ...], list[tuple[int, int, float, float]]] = {}
         while stack:
             rules, so_far = stack.pop()
             chosen = tuple(sorted(rule for rule, _ in rules))
-            options = self._options(chosen)
-            for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
-                values = self._values(chosen, option.number)
-                for value, more in zip(values, gibbs.log_probabilities(values), strict=True):
-                    if option.number == DEFAULT:
-                        out[DrawnList(rules, value.number)] = so_far + log + more
-                    else:
-                        stack.append(((*rules, (option.number, value.number)), so_far + log + more))
+            if chosen not in following:
+                following[chosen] = list(self._following(chosen))
+            for rule, value, log, more in following[chosen]:
+                if rule == DEFAULT:
+                    out[DrawnList(rules, value)] = so_far + log + more
+                else:
+                    stack.append(((*rules, (rule, value)), so_far + log + more))
         return out
+
+    def _following(self, chosen: tuple[int, ...]) -> Iterator[tuple[int, int, float, float]]:
+        """Yield each next rule and its value, with the logarithms of their probabilities."""
+        options = self._options(chosen)
+        for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
+            values = self._values(chosen, option.number)
+            for value, more in zip(values, gibbs.log_probabilities(values), strict=True):
+                yield option.number, value.number, log, more
 
 
 def list_model(
