@@ -11,9 +11,10 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, index_type
+from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -123,8 +124,9 @@ class TreeClass(ModelClass[Tree]):
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> TreeSums:
         """Return the sums over the class on some records, given as the bit sets of the literals."""
-        counts = count_conjunctions(bitsets, self.levels, progress)
-        return TreeSums.of(self, counts, weighting, progress)
+        with interpreted(self.steps() + count_steps(bitsets, self.levels)):
+            counts = count_conjunctions(bitsets, self.levels, progress)
+            return TreeSums.of(self, counts, weighting, progress)
 
     def values(self, drawn: Tree) -> tuple[int, ...]:
         """Return the values of a tree's leaves, in the order of :func:`leaf_nodes`, as numbers in the loss's grid."""
@@ -197,6 +199,11 @@ class TreeSums:
 
     def choices(self, chosen: tuple[int, ...], signs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return cost and weight of a split on each literal and, last, of a leaf; infinite cost where inadmissible."""
+        loss = self.trees.loss
+        with interpreted((len(self.trees.logic.literals) + 1) * (loss.n_values + loss.n_classes * 2 ** len(chosen))):
+            return self._choices(chosen, signs)
+
+    def _choices(self, chosen: tuple[int, ...], signs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         logic = self.trees.logic
         p, m = len(logic.literals), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
