@@ -49,7 +49,7 @@ class Popcount:
         context.refresh()
         return context.resolve_value_type(instruction)
 
-    def __call__(self, word: np.uint64) -> np.uint8:
+    def __call__(self, word: Any) -> Any:
         """Return the number of ones."""
         return np.bitwise_count(word)
 
@@ -135,8 +135,8 @@ def table_bytes(p: int, d: int, n_classes: int, n_records: int) -> int:
 
 def count_steps(bitsets: BitSets, d: int) -> int:
     """Return how many words are counted for the conjunctions of up to d literals."""
-    p, width = bitsets.words.shape
-    return sum(comb(p, k) for k in range(d + 1)) * width
+    p = len(bitsets.words)
+    return sum(comb(p, k) for k in range(d + 1)) * int(bitsets.starts[-1])
 
 
 def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = None) -> ConjunctionCounts:
