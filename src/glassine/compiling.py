@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, update_wrapper
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,6 +14,38 @@ if TYPE_CHECKING:
 
 AnyArray: TypeAlias = "npt.NDArray[Any]"
 """An array of a kernel, which is compiled for each type of its numbers; a comment says shape and kind."""
+
+
+STEPS = 150_000
+"""Steps that a process interprets. They take about as long as importing Numba and loading kernels: a CPU second."""
+
+LEFT = [STEPS]
+"""Steps that are left of these."""
+
+_INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
+
+
+@contextmanager
+def interpreted(steps: float) -> Iterator[None]:
+    """Interpret the kernels that are called meanwhile, if they take few steps and those before them took few.
+
+    The same functions run, and return the same bits. A first small fit compiles nothing; many in one process compile.
+    """
+    small = not _INTERPRETED.get() and steps <= LEFT[0]
+    if not small:
+        yield
+        return
+    LEFT[0] -= int(steps)
+    token = _INTERPRETED.set(True)
+    try:
+        yield
+    finally:
+        _INTERPRETED.reset(token)
+
+
+def interpreting() -> bool:
+    """Return whether kernels are interpreted: they hold the interpreter's lock then."""
+    return _INTERPRETED.get()
 
 
 CREATION = Lock()
@@ -48,8 +82,8 @@ class Kernel:
         return self.dispatcher._numba_type_
 
     def __call__(self, *values: Any) -> Any:
-        """Call the compiled function."""
-        return self.dispatcher(*values)
+        """Call the function, compiled or interpreted."""
+        return self._function(*values) if _INTERPRETED.get() else self.dispatcher(*values)
 
 
 HEARERS: list[Callable[[str | None], None]] = []

@@ -58,3 +58,41 @@ def test_modules_that_are_imported_or_absent_stay_as_they_are() -> None:
     with deferred("json", "a_module_that_does_not_exist"):
         assert sys.modules["json"].loads("1") == 1
         assert "a_module_that_does_not_exist" not in sys.modules
+
+
+@pytest.fixture
+def functions(package: str, tmp_path: Path) -> str:
+    """Give the package functions, and a module that looks one of them up when it is imported."""
+    (tmp_path / package / "__init__.py").write_text(
+        "def double(x):\n    return 2 * x\n\n\ndef half(x):\n    return x / 2\n"
+    )
+    (tmp_path / "user_of_functions.py").write_text(f"from {package} import double\n")
+    (tmp_path / package / "part.py").write_text("whole = __package__\n")
+    return package
+
+
+def test_a_function_that_is_looked_up_runs_the_module_when_it_is_called(functions: str) -> None:
+    with deferred(f"{functions}:double"):
+        user = import_module("user_of_functions")
+        assert "half" not in vars(import_module(functions))
+    sys.modules.pop("user_of_functions")
+    assert functions not in sys.modules
+    assert user.double(21) == 42
+    assert vars(import_module(functions))["half"](42) == 21
+
+
+def test_another_function_and_a_part_run_the_module_at_once(functions: str) -> None:
+    with deferred(f"{functions}:double"):
+        assert import_module(f"{functions}.part").whole == functions
+        assert vars(import_module(functions))["half"](42) == 21
+    with deferred(f"{functions}:double"):
+        assert import_module(functions).half(42) == 21
+
+
+def test_a_part_of_a_package_that_is_there_is_found_in_it(package: str) -> None:
+    whole = import_module(package)
+    with deferred(f"{package}.part"):
+        assert whole.part is import_module(f"{package}.part")
+        assert whole.value == [1]
+    assert "part" not in vars(whole)
+    assert import_module(f"{package}.part").value == [1, 2]

@@ -240,8 +240,9 @@ def main() -> None:
     warnings.showwarning = _show_warning
     install()
     announce_compilation()
-    # Modules that read tables, models or rules import it; an audit of a model file alone uses none of it.
-    with deferred("narwhals"):
+    # Modules that read tables, models or rules import narwhals; an audit of a model file alone uses none of it. A
+    # library that OpenDP uses imports asyncio.
+    with deferred("asyncio", "narwhals"):
         sys.exit(_run(sys.argv[1:]))
 
 

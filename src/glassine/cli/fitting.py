@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.deferring import deferred
+from glassine.cli.deferring import BEHIND_ESTIMATORS, deferred
 from glassine.cli.naming import in_commands
 from glassine.cli.options import (
     AuditOption,
@@ -250,8 +250,7 @@ def run(order: Order, display: Display) -> Outcome:
     number = order.model in (ADDITIVE, TREE) and predicts_number(
         domain, shared.target, public, ranged=ranged, infer_range=order.infer_range, private=order.private
     )
-    # Scikit-learn imports them, which few fits need: it takes longer than a small fit.
-    with deferred("pandas", "scipy.special", "scipy.stats"):
+    with deferred(*BEHIND_ESTIMATORS):
         learner = _learner(order, number)
     _check_search(order, number)
     options = _options(order, learner, number)

@@ -108,8 +108,26 @@ WIDEST = 38
 """Most characters of an option and its values that share a line with what they mean."""
 
 
+class Unset:
+    """Converts the value of an option, if it has one: for each, the parser builds a validator, which takes time."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value in the option's type."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help has a heading for each group of options, defaults in brackets."""
+
+    def __init__(self, *values: Any, **settings: Any) -> None:
+        super().__init__(*values, **settings)
+        for param in self.params:
+            # Other versions of the parser have no such validators.
+            if getattr(param, "_runtime_param", ...) is None:
+                param._runtime_param = Unset()  # type: ignore[attr-defined]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options without a heading of their own, then the groups."""

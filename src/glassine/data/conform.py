@@ -176,7 +176,7 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
     """
     import polars as pl
 
-    if isinstance(X, np.ma.MaskedArray):
+    if isinstance(X, np.ndarray) and isinstance(X, np.ma.MaskedArray):
         return unmasked(X)
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])

@@ -8,21 +8,18 @@ Only positive conjunctions are counted; negated literals follow by inclusion-exc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
+from itertools import combinations as subsets
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba.core import types
-from numba.extending import intrinsic
 
 from glassine.compiling import compiled
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress, cuts, run
-
-if TYPE_CHECKING:
-    from numba.core.typing.templates import Signature
 
 CHUNK = 256
 """Words of one literal that are counted at a time: the rows of 75 literals then stay in the second-level cache."""
@@ -32,17 +29,32 @@ SLICES = 16
 """Pieces in which conjunctions of one size are counted."""
 
 
-@intrinsic
-def _ctpop(_context: Any, word: Any) -> tuple[Signature, Any]:
-    """Return the number of ones of a word, as one machine instruction where there is one."""
+class Popcount:
+    """Number of ones of a word: of compiled kernels one machine instruction, where there is one."""
 
-    def build(_ctx: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
+    @cached_property
+    def _numba_type_(self) -> Any:
+        # Built when a kernel that calls it is compiled: to import Numba takes longer than a small fit.
+        from numba.core import types
+        from numba.core.registry import cpu_target
+        from numba.extending import intrinsic
 
-    return types.uint64(word), build
+        def ctpop(_context: Any, word: Any) -> tuple[Any, Any]:
+            def build(_ctx: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                return builder.ctpop(args[0])
+
+            return types.uint64(word), build
+
+        instruction, context = intrinsic(ctpop), cpu_target.typing_context
+        context.refresh()
+        return context.resolve_value_type(instruction)
+
+    def __call__(self, word: Any) -> Any:
+        """Return the number of ones."""
+        return np.bitwise_count(word)
 
 
-_popcount: Any = _ctpop
+popcount: Any = Popcount()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -111,29 +123,20 @@ def index_type(p: int) -> type[np.signedinteger[Any]]:
 
 def combinations(p: int, k: int) -> npt.NDArray[np.signedinteger[Any]]:
     """Return all sets of k of p literals in the order of their ranks, shape (binom(p, k), k)."""
-    out = np.empty((comb(p, k), k), dtype=index_type(p))
-    if k:
-        _fill_combinations(out, k)
-    return out
-
-
-@compiled
-def _fill_combinations(out: Any, k: int) -> None:
-    current = np.arange(k)
-    for row in range(out.shape[0]):
-        for i in range(k):
-            out[row, i] = current[i]
-        # Colexicographic successor: raise the first literal that can be raised, reset those before it.
-        at = 0
-        while at < k - 1 and current[at] + 1 == current[at + 1]:
-            current[at] = at
-            at += 1
-        current[at] += 1
+    # Sets of decreasing members in the order of dictionaries, read backwards.
+    members = chain.from_iterable(subsets(range(p - 1, -1, -1), k))
+    return np.fromiter(members, index_type(p), comb(p, k) * k).reshape(comb(p, k), k)[::-1, ::-1].copy()
 
 
 def table_bytes(p: int, d: int, n_classes: int, n_records: int) -> int:
     """Return the bytes that the counts of up to d of p literals take."""
     return sum(comb(p, k) for k in range(d + 1)) * n_classes * (4 if n_records < 2**31 else 8)
+
+
+def count_steps(bitsets: BitSets, d: int) -> int:
+    """Return how many words are counted for the conjunctions of up to d literals."""
+    p = len(bitsets.words)
+    return sum(comb(p, k) for k in range(d + 1)) * int(bitsets.starts[-1])
 
 
 def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = None) -> ConjunctionCounts:
@@ -201,7 +204,7 @@ def _count_below(
     if k == 1:
         ones = np.uint64(0)
         for w in range(start, stop):
-            ones += _popcount(words[top, w])
+            ones += popcount(words[top, w])
         table[top, label] += weight * np.int64(ones)
         return
     chosen[k] = top
@@ -217,7 +220,7 @@ def _count_below(
                 row = words[literal, start:stop]
                 ones = np.uint64(0)
                 for w in range(size):
-                    ones += _popcount(mask[w] & row[w])
+                    ones += popcount(mask[w] & row[w])
                 table[base[2] + literal, label] += weight * np.int64(ones)
             at = 2
             if at == k:

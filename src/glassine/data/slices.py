@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias
 
+from glassine.compiling import interpreting
+
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the work done and the total work."""
 
@@ -26,8 +28,8 @@ def cuts(size: int, pieces: int) -> list[tuple[int, int]]:
 def run(slices: Sequence[tuple[int, int]], work: Callable[[int, int], None], progress: Progress | None = None) -> None:
     """Run ``work(start, stop)`` for each slice, on as many threads as there are cores.
 
-    The work must release the interpreter's lock and write to its own places. A first slice runs alone, so that a
-    compiled function is compiled once. Progress is called from the calling thread.
+    The work must release the interpreter's lock, or all slices run one after the other, and write to its own places. A
+    first slice runs alone, so that a compiled function is compiled once. Progress is called from the calling thread.
     """
     total = sum(stop - start for start, stop in slices)
     done = 0
@@ -42,7 +44,7 @@ def run(slices: Sequence[tuple[int, int]], work: Callable[[int, int], None], pro
     for first in slices[:1]:
         work(*first)
         tell(first)
-    if (time.perf_counter() - started) * (len(slices) - 1) < SMALL:
+    if interpreting() or (time.perf_counter() - started) * (len(slices) - 1) < SMALL:
         for slice_ in slices[1:]:
             work(*slice_)
             tell(slice_)

@@ -118,9 +118,14 @@ def recognized(content: object, kind: Content) -> Format | None:
     Values that state the schema of Glassine's own JSON are asked of no other format, whose readers take time to import.
     """
     if kind == "values" and isinstance(content, dict) and str(content.get("schema")).startswith("glassine.model/"):
-        own: tuple[Format, ...] = importlib.import_module("glassine.formats.json").FORMATS
-        return next(one for one in own if kind in one.contents)
+        return next(one for one in _own() if kind in one.contents)
     return next((one for one in formats() if kind in one.contents and one.sniff(content)), None)
+
+
+def _own() -> tuple[Format, ...]:
+    """Return the formats of Glassine's own JSON, which need no others."""
+    own: tuple[Format, ...] = importlib.import_module("glassine.formats.json").FORMATS
+    return own
 
 
 def first_line(text: str) -> str:
@@ -131,7 +136,8 @@ def first_line(text: str) -> str:
 
 def writer(to: str, model: PublishedModel) -> Format:
     """Return the format of a name that a model can be written in."""
-    written = {one.to: one for one in formats() if one.to}
+    own = {one.to: one for one in _own() if one.to}
+    written = own if to in own else {one.to: one for one in formats() if one.to}
     if to not in written:
         raise InvalidParameterError(f"a model is written as one of {', '.join(written)}, got {to!r}.")
     chosen, kind = written[to], type(model)

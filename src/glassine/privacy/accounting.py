@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from glassine.errors import InvalidMechanismError, parameter
@@ -74,8 +75,9 @@ class Cost:
         Epsilon of pure differential privacy, once ``delta`` is set aside.
     rho : float
         zCDP.
-    mu_squared : float
-        Square of mu of Gaussian differential privacy.
+    square : callable
+        Returns the square of mu of Gaussian differential privacy. It takes functions that are slow to import, and few
+        events without a delta need it.
     delta : float
         Probability that the event states as lost.
     slack : float
@@ -86,18 +88,28 @@ class Cost:
 
     pure: float
     rho: float
-    mu_squared: float
+    square: Callable[[], float]
     delta: float = 0.0
     slack: float = 0.0
     valid: float = math.inf
 
+    @property
+    def mu_squared(self) -> float:
+        """Square of mu of Gaussian differential privacy."""
+        return self.square()
+
 
 def _pure(value: float, *, bounded_range: bool = False, delta: float = 0.0) -> Cost:
+    @cache
+    def square_of_mu() -> float:
+        mu = mu_from_pure(value)
+        return mu * mu
+
     # Products of huge numbers are infinite, where powers of them raise an error.
-    square, mu = value * value, mu_from_pure(value)
+    square = value * value
     # Bounded range gives epsilon^2 / 8 in zCDP (Cesar and Rogers 2021), any pure epsilon epsilon^2 / 2 (Bun and
     # Steinke 2016).
-    return Cost(pure=value, rho=square / (8 if bounded_range else 2), mu_squared=mu * mu, delta=delta)
+    return Cost(pure=value, rho=square / (8 if bounded_range else 2), square=square_of_mu, delta=delta)
 
 
 def _selection(event: Selection | NoisyMax) -> Cost:
@@ -114,17 +126,17 @@ def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
     ratio = event.l2_sensitivity / event.sigma
     square = ratio * ratio
     if square == 0:
-        return Cost(pure=0.0, rho=0.0, mu_squared=0.0)
+        return Cost(pure=0.0, rho=0.0, square=lambda: 0.0)
     if isinstance(event, GaussianNoise):
-        return Cost(pure=math.inf, rho=square / 2, mu_squared=square)
+        return Cost(pure=math.inf, rho=square / 2, square=lambda: square)
     # Discrete noise is exact in zCDP. Its mu needs a tail for each value, which nobody can set aside without their
     # number.
     if not event.values:
-        return Cost(pure=math.inf, rho=square / 2, mu_squared=math.inf)
+        return Cost(pure=math.inf, rho=square / 2, square=lambda: math.inf)
     return Cost(
         pure=math.inf,
         rho=square / 2,
-        mu_squared=square,
+        square=lambda: square,
         delta=event.values * tail_per_value(),
         slack=slack_of(event.values, event.sigma),
         valid=LARGEST_EPSILON,
@@ -181,7 +193,7 @@ def cost(event: Event) -> Cost:
         return Cost(
             pure=max((branch.pure for branch in branches), default=0.0),
             rho=max((branch.rho for branch in branches), default=0.0),
-            mu_squared=max((branch.mu_squared for branch in branches), default=0.0),
+            square=cache(lambda: max((branch.mu_squared for branch in branches), default=0.0)),
             delta=max((branch.delta for branch in branches), default=0.0),
             slack=max((branch.slack for branch in branches), default=0.0),
             valid=min((branch.valid for branch in branches), default=math.inf),
@@ -192,7 +204,7 @@ def cost(event: Event) -> Cost:
     return Cost(
         pure=event.count * once.pure,
         rho=event.count * once.rho,
-        mu_squared=event.count * once.mu_squared,
+        square=cache(lambda: event.count * once.mu_squared),
         delta=event.count * once.delta,
         slack=event.count * (once.slack + event.slack),
         valid=once.valid,
@@ -205,7 +217,7 @@ def _sum(costs: Iterable[Cost]) -> Cost:
         # Correctly rounded sums: what is spent does not depend on the order of the events.
         pure=math.fsum(one.pure for one in listed),
         rho=math.fsum(one.rho for one in listed),
-        mu_squared=math.fsum(one.mu_squared for one in listed),
+        square=cache(lambda: math.fsum(one.mu_squared for one in listed)),
         delta=math.fsum(one.delta for one in listed),
         slack=math.fsum(one.slack for one in listed),
         valid=min((one.valid for one in listed), default=math.inf),
@@ -403,8 +415,12 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
 
 
 def _epsilon_of(spent: Cost, delta: float) -> float:
+    by_rho = epsilon_from_rho(spent.rho, delta)
+    if delta == 0 and spent.rho > 0:
+        # Infinite by mu as well, which need not be formed.
+        return by_rho
     by_mu = epsilon_from_mu(math.sqrt(spent.mu_squared), delta)
-    return min(epsilon_from_rho(spent.rho, delta), by_mu if by_mu <= spent.valid else math.inf)
+    return min(by_rho, by_mu if by_mu <= spent.valid else math.inf)
 
 
 def _delta_of(spent: Cost, epsilon: float) -> float:

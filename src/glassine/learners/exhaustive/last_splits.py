@@ -27,14 +27,18 @@ PIECES = 16
 
 def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: Progress | None) -> Weighed:
     """Return the sums below every node after which one split may come, shapes (binom(p, size - 1), 2^(size - 1))."""
-    shape = (comb(len(atoms.blocks), size - 1), 2 ** (size - 1))
+    p = len(atoms.blocks)
+    shape = (comb(p, size - 1), 2 ** (size - 1))
     out = Weighed(np.empty(shape), np.empty(shape))
     tables = (counts, atoms, costs)
+    ticks = {size - 1: None, size: progress}
+    # Leaves of one chunk are kept for both passes.
+    kept = {k: [*_leaves(tables, k, True, tick)] for k, tick in ticks.items() if _sets_of_chunk(k) >= comb(p, k)}
     # The least costs first: relative to them no weight exceeds its own size, and nothing overflows.
     for weigh in (False, True):
-        for start, leaves in _leaves(tables, size - 1, weigh, None):
+        for start, leaves in kept.get(size - 1) or _leaves(tables, size - 1, weigh, None):
             settle(start, leaves, costs, weigh, out)
-        for start, leaves in _leaves(tables, size, weigh, progress if weigh else None):
+        for start, leaves in kept.get(size) or _leaves(tables, size, weigh, progress if weigh else None):
             spread(_combination(start, size), counts.binom, leaves, costs, weigh, out)
     return out
 
@@ -44,7 +48,7 @@ def _leaves(
 ) -> Iterator[tuple[int, Weighed]]:
     """Yield the leaves of all sets of literals of a size, a chunk of sets at a time, with the number of its first."""
     n_sets = comb(len(tables[1].blocks), size)
-    each = max(1, CHUNK >> size)
+    each = _sets_of_chunk(size)
     room = Weighed(np.empty((min(each, n_sets), 2**size)), np.empty((min(each, n_sets), 2**size)))
     for start in range(0, n_sets, each):
         number = min(each, n_sets - start)
@@ -58,6 +62,10 @@ def _leaves(
         if progress is not None:
             progress(start + number, n_sets)
         yield start, Weighed(room.costs[:number], room.weights[:number])
+
+
+def _sets_of_chunk(size: int) -> int:
+    return max(1, CHUNK >> size)
 
 
 def _combination(rank: int, size: int) -> AnyArray:
@@ -184,7 +192,7 @@ def sum_leaves(
                     weight = float(n_values)
                 elif possible[q]:
                     for v in range(n_values):
-                        weight += power(np.int64(by_value[v, q] - least[q]), powers, jumps, shift)
+                        weight += power(int(by_value[v, q] - least[q]), powers, jumps, shift)
                 weights[q] = weight
         for q in range(n):
             if not possible[q]:
@@ -202,7 +210,7 @@ def settle(start: int, leaves: Weighed, costs: Costs, weigh: bool, out: Weighed)
             if not weigh:
                 out.costs[start + i, s] = cost
             elif cost < np.inf:
-                gap = np.int64(cost - out.costs[start + i, s])
+                gap = int(cost - out.costs[start + i, s])
                 out.weights[start + i, s] = leaves.weights[i, s] * power(gap, powers, jumps, shift)
             else:
                 out.weights[start + i, s] = 0.0
@@ -243,7 +251,7 @@ def spread(
                     if not weigh:
                         node_costs[s] = min(node_costs[s], cost)
                     elif cost < np.inf:
-                        gap = np.int64(cost - node_costs[s])
+                        gap = int(cost - node_costs[s])
                         weight = split_weight * weights[true] * weights[false]
                         node_weights[s] += weight * power(gap, powers, jumps, shift)
             below += binom[chosen[i], i + 1]

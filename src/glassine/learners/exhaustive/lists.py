@@ -12,10 +12,10 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import AnyArray, compiled, interpreted
 from glassine.counting.logic import RuleLogic
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, index_type
+from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -247,8 +247,9 @@ class ListClass(ModelClass[DrawnList]):
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> ListSums:
         """Return the sums over the class on some records, given as the bit sets of the rules."""
         # What a set of rules leaves is the conjunction of their negations: one table for trees and lists.
-        counts = count_conjunctions(bitsets.complement(), self.levels, progress)
-        return ListSums.of(self, counts, weighting, progress)
+        with interpreted(self.steps() + count_steps(bitsets, self.levels)):
+            counts = count_conjunctions(bitsets.complement(), self.levels, progress)
+            return ListSums.of(self, counts, weighting, progress)
 
     def values(self, drawn: DrawnList) -> tuple[int, ...]:
         """Return the values of a list's rules, the default rule last, as numbers in the grid of the loss."""
@@ -327,6 +328,10 @@ class ListSums:
 
     def choices(self, chosen: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return cost and weight of each next rule and, last, of the default rule; infinite where inadmissible."""
+        with interpreted((len(self.lists.antecedents) + 1) * (self.lists.loss.n_values + len(chosen))):
+            return self._choices(chosen)
+
+    def _choices(self, chosen: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         logic = self.lists.logic
         p, m = len(logic.antecedents), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)

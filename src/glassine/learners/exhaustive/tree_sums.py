@@ -376,7 +376,7 @@ def total(options: Weighed, costs: Costs) -> tuple[float, float]:  # pragma: no 
     for i in range(len(least_costs)):
         # A cost that is infinite has no whole number.
         if weights[i] > 0.0:
-            out += weights[i] * power(np.int64(least_costs[i] - least), powers, jumps, shift)
+            out += weights[i] * power(int(least_costs[i] - least), powers, jumps, shift)
     return least, out
 
 

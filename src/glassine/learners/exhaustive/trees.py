@@ -11,9 +11,10 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, index_type
+from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -97,11 +98,17 @@ class TreeClass(ModelClass[Tree]):
 
     def steps(self) -> int:
         """Return the number of choices that a fit weighs: nodes times literals, and leaves, times values."""
+        return (self.choices_above() + self.leaves()) * self.loss.n_values
+
+    def choices_above(self) -> int:
+        """Return the number of choices above the last splits: nodes times literals."""
+        p = len(self.logic.literals)
+        return sum(comb(p, k) * 2**k * (p - k + 1) for k in range(self.levels - 1))
+
+    def leaves(self) -> int:
+        """Return the number of leaves of the last splits, each summed once, and of the level before for its nodes."""
         p, d = len(self.logic.literals), self.levels
-        nodes = sum(comb(p, k) * 2**k * (p - k + 1) for k in range(d - 1))
-        # The leaves of the last splits are summed once each, and those of a level before for its nodes.
-        leaves = sum(comb(p, k) * 2**k for k in range(max(0, d - 1), d + 1))
-        return int((nodes + leaves) * self.loss.n_values)
+        return sum(comb(p, k) * 2**k for k in range(max(0, d - 1), d + 1))
 
     def log_range(self, part_weight: float) -> float:
         """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
@@ -123,7 +130,8 @@ class TreeClass(ModelClass[Tree]):
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> TreeSums:
         """Return the sums over the class on some records, given as the bit sets of the literals."""
-        counts = count_conjunctions(bitsets, self.levels, progress)
+        with interpreted(count_steps(bitsets, self.levels)):
+            counts = count_conjunctions(bitsets, self.levels, progress)
         return TreeSums.of(self, counts, weighting, progress)
 
     def values(self, drawn: Tree) -> tuple[int, ...]:
@@ -179,8 +187,11 @@ class TreeSums:
         """Sum backwards, from the nodes with one split left to the root."""
         p = len(trees.logic.literals)
         tables = (Counts.of(counts, p, trees.depth), Atoms.of(trees.logic), Costs.of(weighting, trees.loss))
-        last = last_level(*tables, trees.levels, progress) if trees.levels else None
-        levels = tree_sums.backward(tree_sums.sum_level, tables, p, trees.levels, 2, None, last)
+        # A leaf takes about two steps besides those of its values; a choice above has two nodes below it.
+        with interpreted(trees.leaves() * (trees.loss.n_values + 2)):
+            last = last_level(*tables, trees.levels, progress) if trees.levels else None
+        with interpreted(2 * trees.choices_above()):
+            levels = tree_sums.backward(tree_sums.sum_level, tables, p, trees.levels, 2, None, last)
         costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
         return cls(trees=trees, counts=counts, weighting=weighting, costs=costs, weights=weights)
 
@@ -197,6 +208,11 @@ class TreeSums:
 
     def choices(self, chosen: tuple[int, ...], signs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return cost and weight of a split on each literal and, last, of a leaf; infinite cost where inadmissible."""
+        loss = self.trees.loss
+        with interpreted((len(self.trees.logic.literals) + 1) * (loss.n_values + loss.n_classes * 2 ** len(chosen))):
+            return self._choices(chosen, signs)
+
+    def _choices(self, chosen: tuple[int, ...], signs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         logic = self.trees.logic
         p, m = len(logic.literals), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)

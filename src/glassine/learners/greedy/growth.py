@@ -15,7 +15,7 @@ from glassine.counting.logic import complete_atoms, constrained
 from glassine.counting.space import Box, Space
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
-from glassine.data.conjunctions import _popcount
+from glassine.data.conjunctions import popcount
 from glassine.data.slices import cuts, run
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
@@ -250,11 +250,11 @@ def _count_rules(
                 one = words[rows[first], lo:hi]
                 if last - first == 1:
                     for w in range(size):
-                        ones += _popcount(rest[w] & one[w])
+                        ones += popcount(rest[w] & one[w])
                 elif last - first == 2:
                     two = words[rows[first + 1], lo:hi]
                     for w in range(size):
-                        ones += _popcount(rest[w] & one[w] & two[w])
+                        ones += popcount(rest[w] & one[w] & two[w])
                 else:
                     for w in range(size):
                         buffer[w] = rest[w] & one[w]
@@ -263,7 +263,7 @@ def _count_rules(
                         for w in range(size):
                             buffer[w] &= more[w]
                     for w in range(size):
-                        ones += _popcount(buffer[w])
+                        ones += popcount(buffer[w])
                 out[i, label] += weight * np.int64(ones)
 
 
