@@ -38,7 +38,7 @@ from glassine.learners.summaries.measuring import (
     release_measurement,
 )
 from glassine.learners.summaries.release import most_released, n_cells_of, release_summary
-from glassine.learners.summaries.reserve import Reserve
+from glassine.learners.summaries.reserve import Reserve, check_reserve, reserved_model, reserved_part
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.release import Paid, Planned, Price, release
@@ -195,7 +195,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         """Return the part of epsilon that is reserved; raise if its model cannot be measured on these records."""
         if not isinstance(reserve, Reserve):
             raise InvalidParameterError(f"{parameter('reserve')} must be a Reserve, got {type(reserve).__name__}.")
-        reserve.check(training.target, training.unit)
+        check_reserve(reserve, training.target, training.unit)
         if not isinstance(training.records, HeldRecords):
             raise InvalidParameterError(
                 f"{parameter('reserve')} needs records in memory.",
@@ -205,7 +205,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             raise InvalidParameterError(
                 f"{parameter('reserve')} gives each person the same weight.", remedy="Set person_weights to 'equal'."
             )
-        return reserve.part_of(budget.epsilon)
+        return reserved_part(reserve, budget.epsilon)
 
     def _numeric(self, y: Any) -> bool:
         """Return whether the target is a number, as far as parameters and domain say."""
@@ -256,7 +256,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         for name, value in fitted.items():
             setattr(maker, name, value)
         try:
-            model = reserve.model_of(maker)
+            model = reserved_model(reserve, maker)
         except GlassineError:
             # What the summary released gives no such model: the part stays unspent.
             return {}

@@ -53,33 +53,36 @@ class Reserve:
     size: int | None = None
     figures: Sequence[Figure] | None = None
 
-    def check(self, target: Target, unit: PrivacyUnit) -> None:
-        """Raise InvalidParameterError if a field is out of its range, or the target has no such model or figure."""
-        check_number(self.share, "share", low=0.01, high=0.5)
-        if self.model not in SIZES:
-            raise InvalidParameterError(
-                f"{parameter('model')} of a reserve must be one of {', '.join(SIZES)}, got {self.model!r}."
-            )
-        named = SIZES[self.model]
-        if self.size is not None and named is None:
-            raise InvalidParameterError("an additive model has no size.", remedy=f"Leave {parameter('size')} out.")
-        if self.size is not None and named is not None:
-            check_whole(self.size, *named)
-        if self.model == "scorecard" and len(target.classes or ()) != 2:
-            raise InvalidParameterError("a scorecard is of two classes.", remedy="Reserve for another model.")
-        check_figures(self.figures, target, unit)
-
-    def part_of(self, epsilon: Fraction) -> Fraction:
-        """Return the reserved part of epsilon."""
-        return epsilon * decimal(self.share, "share")
-
-    def model_of(self, summary: SummaryModels) -> Model:
-        """Return the model of a summary that the measurement is about."""
-        named = SIZES[self.model]
-        given = {} if self.size is None or named is None else {named[0]: self.size}
-        made: Model = getattr(summary, self.model)(**given)
-        return made
-
     def __str__(self) -> str:
         named = SIZES[self.model]
         return self.model if self.size is None or named is None else f"{self.model} with {named[0]} {self.size}"
+
+
+def check_reserve(reserve: Reserve, target: Target, unit: PrivacyUnit) -> None:
+    """Raise InvalidParameterError if a field is out of its range, or the target has no such model or figure."""
+    check_number(reserve.share, "share", low=0.01, high=0.5)
+    if reserve.model not in SIZES:
+        raise InvalidParameterError(
+            f"{parameter('model')} of a reserve must be one of {', '.join(SIZES)}, got {reserve.model!r}."
+        )
+    named = SIZES[reserve.model]
+    if reserve.size is not None and named is None:
+        raise InvalidParameterError("an additive model has no size.", remedy=f"Leave {parameter('size')} out.")
+    if reserve.size is not None and named is not None:
+        check_whole(reserve.size, *named)
+    if reserve.model == "scorecard" and len(target.classes or ()) != 2:
+        raise InvalidParameterError("a scorecard is of two classes.", remedy="Reserve for another model.")
+    check_figures(reserve.figures, target, unit)
+
+
+def reserved_part(reserve: Reserve, epsilon: Fraction) -> Fraction:
+    """Return the reserved part of epsilon."""
+    return epsilon * decimal(reserve.share, "share")
+
+
+def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
+    """Return the model of a summary that the measurement is about."""
+    named = SIZES[reserve.model]
+    given = {} if reserve.size is None or named is None else {named[0]: reserve.size}
+    made: Model = getattr(summary, reserve.model)(**given)
+    return made
