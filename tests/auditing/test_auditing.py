@@ -330,7 +330,7 @@ def test_a_regression_tree_and_a_continuum() -> None:
     assert plain["subject"]["kind"] == "regression tree"
     assert plain["measured"]["labels"]["status"] == "not applicable"
     assert plain["measured"]["reconstruction"]["dist_g"] is None
-    assert "continuum" in plain["measured"]["reconstruction"]["undefined"]
+    assert "no declared resolution" in plain["measured"]["reconstruction"]["undefined"]
     assert plain["measured"]["reconstruction"]["bits_mean"] > 0
     jsonschema.validate(plain, schema())
 

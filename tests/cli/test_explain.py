@@ -275,7 +275,6 @@ def test_scores_in_a_declared_range_are_explained_by_means(folder: Path, run: Ru
         ([*make, "--answer", "0,20", "-o", "third.json"], "--answer must be three numbers"),
         ([*make, "--answer", "0,20,0", "-o", "third.json"], "--answer must divide the range"),
         ([*make, "--answer", "0,5,1", "-o", "third.json"], "in the declared range"),
-        ([*make, "--answer", "0,20,1", "--epsilon", "1", "-o", "third.json"], "--epsilon does not apply"),
     ):
         refused = run(*command, cwd=folder)
         assert refused.status == 2
