@@ -31,17 +31,10 @@ class FileContent(os.PathLike[str]):
     """A file that was read once, so that what is parsed and what is hashed are the same bytes.
 
     It stands for its path: :func:`read_bytes`, :func:`read_text` and :func:`read_json` return what was read.
-
-    Attributes
-    ----------
-    path : Path
-        Where it was read.
-    data : bytes
-        What was read.
     """
 
-    path: Path
-    data: bytes
+    path: Path  # Where it was read
+    data: bytes  # What was read
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)

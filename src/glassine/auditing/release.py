@@ -242,18 +242,11 @@ BLACK_BOX = "What the black box's decisions reveal about its training records wa
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSubject(Subject):
-    """A release of explanations: everyone can ask for every group, so that it is measured as a whole.
+    """A release of explanations: everyone can ask for every group, so that it is measured as a whole."""
 
-    Attributes
-    ----------
-    published : SurrogateRelease or MeasuredExplainer
-        The release, or the fitted explainer that made it and that knows the records behind it.
-    records : ReleaseInputs
-        The release, and the records behind it as far as they are given.
-    """
-
+    # The release, or the fitted explainer that made it and that knows the records behind it.
     published: SurrogateRelease | MeasuredExplainer
-    records: ReleaseInputs
+    records: ReleaseInputs  # The release, and the records behind it as far as they are given
 
     @cached_property
     def guarantee(self) -> GuaranteeFinding | None:

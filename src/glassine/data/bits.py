@@ -18,27 +18,16 @@ class BitSets:
 
     Records are sorted into segments. All records of a segment have one class and stand for the same number of records,
     a power of two, so that a weighted class count is a sum of popcounts. A record of multiplicity 5 is in two segments.
-
-    Attributes
-    ----------
-    words : ndarray of uint64, shape (p, w)
-        Row l holds the bits of literal l.
-    valid : ndarray of uint64, shape (w,)
-        The bits that belong to records; the others pad a segment to whole words.
-    starts : ndarray of int64, shape (s + 1,)
-        First word of each segment, and w.
-    labels, weights : ndarray of int64, shape (s,)
-        Class and number of records per bit, of each segment.
-    n_classes : int
-        Number of classes.
     """
 
-    words: npt.NDArray[np.uint64]
+    words: npt.NDArray[np.uint64]  # Row l holds the bits of literal l; shape (p, w)
+    # The bits that belong to records; the others pad a segment to whole words; shape (w,).
     valid: npt.NDArray[np.uint64]
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]  # First word of each segment, and w; shape (s + 1,)
+    # labels, weights: class and number of records per bit, of each segment; shape (s,).
     labels: npt.NDArray[np.int64]
     weights: npt.NDArray[np.int64]
-    n_classes: int
+    n_classes: int  # Number of classes
 
     @classmethod
     def pack(

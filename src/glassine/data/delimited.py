@@ -130,27 +130,13 @@ def _names(name: str, column: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Delimited:
-    """A file of delimited text after its header was read.
+    """A file of delimited text after its header was read."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns, unique.
-    body : bytes
-        The lines below the header, UTF-8.
-    separator : str
-        What stands between two fields.
-    encoding : str
-        The encoding that was stated or marked; ``windows-1252`` if some lines were no UTF-8.
-    lines : int
-        Lines above the body.
-    """
-
-    names: tuple[str, ...]
-    body: bytes
-    separator: str
-    encoding: str
-    lines: int
+    names: tuple[str, ...]  # The columns, unique
+    body: bytes  # The lines below the header, UTF-8
+    separator: str  # What stands between two fields
+    encoding: str  # The encoding that was stated or marked; ``windows-1252`` if some lines were no UTF-8
+    lines: int  # Lines above the body
 
 
 def delimited(

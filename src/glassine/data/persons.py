@@ -31,13 +31,6 @@ Ints = npt.NDArray[np.int64]
 class Persons:
     """Whose record each is.
 
-    Attributes
-    ----------
-    keys : tuple of bytes or None
-        The identifier of each record, equal for the records of one person; None where it has none.
-    column : str or None
-        The column of the records that holds them; it is no attribute.
-
     Examples
     --------
     >>> persons = Persons.of([7, 7, 3, "7"])
@@ -45,8 +38,9 @@ class Persons:
     (2, [2, 1], [0.33, 0.33, 1.0, 0.33])
     """
 
+    # The identifier of each record, equal for the records of one person; None where it has none.
     keys: tuple[bytes | None, ...]
-    column: str | None = None
+    column: str | None = None  # The column of the records that holds them; it is no attribute
 
     @classmethod
     def of(cls, values: Any, column: str | None = None) -> Persons:

@@ -29,24 +29,12 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Persons:
-    """Whose record each is, and how many records a person counts as.
+    """Whose record each is, and how many records a person counts as."""
 
-    Attributes
-    ----------
-    identifiers : tuple of bytes or None
-        One for each record; None where it has none.
-    unit : PrivacyUnit
-        One person, with the most records.
-    equal : bool
-        Whether the records of a person are repeated until they are as many as that.
-    column : str or None
-        The column of the records that holds them; it is no attribute.
-    """
-
-    identifiers: tuple[bytes | None, ...]
-    unit: PrivacyUnit
-    equal: bool
-    column: str | None
+    identifiers: tuple[bytes | None, ...]  # One for each record; None where it has none
+    unit: PrivacyUnit  # One person, with the most records
+    equal: bool  # Whether the records of a person are repeated until they are as many as that
+    column: str | None  # The column of the records that holds them; it is no attribute
 
     @property
     def weights(self) -> dict[str, str]:

@@ -25,18 +25,10 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taxonomy:
-    """The values of an attribute, each with the more general ones above it.
+    """The values of an attribute, each with the more general ones above it."""
 
-    Attributes
-    ----------
-    values : tuple of scalars
-        All values, the general ones included, each before those below it.
-    parents : tuple of int
-        Index of the value directly above each; -1 at the root.
-    """
-
-    values: tuple[Scalar, ...]
-    parents: tuple[int, ...]
+    values: tuple[Scalar, ...]  # All values, the general ones included, each before those below it
+    parents: tuple[int, ...]  # Index of the value directly above each; -1 at the root
 
     @classmethod
     def read(cls, tree: Tree, name: str) -> Taxonomy:

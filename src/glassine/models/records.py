@@ -21,22 +21,13 @@ Holds: TypeAlias = Callable[[Literal, npt.NDArray[np.intp]], npt.NDArray[np.bool
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Records:
-    """Records as a model asks for them.
+    """Records as a model asks for them."""
 
-    Attributes
-    ----------
-    n_records : int
-        Number of records n.
-    holds : callable
-        Given a literal and the indices of some records, returns which of them satisfy it.
-    arrays : mapping of str to ndarray, shape (n,)
-        The tested columns as they are; None of records that conform to a domain. A value that is not declared then
-        satisfies neither a literal nor its complement, and takes the last branch of a split. Otherwise it is an error
-        that a record satisfies no branch.
-    """
-
-    n_records: int
-    holds: Holds
+    n_records: int  # Number of records n
+    holds: Holds  # Given a literal and the indices of some records, returns which of them satisfy it
+    # The tested columns as they are; None of records that conform to a domain. A value that is not declared then
+    # satisfies neither a literal nor its complement, and takes the last branch of a split. Otherwise it is an error
+    # that a record satisfies no branch; shape (n,).
     arrays: Mapping[str, npt.NDArray[Any]] | None = None
 
 

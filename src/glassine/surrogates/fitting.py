@@ -38,47 +38,25 @@ MOST_NAMES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Training:
-    """The records behind a release. Private: it is never part of the release.
+    """The records behind a release. Private: it is never part of the release."""
 
-    Attributes
-    ----------
-    columns : Columns
-        The records, n of them.
-    answers : ndarray of int, shape (n,)
-        Index of the class that the black box gave each record, or steps of a number above the lower bound; -1 for one
-        that the release does not hold.
-    targets : ndarray of int, shape (n,)
-        The same of what the trees were trained on: the answers, or the true labels.
-    groups : ndarray of int, shape (n,)
-        Group of each record.
-    persons : Persons or None
-        Whose they are, where it was stated.
-    """
-
-    columns: Columns
+    columns: Columns  # The records, n of them
+    # Index of the class that the black box gave each record, or steps of a number above the lower bound; -1 for one
+    # that the release does not hold; shape (n,).
     answers: npt.NDArray[np.int64]
+    # The same of what the trees were trained on: the answers, or the true labels; shape (n,).
     targets: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int64]
-    persons: Persons | None = None
+    groups: npt.NDArray[np.int64]  # Group of each record; shape (n,)
+    persons: Persons | None = None  # Whose they are, where it was stated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Grouping:
-    """A partition of records.
+    """A partition of records."""
 
-    Attributes
-    ----------
-    labels : ndarray of int, shape (n,)
-        Group of each record.
-    n_groups : int
-        Number of groups.
-    information_loss : float or None
-        Share of the sum of squares that lies within groups.
-    """
-
-    labels: npt.NDArray[np.int64]
-    n_groups: int
-    information_loss: float | None
+    labels: npt.NDArray[np.int64]  # Group of each record; shape (n,)
+    n_groups: int  # Number of groups
+    information_loss: float | None  # Share of the sum of squares that lies within groups
 
 
 def group_records(data: Any, k: int, *, domain: Domain | None, method: str, scaling: str, distance: Any) -> Grouping:

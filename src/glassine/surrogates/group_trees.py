@@ -27,28 +27,15 @@ SINGLE = 3.4e38
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """How group trees are grown.
+    """How group trees are grown."""
 
-    Attributes
-    ----------
-    on_grid : bool
-        Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same
-        answer are joined.
-    counts : bool
-        Whether nodes publish class counts; else leaves publish a label.
-    max_depth : int or None
-        Largest number of splits on a path; None for no limit.
-    min_samples_leaf : int
-        Fewest training records of a leaf.
-    seed : int
-        Seed of the choice among equally good splits.
-    """
-
+    # Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same answer
+    # are joined.
     on_grid: bool
-    counts: bool
-    max_depth: int | None
-    min_samples_leaf: int
-    seed: int
+    counts: bool  # Whether nodes publish class counts; else leaves publish a label
+    max_depth: int | None  # Largest number of splits on a path; None for no limit
+    min_samples_leaf: int  # Fewest training records of a leaf
+    seed: int  # Seed of the choice among equally good splits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

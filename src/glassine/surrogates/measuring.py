@@ -202,14 +202,9 @@ def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.i
 
 
 class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """An explainer that has a release, the records behind it, and query access to the black box.
+    """An explainer that has a release, the records behind it, and query access to the black box."""
 
-    Attributes
-    ----------
-    release_, training_, black_box_, information_loss_
-        As in :class:`~glassine.surrogates.SurrogateExplainer`.
-    """
-
+    # release_, training_, black_box_, information_loss_: as in :class:`~glassine.surrogates.SurrogateExplainer`.
     release_: SurrogateRelease
     training_: Training
     black_box_: BlackBox

@@ -29,18 +29,10 @@ COARSE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The form in which a black box takes records.
+    """The form in which a black box takes records."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The attributes, in order.
-    backend : str or None
-        Library of the data frame, as narwhals names it; None for an array.
-    """
-
-    names: tuple[str, ...]
-    backend: str | None = None
+    names: tuple[str, ...]  # The attributes, in order
+    backend: str | None = None  # Library of the data frame, as narwhals names it; None for an array
 
     def build(self, domain: Domain, records: Sequence[Record]) -> Any:
         """Return records in this form."""

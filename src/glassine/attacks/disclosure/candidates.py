@@ -183,28 +183,15 @@ class View:
 
     Of kind :data:`MULTIWAY` its groups are the branches of one candidate; of kind :data:`THRESHOLD` a candidate has the
     groups up to one of them on one side; of kind :data:`ONE_VALUE` it has one group there.
-
-    Attributes
-    ----------
-    attribute : str
-        The attribute.
-    kind : int
-        How its groups make candidates.
-    values : Values
-        The attribute of the people.
-    group : ndarray of int32, shape (v,)
-        The group of each value, in the order of thresholds; -1 where it is not known.
-    gap : int
-        The group of missing values, -1 where it is not known.
-    known : ndarray of bool, shape (largest group + 1,)
-        Which groups the learner compared: of kind ONE_VALUE those that had a column.
     """
 
     attribute: str
-    kind: int
-    values: Values
+    kind: int  # How its groups make candidates
+    values: Values  # The attribute of the people
+    # The group of each value, in the order of thresholds; -1 where it is not known; shape (v,).
     group: npt.NDArray[np.int32]
-    gap: int
+    gap: int  # The group of missing values, -1 where it is not known
+    # Which groups the learner compared: of kind ONE_VALUE those that had a column; shape (largest group + 1,).
     known: npt.NDArray[np.bool_]
 
     def of(self, members: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -78,27 +78,13 @@ class Starts:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalOptimum:
-    """Where the procedure ends from one start.
+    """Where the procedure ends from one start."""
 
-    Attributes
-    ----------
-    point : Point
-        The table.
-    cuts : tuple of Cut
-        The last linearised constraints.
-    steps : int
-        Number of convex problems solved.
-    feasible : bool
-        Whether the table satisfies every constraint to its tolerance.
-    settled : bool
-        Whether the entropy had stopped changing.
-    """
-
-    point: Point
-    cuts: tuple[Cut, ...]
-    steps: int
-    feasible: bool
-    settled: bool
+    point: Point  # The table
+    cuts: tuple[Cut, ...]  # The last linearised constraints
+    steps: int  # Number of convex problems solved
+    feasible: bool  # Whether the table satisfies every constraint to its tolerance
+    settled: bool  # Whether the entropy had stopped changing
 
 
 def starting_tables(

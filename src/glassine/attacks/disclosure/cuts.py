@@ -166,51 +166,27 @@ def _sampled_cut(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Point:
-    """A solution of the relaxation with some cuts.
+    """A solution of the relaxation with some cuts."""
 
-    Attributes
-    ----------
-    table : ndarray, shape (q, c)
-        Expected people of each quasi-identifier and class.
-    multipliers : ndarray, shape (k,)
-        Those of the cuts.
-    value : float
-        Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people.
-    entropy : float
-        Entropy of the table.
-    residual : float
-        Largest violation of a linear row by the table, in people.
-    feasible : bool
-        False if the rows and cuts were proven to contradict each other.
-    """
-
-    table: Floats
-    multipliers: Floats
-    value: float
-    entropy: float
-    residual: float
-    feasible: bool
+    table: Floats  # Expected people of each quasi-identifier and class; shape (q, c)
+    multipliers: Floats  # Those of the cuts; shape (k,)
+    value: float  # Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people
+    entropy: float  # Entropy of the table
+    residual: float  # Largest violation of a linear row by the table, in people
+    feasible: bool  # False if the rows and cuts were proven to contradict each other
 
 
 @dataclass(slots=True, eq=False)
 class Engine:
-    """The maximum-entropy problem of one tree, solved again and again as cuts come and go.
+    """The maximum-entropy problem of one tree, solved again and again as cuts come and go."""
 
-    Attributes
-    ----------
-    people, leaves : People, LeafKnowledge
-        What the reader knows.
-    totals : ndarray, shape (c,), or None
-        Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it
-        is not.
-    limit : TimeLimit or None
-        When the search ends.
-    """
-
+    # people, leaves: what the reader knows.
     people: People
     leaves: LeafKnowledge
+    # Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it is
+    # not; shape (c,), or None.
     totals: Floats | None = None
-    limit: TimeLimit | None = None
+    limit: TimeLimit | None = None  # When the search ends
     _atom: npt.NDArray[np.intp] = field(init=False)
     _refined: set[tuple[int, int]] = field(init=False, default_factory=set)
     _rows: Floats = field(init=False)
@@ -366,27 +342,14 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Approximation:
-    """What outer approximation ends with.
+    """What outer approximation ends with."""
 
-    Attributes
-    ----------
-    point : Point
-        The last table.
-    bound : float
-        Upper bound of the entropy of every table that the linearised constraints allow, in nats over all people.
-    cuts : tuple of Cut
-        The cuts that the table was solved with.
-    rounds : int
-        How often the dual was solved.
-    converged : bool
-        Whether every constraint holds to its tolerance.
-    """
-
-    point: Point
+    point: Point  # The last table
+    # Upper bound of the entropy of every table that the linearised constraints allow, in nats over all people.
     bound: float
-    cuts: tuple[Cut, ...]
-    rounds: int
-    converged: bool
+    cuts: tuple[Cut, ...]  # The cuts that the table was solved with
+    rounds: int  # How often the dual was solved
+    converged: bool  # Whether every constraint holds to its tolerance
 
 
 def outer_approximation(

@@ -83,17 +83,10 @@ def _agrees(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdout:
-    """Records that the tree was not trained on.
+    """Records that the tree was not trained on."""
 
-    Attributes
-    ----------
-    columns : mapping of str to ndarray, shape (m,)
-        The records.
-    codes : ndarray of intp, shape (m,)
-        Index of each one's class, -1 where it is none of the tree's: no prediction is right then.
-    """
-
-    columns: Mapping[str, npt.NDArray[Any]]
+    columns: Mapping[str, npt.NDArray[Any]]  # The records; shape (m,)
+    # Index of each one's class, -1 where it is none of the tree's: no prediction is right then; shape (m,).
     codes: Codes
 
     def accuracy(self, tree: DecisionTree) -> float:

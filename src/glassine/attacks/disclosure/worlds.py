@@ -46,21 +46,12 @@ INFEASIBLE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combined:
-    """What the totals leave of some parts.
+    """What the totals leave of some parts."""
 
-    Attributes
-    ----------
-    factors : tuple of ndarray, shape (k,)
-        For each part what the others weigh beside each of its tables; 0 for tables that no others complete.
-    weight : float
-        Weight of all combinations.
-    number : int
-        How many combinations there are.
-    """
-
+    # For each part what the others weigh beside each of its tables; 0 for tables that no others complete; shape (k,).
     factors: tuple[Floats, ...]
-    weight: float
-    number: int
+    weight: float  # Weight of all combinations
+    number: int  # How many combinations there are
 
 
 def known_totals(disclosure: Disclosure) -> npt.NDArray[np.int64] | None:

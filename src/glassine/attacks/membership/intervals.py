@@ -14,25 +14,14 @@ from glassine.errors import InvalidParameterError, parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A measured figure with a two-sided confidence interval.
+    """A measured figure with a two-sided confidence interval."""
 
-    Attributes
-    ----------
-    value : float
-        The figure.
-    low, high : float
-        Bounds of the interval.
-    confidence : float
-        Its confidence, in (0, 1).
-    method : str
-        How the interval was computed.
-    """
-
-    value: float
+    value: float  # The figure
+    # low, high: bounds of the interval.
     low: float
     high: float
-    confidence: float
-    method: str
+    confidence: float  # Its confidence, in (0, 1)
+    method: str  # How the interval was computed
 
     def scaled(self, factor: float, offset: float) -> Estimate:
         """Return the estimate of ``factor * figure + offset``, for a positive factor."""

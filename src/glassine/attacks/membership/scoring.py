@@ -26,21 +26,11 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What every attack on the same records shares.
+    """What every attack on the same records shares."""
 
-    Attributes
-    ----------
-    confidence : float
-        Confidence of the intervals.
-    rng : numpy.random.Generator
-        Source of splits and permutations.
-    shift : Shift or None
-        Whether members and holdout differ without the model.
-    """
-
-    confidence: float
-    rng: np.random.Generator
-    shift: Shift | None
+    confidence: float  # Confidence of the intervals
+    rng: np.random.Generator  # Source of splits and permutations
+    shift: Shift | None  # Whether members and holdout differ without the model
 
 
 def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:

@@ -33,22 +33,13 @@ EventT = TypeVar("EventT")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Pair:
-    """Two terms and their coarse bins.
+    """Two terms and their coarse bins."""
 
-    Attributes
-    ----------
-    first, second : int
-        The terms.
-    axes : tuple of two Axis
-        The coarse bins of each.
-    groups : tuple of two ndarray of int
-        Coarse bin of each bin of each.
-    """
-
+    # first, second: the terms.
     first: int
     second: int
-    axes: tuple[Axis, Axis]
-    groups: tuple[Ints, Ints]
+    axes: tuple[Axis, Axis]  # The coarse bins of each
+    groups: tuple[Ints, Ints]  # Coarse bin of each bin of each
 
     @classmethod
     def of(cls, axes: Sequence[Axis], first: int, second: int, most: int) -> Pair:
@@ -286,21 +277,11 @@ def gain_reach(score: Number) -> Fraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Gains:
-    """Noisy gains of pairs.
+    """Noisy gains of pairs."""
 
-    Attributes
-    ----------
-    pairs : tuple of (int, int)
-        The pairs of terms.
-    values : ndarray, shape (pairs,)
-        Noisy gains, in squares of the clip.
-    deviation : float
-        Standard deviation of their noise.
-    """
-
-    pairs: tuple[tuple[int, int], ...]
-    values: Array
-    deviation: float
+    pairs: tuple[tuple[int, int], ...]  # The pairs of terms
+    values: Array  # Noisy gains, in squares of the clip; shape (pairs,)
+    deviation: float  # Standard deviation of their noise
 
     def best(self, number: int) -> list[tuple[int, int]]:
         """Return the pairs with the largest noisy gains."""

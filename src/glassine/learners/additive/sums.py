@@ -24,17 +24,12 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Packed:
-    """The bins of the records in groups of terms.
+    """The bins of the records in groups of terms."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8 or uint16, shape (groups, n)
-        Cell of each record in each group: the bins of its terms as the digits of one number.
-    places : ndarray of int64, shape (terms, 4)
-        Group of each term, number of its bins, cells of the digits below it, and cells of the whole group.
-    """
-
+    # Cell of each record in each group: the bins of its terms as the digits of one number; shape (groups, n).
     codes: npt.NDArray[Any]
+    # Group of each term, number of its bins, cells of the digits below it, and cells of the whole group; shape (terms,
+    # 4).
     places: Ints
 
     @property

@@ -38,18 +38,10 @@ from glassine.models import DecisionTree, Evidence, RuleList
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class NumericIntake(HeldIntake):
-    """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes.
+    """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes."""
 
-    Attributes
-    ----------
-    target_range : (float, float)
-        The public range of the target.
-    targets : ndarray of float, shape (m,)
-        The targets, clipped to it.
-    """
-
-    target_range: tuple[float, float]
-    targets: npt.NDArray[np.float64]
+    target_range: tuple[float, float]  # The public range of the target
+    targets: npt.NDArray[np.float64]  # The targets, clipped to it; shape (m,)
 
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
         """Return the parts of the records as bit sets of conjunctions."""
