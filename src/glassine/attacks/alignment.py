@@ -67,17 +67,7 @@ def original_records(
 def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.float64]:
     """Return the mean distance over the attributes of every pair of records.
 
-    Parameters
-    ----------
-    domain : Domain
-        The attributes, and the ranges of numbers.
-    left, right : dict of str to ndarray, shapes (n,) and (m,)
-        The records.
-
-    Returns
-    -------
-    ndarray, shape (n, m)
-        Distances in [0, 1]; a missing value is at distance 1 from every other and 0 from a missing one.
+    Shapes: the result (n, m).
     """
     shape = (len(left[domain.names[0]]), len(right[domain.names[0]]))
     total = np.zeros(shape)

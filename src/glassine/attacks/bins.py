@@ -153,21 +153,6 @@ def leak_bins(
 ) -> BinLeakage:
     """Return what the bins of an additive model tell of the training records.
 
-    Parameters
-    ----------
-    model : AdditiveModel
-        The published model.
-    domain : Domain, optional
-        The public domain, which states what needs no data: cut points, ranges, categories.
-    data : data frame, mapping of str to ndarray, or ndarray, optional
-        The training records, as for ``AdditiveModel.scores``.
-    persons : Persons, optional
-        Whose they are: people are then counted beside records.
-
-    Returns
-    -------
-    BinLeakage
-
     Raises
     ------
     InvalidModelError
@@ -357,11 +342,6 @@ def rebuild_values(bins: NumericBins) -> tuple[float, ...] | None:
     The first value is the smallest of the range, and each cut mirrors a value into the next one. None unless every
     value so found lies inside its bin and the last one is the largest of the range, up to rounding. Fewer than three
     cuts, and evenly spaced ones, may be those of a public grid: they imply nothing.
-
-    Parameters
-    ----------
-    bins : NumericBins
-        The bins of one attribute, with the range that is published.
 
     Examples
     --------

@@ -52,14 +52,7 @@ class Occupants:
     ) -> Occupants:
         """Return who of a table lies in each part, by class.
 
-        Parameters
-        ----------
-        table : Table
-            The training records, n of them.
-        parts, labels : ndarray of int, shape (n,)
-            Part and class of each record; -1 for a class that the model does not know.
-        shape : (int, int)
-            Numbers of parts and of classes.
+        Shapes: ``parts``, ``labels`` (n,).
         """
         n_parts, n_classes = shape
         places = np.where(labels < 0, -1, parts * n_classes + labels)

@@ -245,20 +245,7 @@ def leak_values(
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The published model.
-    domain : Domain, optional
-        The public domain, whose grid shows which thresholds need no data.
-    data : mapping of str to ndarray, shape (n,), optional
-        The training records, column by column.
-    whose : ndarray of int, shape (n,), optional
-        The person of each record: people are counted in place of records.
-    sizes : sequence of int or None, optional
-        People of each part; by default the records that the model publishes.
-    target : str, optional
-        The column that a regression predicts.
+    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}

@@ -56,19 +56,6 @@ def show_shape(
     Neighbouring intervals are joined until each has as many records as may be shown, where sizes are known, and until
     there are few enough to draw. The names of categories of fewer records are hidden, and so are the bounds of a number
     that may be its extremes among the records: those that the domain does not declare.
-
-    Parameters
-    ----------
-    shape : ShapeFunction
-        The shape function.
-    sizes : TermBins
-        How many records its bins hold, if that is known.
-    suppression : Suppression
-        What may be shown of counts.
-    classes : sequence of str, optional
-        Names of the outputs, where there are several.
-    domain : Domain, optional
-        What is publicly known.
     """
     term = shape.term
     records = None if sizes.counts is None else np.array(sizes.counts).reshape(term.shape)

@@ -90,16 +90,7 @@ def expose(
 ) -> Outcome[Inferred]:
     """Return what the reader of a tree learns of the sensitive attribute, as an outcome.
 
-    Parameters
-    ----------
-    question : Question
-        What is asked.
-    table : Table, n records with at least the tested attributes, optional
-        The training records.
-    columns : mapping of str to ndarray, shape (n,), optional
-        The same, column by column.
-    hindrance : str
-        Why it cannot be measured on these records; empty if it can.
+    Shapes: ``columns`` (n,), optional.
     """
     names = _quasi(question, columns)
     reason = _reason(question, columns, names) or hindrance

@@ -112,16 +112,7 @@ def evidence_of_release(
 ) -> Evidence:
     """Return what was measured of a release as a whole.
 
-    Parameters
-    ----------
-    known, leaves
-        The release, and who is behind it, as far as that is known.
-    policy : Policy
-        The limits.
-    values, together, membership, guarantee
-        What was measured, and what is claimed.
-    codes : ndarray of int, shape (n,), or None
-        The sensitive attribute of each person, as classes; None where none is named, or the people are not known.
+    Shapes: ``codes`` (n,), or None.
     """
     domain = inputs.release.domain
     inferred = tuple(name for name in domain if domain[name].inferred)

@@ -175,14 +175,7 @@ class ReleaseInputs:
 def inputs_of_fit(explainer: MeasuredExplainer, y: Any = None, holdout: Sample = NOBODY_ELSE) -> ReleaseInputs:
     """Return what a fitted explainer knows of its release.
 
-    Parameters
-    ----------
-    explainer : SurrogateExplainer
-        The explainer, fitted.
-    y : array-like of shape (n,), optional
-        True labels of the training records; those of ``fit`` are known where trees were trained on them.
-    holdout : Sample, optional
-        Other records, and their true labels. The black box is asked on them.
+    Shapes: ``y`` (n,), optional.
     """
     release, training = explainer.release_, explainer.training_
     if release.provenance.records == "queries":

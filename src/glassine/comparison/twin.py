@@ -183,28 +183,7 @@ def compare_twin(
     persons: str | None = None,
     random_state: int = 0,
 ) -> TwinComparison:
-    """Compare a private model with its twin without privacy.
-
-    Parameters
-    ----------
-    model : DecisionTree, RuleList, AdditiveModel or fitted estimator
-        The private model, of classes or numbers.
-    members, others : data frame
-        Its training records, and records of the same population that were not used for training.
-    target : str
-        Column of the classes, or of the numbers.
-    twin : DecisionTree, RuleList, AdditiveModel or fitted estimator, optional
-        The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
-        of as many rules, an ordinary additive model with the same pairs, an ordinary scorecard; of another library's
-        estimator the class of scikit-learn that it extends, with the same parameters, and interpret's additive model of
-        interpret's private one.
-    domain : Domain, optional
-        Public domain of the attributes. It may declare the target; the range of numbers is else that of the records.
-    persons : str, optional
-        Column of the persons, if a person may have several records.
-    random_state : int, default=0
-        Makes attacks repeatable.
-    """
+    """Compare a private model with its twin without privacy."""
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
     inside, outside = inside[names], outside[names]

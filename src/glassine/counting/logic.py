@@ -38,18 +38,7 @@ class LiteralLogic:
 
     @classmethod
     def of(cls, domain: Domain, literals: Sequence[Literal], *, up_to_negation: bool) -> LiteralLogic:
-        """Return the logic of some literals in a domain.
-
-        Parameters
-        ----------
-        domain : Domain
-            The public domain.
-        literals : sequence of Literal
-            The candidates.
-        up_to_negation : bool
-            Whether a literal is also dropped when the domain makes it the negation of an earlier one, as a split of a
-            tree on the one is a split on the other. A literal equal to an earlier one is always dropped.
-        """
+        """Return the logic of some literals in a domain."""
         space = Space(domain, literals, domain_aware=True)
         return cls._of(space, complete_atoms(space, literals), literals, up_to_negation=up_to_negation)
 

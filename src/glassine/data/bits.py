@@ -39,16 +39,7 @@ class BitSets:
     ) -> BitSets:
         """Pack truth columns.
 
-        Parameters
-        ----------
-        truths : iterable of ndarray of bool, shape (n,)
-            One column per literal; taken one at a time, so that they need not be in memory together.
-        labels : ndarray of int, shape (n,)
-            Class of each record, in [0, n_classes).
-        n_classes : int
-            Number of classes.
-        multiplicities : ndarray of int, shape (n,), optional
-            How many records each row stands for; 1 by default.
+        Shapes: ``truths`` (n,); ``labels`` (n,); ``multiplicities`` (n,), optional.
         """
         planes: list[Plane] = []
         for label in range(n_classes):
@@ -60,12 +51,7 @@ class BitSets:
     def pack_counts(cls, truths: Iterable[npt.NDArray[np.bool_]], counts: npt.NDArray[np.integer]) -> BitSets:
         """Pack truth columns of rows that stand for records of several classes.
 
-        Parameters
-        ----------
-        truths : iterable of ndarray of bool, shape (n,)
-            As for :meth:`pack`.
-        counts : ndarray of int, shape (n, c)
-            How many records of each class each row stands for.
+        Shapes: ``truths`` (n,); ``counts`` (n, c).
         """
         n, n_classes = counts.shape
         rows = np.arange(n)

@@ -112,11 +112,6 @@ class Columns:
 
         A value that is not declared counts as missing, so that of a literal and its negation exactly one holds.
 
-        Parameters
-        ----------
-        literal : Between or OneOf
-            A condition on one of the columns.
-
         Raises
         ------
         InvalidDataError

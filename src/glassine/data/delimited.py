@@ -144,19 +144,6 @@ def delimited(
 ) -> Delimited:
     """Return the names of a file of delimited text and its body.
 
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    dialect : CsvDialect
-        What is stated of it.
-    path : Path
-        Its path, for messages.
-    declared : collection of str
-        Names of columns that are public. They decide between several separators, and prove that there is a header.
-    lenient : bool
-        Whether bytes that the encoding does not know are replaced; otherwise they are refused.
-
     Raises
     ------
     UnreadableFileError

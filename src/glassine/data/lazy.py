@@ -250,18 +250,7 @@ class LazyTable:
     def group(
         self, attributes: Mapping[str, Attribute], *, cuts: Cuts | None = None, weights: str | None = None
     ) -> Groups:
-        """Count the distinct conformed records.
-
-        Parameters
-        ----------
-        attributes : mapping of str to Attribute
-            The attributes that distinguish them; there may be none.
-        cuts : mapping of str to sequence of float, optional
-            Numbers that only their cell distinguishes: each becomes the largest number of its cell. Other numbers are
-            distinguished exactly.
-        weights : str, optional
-            A column that says how many records each row stands for.
-        """
+        """Count the distinct conformed records."""
         plan = _Keys.of(attributes, cuts or {})
         grouped = self._grouped(plan, weights)
         if weights is not None:

@@ -78,12 +78,7 @@ class Persons:
     def counts(self, by: npt.NDArray[np.integer], n: int) -> Ints:
         """Return how many people have a record in each part.
 
-        Parameters
-        ----------
-        by : ndarray of int, shape (len(self),)
-            The part of each record, in [0, n), or -1 for none.
-        n : int
-            Number of parts.
+        Shapes: ``by`` (len(self),).
         """
         held = (self.codes >= 0) & (by >= 0)
         # A person counts once in each part in which they have records, and in several parts if they do.

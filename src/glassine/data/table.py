@@ -113,12 +113,7 @@ class Table:
     def counts(self, by: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int64]:
         """Return how many people, or records, lie in each part.
 
-        Parameters
-        ----------
-        by : ndarray of int, shape (len(self),)
-            The part of each record, in [0, n), or -1 for none. A person counts once in each part with their records.
-        n : int
-            Number of parts.
+        Shapes: ``by`` (len(self),).
         """
         if self.persons is not None:
             return self.persons.counts(by, n)
@@ -214,14 +209,7 @@ def as_table(data: object) -> Table:
 def with_persons(data: object, persons: object, what: str = "data") -> Table:
     """Return records as a table that knows its persons, without the column of identifiers.
 
-    Parameters
-    ----------
-    data : data frame
-        The records, n of them; a lazy frame is collected.
-    persons : str, or array-like of shape (n,)
-        The column that holds the identifiers, or the identifiers.
-    what : str
-        What the records are called in messages.
+    Shapes: ``persons`` (n,).
     """
     table = as_table(data)
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)

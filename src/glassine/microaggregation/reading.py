@@ -63,18 +63,7 @@ def read_unscaled(
 ) -> Unscaled:
     """Read records.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d), or data frame
-        The records.
-    domain : Domain or None
-        The public domain; the records are made to conform to it.
-    categorical : bool
-        Whether attributes may be categories. Otherwise Booleans are numbers, and text is refused.
-    categories : mapping of str to sequence of scalars
-        All values of some attributes, which are then categories.
-    names : sequence of str, optional
-        Names of an array's columns, if it has as many; ``x0``, ``x1`` and so on otherwise.
+    Shapes: ``X`` (n, d), or data frame.
     """
     if sparse.issparse(X):
         raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix.", remedy="Call its toarray().")

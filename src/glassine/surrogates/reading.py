@@ -236,15 +236,6 @@ def _step(least: Fraction) -> Fraction:
 def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
     """Return records as columns of a domain.
 
-    Parameters
-    ----------
-    data : Table, or mapping of str to ndarray
-        The records, as :func:`open_records` returns them.
-    domain : Domain
-        The domain. Inferred bounds do not bind: they are no public knowledge.
-    refuse_outside : bool
-        Whether numbers outside declared bounds are an error; else they are clipped.
-
     Raises
     ------
     InvalidDataError

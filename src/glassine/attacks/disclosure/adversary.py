@@ -224,16 +224,7 @@ class Adversary:
 
 
 def read_hints(model: Any, domain: Domain | None = None) -> Hints:
-    """Return what an estimator, or the last step of a pipeline, states; nothing if it is a plain model.
-
-    Parameters
-    ----------
-    model : object
-        A :class:`~glassine.MultiwayTreeClassifier`, or a classification tree of scikit-learn, alone, at the end of a
-        pipeline or in a search. Of every other object it is not known how it selects splits.
-    domain : Domain, optional
-        It names the features of estimators that were fitted on bare arrays, as for :func:`glassine.as_model`.
-    """
+    """Return what an estimator, or the last step of a pipeline, states; nothing if it is a plain model."""
     own = getattr(model, "best_estimator_", model)
     if isinstance(own, MultiwayTreeClassifier):
         return _of_multiway(own)

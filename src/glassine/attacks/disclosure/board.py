@@ -225,16 +225,7 @@ def lay_out(disclosure: Disclosure) -> Board:
 def set_up(board: Board, constraints: Constraints, classes: npt.NDArray[np.int64], n_classes: int) -> State:
     """Return the state in which every person has a class, in the order of the board.
 
-    Parameters
-    ----------
-    board : Board
-        The board.
-    constraints : Constraints
-        Those that it was laid out for.
-    classes : ndarray of int64, shape (n,)
-        Class of each person.
-    n_classes : int
-        Number of classes.
+    Shapes: ``classes`` (n,).
     """
     x = np.zeros((len(board.leaf), n_classes), dtype=np.int64)
     np.add.at(x, (board.person, classes), 1)

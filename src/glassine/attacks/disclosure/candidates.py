@@ -154,20 +154,7 @@ def worst_slacks(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Return the least slack of each family of candidates, and at which of them it is.
 
-    Parameters
-    ----------
-    x : ndarray, shape (q, c)
-        People of each quasi-identifier and class.
-    layout : Families
-        The candidates.
-    chosen, whole, divisors : ndarray, shape (v,)
-        E(T), H and the split information of each split.
-    criterion : str
-        The measure.
-    allowed : ndarray of bool, shape (g,)
-        Whether the candidate at each group takes part; of families of thresholds and single values.
-    sizes : ndarray, shape (g,)
-        People of each group: those of the table.
+    Shapes: ``x`` (q, c); ``chosen``, ``whole``, ``divisors`` (v,); ``allowed`` (g,); ``sizes`` (g,).
     """
     slack = np.empty(len(layout.kinds))
     at = np.empty(len(layout.kinds), dtype=np.int64)

@@ -55,15 +55,7 @@ HOTTEST, COOLING, STEPS, REHEATS = 0.3, 0.7, 30, 3
 def split_r_hat(histograms: npt.NDArray[np.integer]) -> Floats:
     """Return the rank-normalised split R-hat, the larger of the plain and the folded one.
 
-    Parameters
-    ----------
-    histograms : ndarray of int, shape (m, v, ...)
-        How often each of m half chains, all equally long, had the values 0 to v - 1.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        1 where all draws are equal, infinite where they differ between half chains alone.
+    Shapes: ``histograms`` (m, v, ...); the result (...).
 
     Examples
     --------
@@ -114,12 +106,7 @@ def batch_means(sums: npt.NDArray[np.integer], length: int) -> tuple[Floats, Flo
     The standard error is right where a batch is much longer than the draws depend on each other. As batches of all
     chains are compared with their common mean, chains that disagree make it larger.
 
-    Parameters
-    ----------
-    sums : ndarray of int, shape (b, ...)
-        Sums of the draws of each batch, at least two.
-    length : int
-        Draws of a batch.
+    Shapes: ``sums`` (b, ...).
 
     Examples
     --------

@@ -123,14 +123,7 @@ def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[F
     Where those are given, E(T) is a number and the constraints are convex: outer approximation finds a table that keeps
     them, or proves that there is none.
 
-    Parameters
-    ----------
-    engine : Engine
-        The problem without internal constraints.
-    constraints : Constraints
-        The internal constraints.
-    tables : sequence of ndarray, shape (q, c)
-        Tables whose class counts are guesses. Those of rounded counts are guessed by the middle of their bounds first.
+    Shapes: ``tables`` (q, c).
     """
     out, people = [], engine.people
     guesses = [engine.leaves.centre()] if isinstance(engine.leaves, BoundedLeaves) else []
@@ -165,14 +158,7 @@ def convex_concave(
 ) -> LocalOptimum:
     """Climb to a local maximum of the entropy from one table.
 
-    Parameters
-    ----------
-    engine, constraints, start
-        As for :func:`~glassine.attacks.disclosure.cuts.outer_approximation`.
-    table : ndarray, shape (q, c)
-        Where to start.
-    most_steps : int
-        Limit of steps.
+    Shapes: ``table`` (q, c).
     """
     n = float(engine.people.n_people)
     allowance = constraints.allowance()
@@ -206,12 +192,7 @@ def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats)
     Each step maximises the entropy under the linearised constraints, and goes towards that maximum as far as the true
     ones allow. The entropy is concave, so that it rises all the way.
 
-    Parameters
-    ----------
-    engine, constraints, start
-        As for :func:`~glassine.attacks.disclosure.cuts.outer_approximation`.
-    table : ndarray, shape (q, c)
-        Where to start.
+    Shapes: ``table`` (q, c).
     """
     n, offset = float(engine.people.n_people), engine.leaves.offset
     sizes = engine.people.sizes[:, None]

@@ -29,17 +29,7 @@ def allowed_candidates(
 ) -> npt.NDArray[np.bool_]:
     """Return which candidates are known to have been allowed, shape (g,): that at each group of the families.
 
-    Parameters
-    ----------
-    families : Families
-        The candidates. Of kind MULTIWAY all groups are one candidate.
-    people : People
-        Whom the reader knows.
-    smallest : int or None
-        Fewest training records of a branch; None if it is not known.
-    members : ndarray, shape (l,), or None
-        Training records in each leaf, where the people are a superset of them; None where they are the people.
-        A branch then holds at least those of a leaf's records that the leaf's other people are too few to be.
+    Shapes: ``members`` (l,), or None.
     """
     out = families.known.copy()
     if smallest == 1 and members is not None:
@@ -254,10 +244,7 @@ class Constraints:
     def violations(self, x: npt.ArrayLike) -> tuple[Clash, ...]:
         """Return the constraints that a table breaks, the worst candidate of each node and attribute, worst first.
 
-        Parameters
-        ----------
-        x : array-like, shape (q, c)
-            People of each quasi-identifier and class, whole numbers or expected ones.
+        Shapes: ``x`` (q, c).
         """
         table = np.asarray(x, dtype=np.float64)
         worst = self.worst(table)
@@ -288,18 +275,7 @@ def derive_constraints(
 ) -> Constraints:
     """Return the constraints that the internal nodes of a tree impose.
 
-    Parameters
-    ----------
-    model : DecisionTree
-        The tree.
-    people : People
-        Whom the reader knows.
-    adversary : Adversary
-        What is known about the learner; without ``internal_nodes`` there are no constraints.
-    sampled : bool
-        Whether the training records are a sample of the people.
-    members : ndarray, shape (l,), optional
-        How many of the people of each leaf are in the sample, if it is known.
+    Shapes: ``members`` (l,), optional.
     """
     notes: list[str] = []
     sizes_of = members if sampled else people.leaf_sizes.astype(np.float64)

@@ -79,19 +79,7 @@ def cut_at(
 ) -> Cut:
     """Return the tangent of one constraint.
 
-    Parameters
-    ----------
-    constraints : Constraints
-        The constraints.
-    family, at : int
-        The candidate.
-    x : ndarray, shape (q, c)
-        Where the concave terms of the constraint are linearised: the cut keeps all that the constraint allows.
-    terms : NodeTerms, optional
-        E(T) and H where they are known numbers.
-    centre : ndarray, shape (q, c), optional
-        Without ``terms``: where the convex terms are linearised. The cut then allows nothing that the constraint
-        forbids on their account.
+    Shapes: ``x`` (q, c); ``centre`` (q, c), optional.
     """
     if constraints.sampled:
         return _sampled_cut(constraints, family, at, x, terms, x if centre is None else centre)
@@ -241,14 +229,7 @@ class Engine:
     def solve(self, cuts: Sequence[Cut], multipliers: Floats, *, precision: float, ceiling: float = np.inf) -> Point:
         """Return the table of most entropy under the leaves and some cuts.
 
-        Parameters
-        ----------
-        cuts : sequence of Cut
-            The cuts.
-        multipliers : ndarray, shape (k,)
-            Where to start.
-        precision, ceiling : float
-            As for :func:`~glassine.attacks.disclosure.dual.minimise`.
+        Shapes: ``multipliers`` (k,).
         """
         if self.limit is not None:
             self.limit.check()
@@ -365,25 +346,7 @@ def outer_approximation(
 ) -> Approximation:
     """Maximise the entropy under internal constraints, by tangents at one solution after the other.
 
-    Parameters
-    ----------
-    engine : Engine
-        The problem without internal constraints.
-    constraints : Constraints
-        The internal constraints.
-    start : Point
-        The solution without them.
-    at : NodeTerms, or ndarray of shape (q, c)
-        E(T) and H where they are known numbers: the constraints are convex, and the result is the global optimum. Else
-        the table where the constraints' convex terms are linearised.
-    precision : float
-        Aimed gap of the dual, in nats a person.
-    ceiling : float
-        Largest multiplier: the price of a violation, which is then allowed.
-    warm : Approximation, optional
-        An earlier result, whose candidates are linearized again to begin with.
-    most_rounds : int
-        Limit of rounds.
+    Shapes: ``at`` (q, c).
     """
     terms, centre = (at, None) if isinstance(at, NodeTerms) else (None, at)
     n, allowance = float(engine.people.n_people), constraints.allowance()

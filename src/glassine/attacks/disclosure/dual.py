@@ -179,20 +179,7 @@ def minimise(
 ) -> DualSolution:
     """Minimise the dual.
 
-    Parameters
-    ----------
-    problem : DualProblem
-        The constraints.
-    rows : ndarray, shape (l, r)
-        Multipliers of the leaves' rows to start from.
-    forms : ndarray, shape (k,)
-        Multipliers of the forms to start from.
-    precision : float
-        Largest gap between the dual and the table's entropy that is aimed at, in nats over all people.
-    ceiling : float
-        Largest multiplier of an inequality among the forms; finite, it is the price of a violation per person.
-    limit : TimeLimit, optional
-        When the search ends, checked before each step.
+    Shapes: ``rows`` (l, r); ``forms`` (k,).
     """
     dual = _Dual(problem)
     theta = np.where(dual.exists, np.concatenate([rows.ravel(), forms]), 0.0)

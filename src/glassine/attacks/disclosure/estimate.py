@@ -396,16 +396,6 @@ def anonymity(
 ) -> Anonymity:
     """Return l-diversity, (alpha, k)-anonymity and t-closeness from an estimate.
 
-    Parameters
-    ----------
-    disclosure : Disclosure
-        The estimate. Where class counts are known, those of a leaf are the estimate's sums.
-    groups : {"leaf", "quasi_identifier"}, default="leaf"
-        What counts as an equivalence class: the people of a leaf, or those with the same quasi-identifier.
-    distance : {"equal", "ordered"}, default="equal"
-        Earth mover's distance of t-closeness: between classes that are equally far apart, half the sum of absolute
-        differences; or between classes in their order, one step apart.
-
     Raises
     ------
     InvalidParameterError

@@ -344,12 +344,7 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
 def even_counts(low: Floats, high: Floats, n: int) -> Floats:
     """Return the class counts of most entropy within bounds: ``clip(level, low, high)`` where they add up to n.
 
-    Parameters
-    ----------
-    low, high : ndarray, shape (c,)
-        Bounds; n lies between their sums.
-    n : int
-        Number of people.
+    Shapes: ``low``, ``high`` (c,).
     """
     corners = np.unique(np.concatenate([low, high]))
     sums = np.clip(corners[:, None], low, high).sum(axis=1)

@@ -74,16 +74,7 @@ def read_people(
 
     People with the same values of the tree's attributes are one quasi-identifier: no constraint distinguishes them.
 
-    Parameters
-    ----------
-    model : DecisionTree
-        The tree.
-    data : mapping of str to ndarray, shape (n,)
-        The records, with every attribute that the tree tests.
-    categories : sequence of str
-        Columns of numbers that are codes of categories.
-    superset : bool
-        Whether the training records are some of these people only.
+    Shapes: ``data`` (n,).
     """
     tested = {literal.attribute for literal in model.literals}
     for name in model.attributes:
@@ -120,14 +111,7 @@ def read_people(
 def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Return the people of each quasi-identifier and class, shape (q, c).
 
-    Parameters
-    ----------
-    people : People
-        Whom the reader knows.
-    classes : sequence of scalars
-        The classes, in the order of the columns.
-    truth : array-like, shape (n,)
-        Class of each person.
+    Shapes: ``truth`` (n,).
     """
     out = np.zeros((len(people.sizes), len(classes)), dtype=np.int64)
     np.add.at(out, (people.person, true_codes(people, classes, truth)), 1)

@@ -192,27 +192,7 @@ def measure_remedies(
       and takes the mean of the class counts given the noisy ones. Beyond that reader, epsilon bounds what anyone learns
       of one person.
 
-    Parameters
-    ----------
-    model : DecisionTree or fitted estimator
-        The tree.
-    quasi_identifiers : data frame
-        The training records.
-    truth : array-like, shape (n,)
-        Class of each person.
-    adversary : Adversary, optional
-        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. It is
-        completed by what the model states, as for :func:`infer_sensitive`.
-    remedies : Remedies, optional
-        Which ones are tried.
-    evaluation : tuple of (data frame, array-like), optional
-        Held-out records and their classes, on which accuracy is measured as well.
-    progress : callable, optional
-        Called with the name of each remedy when it is tried.
-    folder : path, optional
-        Each row is written to it once it is measured, with exact figures: protect it as you protect the records. A
-        later call for the same tree and records takes the rows from there. It may ask for more remedies, and tries
-        again what was not measured in time.
+    Shapes: ``truth`` (n,).
 
     Raises
     ------
@@ -323,12 +303,7 @@ def _alike(one: Remedy, other: Remedy) -> bool:
 def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArray[np.int64]]:
     """Return the people of each class at each leaf by its node.
 
-    Parameters
-    ----------
-    found : Disclosure
-        An estimate for these people.
-    truth : array-like, shape (n,)
-        Class of each person.
+    Shapes: ``truth`` (n,).
     """
     people = found.people
     counts = np.zeros((len(people.leaf_nodes), len(found.classes)), dtype=np.int64)

@@ -140,14 +140,7 @@ class SampleEstimate:
 def sample_estimate(table: Floats, sizes: npt.NDArray[np.int64], entropy: float) -> SampleEstimate:
     """Return the estimate of a table whose last column are the people outside.
 
-    Parameters
-    ----------
-    table : ndarray, shape (q, c + 1)
-        Expected people of each quasi-identifier.
-    sizes : ndarray of int64, shape (q,)
-        People of each quasi-identifier.
-    entropy : float
-        Entropy of the table, in nats over all people.
+    Shapes: ``table`` (q, c + 1); ``sizes`` (q,).
     """
     inside = table[:, :-1].sum(axis=1)
     c = table.shape[1] - 1

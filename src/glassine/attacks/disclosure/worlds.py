@@ -78,16 +78,7 @@ def combine(
 ) -> Combined:
     """Return what known totals leave of parts that are independent of each other.
 
-    Parameters
-    ----------
-    sums : sequence of ndarray of int64, shape (k, c)
-        People of each class in each table of each part.
-    weights : sequence of ndarray, shape (k,)
-        Weights of the tables.
-    totals : ndarray of int64, shape (c,)
-        People of each class, -1 where it is not known.
-    limit : int
-        Most different sums that are held at once.
+    Shapes: ``sums`` (k, c); ``weights`` (k,); ``totals`` (c,).
     """
     known = np.flatnonzero(totals >= 0)
     aim = tuple(totals[known].tolist())
@@ -175,12 +166,7 @@ class StartError(GlassineError):
 def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> Floats:
     """Return the logarithm of the number of assignments that tables stand for.
 
-    Parameters
-    ----------
-    tables : ndarray of int, shape (..., q, c)
-        People of each quasi-identifier and class.
-    sizes : ndarray of int, shape (q,)
-        People of each quasi-identifier.
+    Shapes: ``tables`` (..., q, c); ``sizes`` (q,).
 
     Examples
     --------
@@ -229,12 +215,7 @@ def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], 
 def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
     """Return whether a table is a world.
 
-    Parameters
-    ----------
-    disclosure : Disclosure
-        What the reader knows.
-    table : array-like, shape (q, c)
-        People of each quasi-identifier and class; of a sample with a last column of those outside.
+    Shapes: ``table`` (q, c).
     """
     given = np.asarray(table, dtype=np.float64)
     people = disclosure.people
@@ -255,12 +236,7 @@ def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
 def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> Table:
     """Return the table of the true classes, shape (q, c).
 
-    Parameters
-    ----------
-    disclosure : Disclosure
-        Whom the reader knows.
-    truth : array-like, shape (n,)
-        Class of each person.
+    Shapes: ``truth`` (n,).
     """
     return true_table(disclosure.people, disclosure.classes, truth)
 

@@ -48,16 +48,6 @@ def check_confidence(confidence: Any) -> float:
 def clopper_pearson(hits: float, n: int, confidence: float) -> Estimate:
     """Return a rate with the exact interval of Clopper and Pearson.
 
-    Parameters
-    ----------
-    hits : float
-        Number of successes; of a fraction, as ties leave it, the lower bound takes the whole number below and the
-        upper bound that above.
-    n : int
-        Number of trials, at least 1.
-    confidence : float
-        In (0, 1).
-
     Examples
     --------
     >>> bounds = clopper_pearson(0, 20, 0.95)
@@ -117,13 +107,6 @@ def area_under_roc(
 
     The interval is DeLong's on the logit scale; where its variance vanishes (complete separation, or one score for
     all) it is Newcombe's score interval, which stays wide for few records.
-
-    Parameters
-    ----------
-    members, nonmembers : ndarray of float, shapes (m,) and (n,)
-        Scores, higher for records that look like members.
-    confidence : float
-        In (0, 1).
 
     References
     ----------

@@ -322,12 +322,7 @@ ValuePair: TypeAlias = tuple[float, float]
 def pairs_at(values: Floats, threshold: float) -> list[ValuePair]:
     """Return the pairs of values between which scikit-learn would place just this threshold.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (k,), increasing
-        Different values of single precision.
-    threshold : float
-        The threshold.
+    Shapes: ``values`` (k,), increasing.
 
     Examples
     --------

@@ -98,11 +98,6 @@ class Roc:
 def roc_curve(members: npt.NDArray[np.float64], nonmembers: npt.NDArray[np.float64]) -> Roc:
     """Return the ROC curve of scores that are higher for records that look like members.
 
-    Parameters
-    ----------
-    members, nonmembers : ndarray of float, shapes (m,) and (n,), no NaN
-        Scores, at least one each.
-
     Examples
     --------
     >>> curve = roc_curve(np.array([3.0, 2.0]), np.array([2.0, 1.0]))

@@ -94,23 +94,7 @@ def judge_calls(
     scores: tuple[Scores, Scores] | None = None,
     gap: Estimate | None = None,
 ) -> MembershipResult:
-    """Return the result of an attack whose decisions were fixed before it saw these records' membership.
-
-    Parameters
-    ----------
-    attack : str
-        Its name.
-    members, nonmembers : ndarray of bool, shapes (m,) and (n,)
-        Who is called a member.
-    setting : Setting
-        What is common to all attacks.
-    decision : str
-        How it decides.
-    scores : pair of ndarray, optional
-        Scores of members and non-members, for the ROC curve; by default the decisions themselves.
-    gap : Estimate, optional
-        Balanced accuracy of the gap attack.
-    """
+    """Return the result of an attack whose decisions were fixed before it saw these records' membership."""
     calls = int(members.sum()), int(nonmembers.sum())
     control = _exact_control(calls, len(members), len(nonmembers))
     both = (members.astype(float), nonmembers.astype(float)) if scores is None else scores

@@ -179,16 +179,7 @@ def likeliest_counts(
     count is its own best, and with one the counts are moved there unit by unit, each time where it costs least: no
     other counts of that total are likelier. Among equal costs the count that moved least goes first.
 
-    Parameters
-    ----------
-    published : ndarray of int64, shape (k,)
-        Published counts.
-    noise : CountNoise
-        Kind and scale of the noise.
-    n_records : int or None
-        What the true counts add up to, if it is known.
-    possible : ndarray of bool, shape (k,)
-        Which counts can be positive.
+    Shapes: ``published`` (k,); ``possible`` (k,).
     """
     contradiction = UndefinedMeasureError(
         "the published counts cannot come from the stated noise: records are counted where the domain allows none, or "

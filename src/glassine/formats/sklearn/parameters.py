@@ -56,12 +56,6 @@ class StatedParameters:
 def stated_parameters(obj: object) -> StatedParameters | None:
     """Return the hyperparameters that a fitted estimator states; None for what is no tree or forest with parameters.
 
-    Parameters
-    ----------
-    obj : object
-        A tree or forest of scikit-learn, alone, at the end of a pipeline or as the best of a search, a tree of pystreed
-        or pydl8.5, or an optimal tree or rule list of Glassine.
-
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier

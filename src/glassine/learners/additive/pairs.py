@@ -130,12 +130,7 @@ def codes_of(pairs: Sequence[Pair], codes: npt.NDArray[Any]) -> npt.NDArray[np.u
 def cells_of_pair(pair: Pair, counts: Array) -> Cells:
     """Return what the fit knows of a pair: cells, and priors under which a score is zero on average along either.
 
-    Parameters
-    ----------
-    pair : Pair
-        The pair.
-    counts : ndarray, shape (cells,)
-        Released joint counts, at least 1.
+    Shapes: ``counts`` (cells,).
     """
     rough = ROUGHNESS if any(axis.ordered and axis.n_ordered >= 3 for axis in pair.axes) else (1.0,)
     covariances: list[Array | None] = []
@@ -232,14 +227,7 @@ def gain(sums: Whole, counts: Whole, units: int) -> Fraction:
     most ``SCORE`` in size. It is reckoned in whole numbers, so that its error, below 2^-60, does not grow with the
     number of records.
 
-    Parameters
-    ----------
-    sums : ndarray of int, shape (bins, bins, outputs)
-        Sums of residuals in units.
-    counts : ndarray of int, shape (bins, bins)
-        Records.
-    units : int
-        Units of the clip.
+    Shapes: ``sums`` (bins, bins, outputs); ``counts`` (bins, bins).
     """
     sums, counts = sums.astype(object), counts.astype(object)
     alone = max(_explained(sums.sum(axis=axis), counts.sum(axis=axis), units) for axis in (0, 1))
@@ -290,12 +278,7 @@ class Gains:
     def clear(self, most: int, by_chance: Array) -> list[tuple[int, int]]:
         """Return at most so many pairs whose gain stands out from noise and from chance.
 
-        Parameters
-        ----------
-        most : int
-            How many at most.
-        by_chance : ndarray, shape (pairs,)
-            What each would gain if nothing were to be found.
+        Shapes: ``by_chance`` (pairs,).
         """
         stands_out = self.values > CLEAR * self.deviation + WORTH * by_chance
         order = np.argsort(-self.values, kind="stable")

@@ -221,19 +221,7 @@ class Frame:
 
 
 def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[Term] = ()) -> AdditiveModel:
-    """Return the model, in units of the target.
-
-    Parameters
-    ----------
-    axes : sequence of Axis
-        The bins of each term.
-    shapes : Shapes
-        Scores of each term, their standard deviations, and the intercept.
-    frame : Frame
-        What is published with them.
-    pairs : sequence of Term
-        Terms of two attributes, which follow those of one.
-    """
+    """Return the model, in units of the target."""
     target = frame.target
     factor, offset = target.scale
     terms = []

@@ -332,12 +332,7 @@ class Descent:
     def take(self, sums: Array, curvature: float) -> tuple[Array, Array]:
         """Take one round's noisy sums; return what is added to the scores and to the intercept.
 
-        Parameters
-        ----------
-        sums : ndarray, shape (terms, bins, outputs)
-            Noisy sums of residuals.
-        curvature : float
-            Noisy sum of the records' curvatures, in the units of the weights.
+        Shapes: ``sums`` (terms, bins, outputs).
         """
         n = self.base.n_records
         self._slopes.append(curvature / (n * float(self.base.weights.sum())))

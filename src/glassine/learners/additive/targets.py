@@ -167,22 +167,7 @@ def read_numbers(
 ) -> Training:
     """Read the arguments of a regressor's fit.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets ``n_features_in_`` and, for named columns, ``feature_names_in_``.
-    X : data frame or array-like of shape (n, d)
-        The records.
-    y : array-like of shape (n,), or str
-        The numbers, or the name of the column of ``X`` that holds them.
-    domain : Domain or None
-        The public domain; it may declare the target as ``Real`` or ``Integer``. None infers it from the data.
-    bounds : (float, float) or None
-        The public range of the target. None takes it from the domain, or from the data.
-    times : array-like of shape (n,), or Persons, optional
-        How often each record counts: whole numbers, or whose records they are; some are left out or repeated.
-    private : bool, default=True
-        Whether the fit is private: it warns of what is taken from the data, and refuses no value of public records.
+    Shapes: ``X`` (n, d); ``y`` (n,), or str; ``times`` (n,), or Persons, optional.
     """
     reading.check_domain(domain)
     checked = None if bounds is None else checked_bounds(bounds)

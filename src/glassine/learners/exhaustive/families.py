@@ -63,14 +63,7 @@ def read_numeric(
 ) -> NumericIntake:
     """Read the arguments of a regressor's fit.
 
-    Parameters
-    ----------
-    estimator, X, y, domain, bounds
-        As for :func:`glassine.learners.additive.targets.read_numbers`, with its errors.
-    times : Persons or array-like of shape (n,), optional
-        Whose records they are, or how many records each row stands for.
-    private : bool
-        Whether the fit is private: it warns of what is taken from the data, and refuses no value.
+    Shapes: ``times`` (n,), optional.
     """
     persons = times if isinstance(times, Persons) else None
     training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)

@@ -113,16 +113,7 @@ class Loss:
     def ranking(cls, rates: Floats, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> Loss:
         """Return log loss with a share of errors, over values about the base rates.
 
-        Parameters
-        ----------
-        rates : ndarray of float, shape (c,)
-            Base rates, released or public, each above 0.
-        strength : float
-            Number of records that are not of the commonest class, times epsilon; infinite without privacy.
-        accuracy_share : float
-            Share of errors in the loss, in [0, 1).
-        steps : int, default=8
-            Most values on a ray of the grid.
+        Shapes: ``rates`` (c,).
         """
         grid = log_odds_grid(rates, strength, steps)
         labels = grid.argmax(axis=1)
