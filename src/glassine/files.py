@@ -79,13 +79,7 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return a file's text, UTF-8.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be opened, is not UTF-8 text, or is larger than 200 MB, as bytes or as text.
-    """
+    """Return a file's text, UTF-8."""
     data = read_bytes(path)
     try:
         return decoded(data, path=path)

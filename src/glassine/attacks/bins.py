@@ -153,13 +153,6 @@ def leak_bins(
 ) -> BinLeakage:
     """Return what the bins of an additive model tell of the training records.
 
-    Raises
-    ------
-    InvalidModelError
-        If the model reads an attribute that the domain lacks.
-    InvalidDataError
-        If a column is absent, or its type cannot hold values of its attribute.
-
     Examples
     --------
     >>> age = Term(bins=(NumericBins("age", (30.5, 40.5)),), scores=[0.1, 0.2, 0.3, 0], weights=[1, 2, 1, 0])

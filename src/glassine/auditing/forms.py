@@ -41,13 +41,6 @@ def compare_forms(
     Both forms are fitted on the same groups. The findings are those of the explainer itself.
 
     Shapes: ``data`` (n, d); ``target`` (n,), optional; ``holdout`` (m, d) or Sample, optional.
-
-    Raises
-    ------
-    InvalidDataError
-        If the data are not the records on which the explainer was fitted.
-    InvalidParameterError
-        If the explainer was made of queries, so that there are no training records.
     """
     release = explainer.release()
     if release.provenance.records == "queries":

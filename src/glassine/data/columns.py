@@ -111,12 +111,6 @@ class Columns:
         """Return where the records satisfy a literal, shape (n,), as ``literal.holds`` says of :meth:`values`.
 
         A value that is not declared counts as missing, so that of a literal and its negation exactly one holds.
-
-        Raises
-        ------
-        InvalidDataError
-            If there is no such column, or a threshold is put to an attribute that declares strings; if the attribute
-            or the literal has prefixes, and the literal names what is not a value of the attribute.
         """
         array = self.array(literal.attribute)
         if literal.attribute in self.codes:

@@ -142,14 +142,7 @@ class Delimited:
 def delimited(
     data: bytes, dialect: CsvDialect, *, path: Path, declared: Collection[str] = (), lenient: bool = False
 ) -> Delimited:
-    """Return the names of a file of delimited text and its body.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the encoding does not fit; if the header holds several of the separators, two columns of one name, or what
-        looks like values.
-    """
+    """Return the names of a file of delimited text and its body."""
     text, encoding = _utf8(data, dialect.encoding, path=path, lenient=lenient)
     stated, skipped = dialect.separator, 0
     if (excel := EXCEL.match(text)) is not None:

@@ -52,13 +52,6 @@ def read_table(
     from which :func:`glassine.data.conform.conform` reads the same. Categories of words stay as they are written,
     so that 01 stays 01. Columns that nothing declares get the type that all their values have in common; whole numbers
     beyond 64 bits stay text, and so do columns in which one begins with 0, such as postcodes.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be read; the message names the line of a CSV file, unless ``lenient``.
-    InvalidDataError
-        If the dialect states missing values of a column that the file lacks.
     """
     try:
         data = path.read_bytes()

@@ -32,13 +32,7 @@ class Taxonomy:
 
     @classmethod
     def read(cls, tree: Tree, name: str) -> Taxonomy:
-        """Return a nested mapping as a taxonomy.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the tree is empty, repeats a value, or holds something else than mappings, lists and plain values.
-        """
+        """Return a nested mapping as a taxonomy."""
         values: list[Scalar] = []
         parents: list[int] = []
         roots = _children(tree, name)

@@ -35,11 +35,6 @@ def read_records(data: object, attributes: tuple[str, ...], literals: tuple[Lite
     """Return records in any form in which a model takes them.
 
     Shapes: ``data`` (n,), Table, Columns, or ndarray of shape (n, d).
-
-    Raises
-    ------
-    InvalidDataError
-        If a tested attribute is not a column, or data are none of these.
     """
     tested = attributes_of(literals)
     if isinstance(data, Columns):

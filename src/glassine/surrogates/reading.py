@@ -234,13 +234,7 @@ def _step(least: Fraction) -> Fraction:
 
 
 def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
-    """Return records as columns of a domain.
-
-    Raises
-    ------
-    InvalidDataError
-        If a column is absent, or a value is missing, of the wrong kind, not declared or outside; no value is quoted.
-    """
+    """Return records as columns of a domain."""
     attributes = {name: domain[name] for name in domain}
     unbound = {
         name: Real(-LARGEST, LARGEST, missing=attribute.missing) if isinstance(attribute, Integer | Real) else attribute

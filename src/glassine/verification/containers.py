@@ -170,14 +170,7 @@ def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
 
 
 def records_of(dataset: Any) -> Counter[Hashable]:
-    """Return the records of a data set with their multiplicities.
-
-    Parameters
-    ----------
-    dataset : tuple (X, y), data frame, array or sequence
-        Of ``(X, y)`` with a table ``X`` a record is a row with its label, where ``y`` is not the name of a column; of a
-        frame or an array a row; of any other sequence an item.
-    """
+    """Return the records of a data set with their multiplicities."""
     if isinstance(dataset, CsvRecords):
         return Counter(dataset.text.splitlines()[1:])
     if isinstance(dataset, tuple) and len(dataset) == 2 and _is_table(dataset[0]):

@@ -127,18 +127,7 @@ def worst_pairs(
     With a domain one record more also holds an odd value, such as a text among numbers, 2**64, NaN, None or a date, in
     an attribute or as its label; in lists, tuples, mappings, object arrays, frames and CSV files.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Background records, at least four; their values are used as they are.
-    y : array_like of shape (n,)
-        Their labels, or targets where ``target_range`` is given.
-    domain : Domain, optional
-        States the extreme values and the categories of the columns, in order.
-    classes : sequence, optional
-        The public classes; by default those of ``y``.
-    target_range : (float, float), optional
-        The declared range of a numeric target.
+    Shapes: ``X`` (n, d); ``y`` (n,).
 
     Examples
     --------

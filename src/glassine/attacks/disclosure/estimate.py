@@ -396,11 +396,6 @@ def anonymity(
 ) -> Anonymity:
     """Return l-diversity, (alpha, k)-anonymity and t-closeness from an estimate.
 
-    Raises
-    ------
-    InvalidParameterError
-        If an option is not one of its values.
-
     References
     ----------
     Machanavajjhala et al., *l-diversity* (2006); Wong et al., *(alpha, k)-anonymity* (2006); Li, Li and

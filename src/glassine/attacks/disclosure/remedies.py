@@ -194,14 +194,6 @@ def measure_remedies(
 
     Shapes: ``truth`` (n,).
 
-    Raises
-    ------
-    GlassineError
-        If the tree with its class counts cannot be read with these people, as :func:`infer_sensitive` does, or the
-        truth has not the class counts of the leaves.
-    UnreadableFileError
-        If the folder holds something else, or rows of another tree or of other records.
-
     Examples
     --------
     >>> import polars as pl

@@ -46,15 +46,7 @@ class Records:
 
     @classmethod
     def read(cls, sample: Sample | Records, what: str) -> Records:
-        """Read records and classes (array or column's name); return those already read.
-
-        Raises
-        ------
-        InvalidParameterError
-            If it is no sample.
-        InvalidDataError
-            If there is no record, the lengths differ, or a class or an identifier is missing.
-        """
+        """Read records and classes (array or column's name); return those already read."""
         if isinstance(sample, cls):
             return sample
         if not isinstance(sample, Sample):
@@ -241,15 +233,7 @@ class Answers:
 
 
 def answers(model: Any, records: Records) -> Answers:
-    """Return what a model answers on records.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the model is no classifier of one target, or has no ``predict``.
-    UnansweredError
-        If it raises an error, or answers in another shape or with other classes than it should.
-    """
+    """Return what a model answers on records."""
     classes = classes_of(model)
     plain = published(model)
     probabilities: npt.NDArray[np.float64] | None

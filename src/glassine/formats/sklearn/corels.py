@@ -36,13 +36,6 @@ def is_corels_program(text: str) -> bool:
 def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleList:
     """Read a rule list of the program of CORELS, which has no counts.
 
-    Raises
-    ------
-    UnsupportedModelError
-        If a line cannot be read.
-    InvalidModelError
-        If the list does not end with its default rule, or the domain lacks a name.
-
     Examples
     --------
     >>> rules = rules_from_corels_program("{a,b}~1;{c}~0;default~1")

@@ -159,13 +159,6 @@ def _n_records(forest: Any, drawn: Sequence[Table]) -> int | None:
 def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_seeds: bool = True) -> Forest:
     """Return a fitted scikit-learn forest as a plain value.
 
-    Raises
-    ------
-    UnsupportedModelError
-        If the estimator is no forest, or a part of it cannot be mapped back.
-    InvalidModelError
-        If it is not fitted, contradicts itself, or does not fit the domain.
-
     Examples
     --------
     >>> from sklearn.ensemble import ExtraTreesClassifier

@@ -40,15 +40,7 @@ def is_imodels_text(text: str) -> bool:
 
 
 def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList:
-    """Read a rule list that imodels printed.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If a line cannot be read, or there are not two classes.
-    InvalidModelError
-        If the default rule is missing, or an attribute can be missing: the text does not say where gaps go.
-    """
+    """Read a rule list that imodels printed."""
     read = []
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip()
