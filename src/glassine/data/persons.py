@@ -98,10 +98,6 @@ class Persons:
         np.maximum.at(out, self.codes[held], values[held])
         return out
 
-    def rows_of(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-        """Return the rows of some of the people; ``chosen`` has shape (number,)."""
-        return np.flatnonzero((self.codes >= 0) & chosen[self.codes])
-
     def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Persons:
         """Return the persons of some of the records, by a mask or by row numbers."""
         if rows.dtype == bool:

@@ -24,7 +24,6 @@ from scipy.special import gammaln
 from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
-from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.sample import SampledLeaves
 from glassine.errors import CountingLimitError, GlassineError, parameter
 
@@ -210,35 +209,6 @@ def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], 
         elif leaves.rates is not None:
             held &= np.abs(own - leaves.rates[leaf] * records) <= ROUNDING * np.maximum(records, 1)
     return held
-
-
-def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
-    """Return whether a table is a world.
-
-    Shapes: ``table`` (q, c).
-    """
-    given = np.asarray(table, dtype=np.float64)
-    people = disclosure.people
-    if given.shape != (len(people.sizes), disclosure.leaves.n_classes) or not np.isfinite(given).all():
-        return False
-    x = np.rint(given).astype(np.int64)
-    if not ((x == given).all() and (x >= 0).all() and np.array_equal(x.sum(axis=1), people.sizes)):
-        return False
-    counts = np.zeros((len(people.leaf_nodes), x.shape[1]), dtype=np.int64)
-    np.add.at(counts, people.leaf, x)
-    told = all(bool(agrees_with_leaves(disclosure.leaves, row, i)) for i, row in enumerate(counts))
-    totals = known_totals(disclosure)
-    if totals is not None:
-        told = told and bool((counts.sum(axis=0) == totals)[totals >= 0].all())
-    return told and disclosure.constraints.satisfied(x)
-
-
-def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> Table:
-    """Return the table of the true classes, shape (q, c).
-
-    Shapes: ``truth`` (n,).
-    """
-    return true_table(disclosure.people, disclosure.classes, truth)
 
 
 def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray[np.int64]:
