@@ -51,21 +51,11 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Codec(Generic[T]):
-    """How values of a type are written as plain JSON values, and read from them.
+    """How values of a type are written as plain JSON values, and read from them."""
 
-    Attributes
-    ----------
-    encode : callable
-        Returns plain values.
-    decode : callable
-        Returns the value that plain values describe, or raises :class:`Refused`.
-    keys : tuple of str
-        The keys of an object, where it is one whose keys are known.
-    """
-
-    encode: Callable[[T], Any]
-    decode: Callable[[Any], T]
-    keys: tuple[str, ...] = ()
+    encode: Callable[[T], Any]  # Returns plain values; callable
+    decode: Callable[[Any], T]  # Returns the value that plain values describe, or raises :class:`Refused`; callable
+    keys: tuple[str, ...] = ()  # The keys of an object, where it is one whose keys are known
 
 
 def decoded(codec: Codec[T], plain: object, what: str, error: type[GlassineError]) -> T:
@@ -214,30 +204,15 @@ def lazily(inner: Callable[[], Codec[T]]) -> Codec[T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What a file says otherwise than the annotation of a field does.
+    """What a file says otherwise than the annotation of a field does."""
 
-    Attributes
-    ----------
-    codec : Codec, optional
-        Of its values; that of the annotation by default.
-    key : str, optional
-        Its key; its name by default.
-    omit : object, optional
-        A value that is left out when it is written.
-    required : bool, optional
-        Whether the key must be there; by default where the dataclass has no default.
-    get : callable, optional
-        Returns from the object what is written; its attribute by default.
-    flat : bool
-        Whether the keys of an inner object stand among those of this one.
-    """
-
-    codec: Codec[Any] | None = None
-    key: str = ""
-    omit: object = _KEPT
-    required: bool | None = None
+    codec: Codec[Any] | None = None  # Of its values; that of the annotation by default; Codec, optional
+    key: str = ""  # Its key; its name by default
+    omit: object = _KEPT  # A value that is left out when it is written
+    required: bool | None = None  # Whether the key must be there; by default where the dataclass has no default
+    # Returns from the object what is written; its attribute by default; callable, optional.
     get: Callable[[Any], Any] | None = None
-    flat: bool = False
+    flat: bool = False  # Whether the keys of an inner object stand among those of this one
 
 
 def record(

@@ -102,17 +102,11 @@ def parameter(name: str, value: object = ...) -> str:
 
 
 class Text(str):
-    """A text in which parameters are marked; as a string it has them as Python spells them.
-
-    Attributes
-    ----------
-    marked : str
-        The text with its marks.
-    """
+    """A text in which parameters are marked; as a string it has them as Python spells them."""
 
     __slots__ = ("marked",)
 
-    marked: str
+    marked: str  # The text with its marks
 
     def __new__(cls, marked: str) -> Text:
         """Take a text with marks, or another text unchanged."""

@@ -31,17 +31,10 @@ class FileContent(os.PathLike[str]):
     """A file that was read once, so that what is parsed and what is hashed are the same bytes.
 
     It stands for its path: :func:`read_bytes`, :func:`read_text` and :func:`read_json` return what was read.
-
-    Attributes
-    ----------
-    path : Path
-        Where it was read.
-    data : bytes
-        What was read.
     """
 
-    path: Path
-    data: bytes
+    path: Path  # Where it was read
+    data: bytes  # What was read
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -86,13 +79,7 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return a file's text, UTF-8.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be opened, is not UTF-8 text, or is larger than 200 MB, as bytes or as text.
-    """
+    """Return a file's text, UTF-8."""
     data = read_bytes(path)
     try:
         return decoded(data, path=path)

@@ -15,7 +15,7 @@ from glassine.auditing.schema import schema
 from glassine.errors import InvalidParameterError
 from glassine.privacy.release import fresh_count
 from glassine.report import render_html, render_text
-from glassine.report.pages import page_of
+from glassine.report.rendering import page_of
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 ACCEPTING = Policy(accept_guarantee=True, max_epsilon=4.0)

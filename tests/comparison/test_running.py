@@ -16,8 +16,8 @@ import pytest
 
 from glassine import Binary, Category, Domain, Integer
 from glassine.comparison import CANDIDATES, Comparison, Shape, Task, candidates, compare
-from glassine.comparison.measuring import measure
 from glassine.comparison.records import CLASSES_INFERRED, DOMAIN_INFERRED
+from glassine.comparison.running import measure
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnreadableFileError
 from tests.comparison.builders import domain, records
 

@@ -33,8 +33,8 @@ from glassine.privacy.accounting import (
     delta,
     epsilon,
 )
+from glassine.privacy.certificate import event_from_dict, event_to_dict
 from glassine.privacy.conversions import epsilon_from_rho
-from glassine.privacy.event_json import event_from_dict, event_to_dict
 from glassine.privacy.mechanisms import CAUCHY_SLACK
 
 # PLD rounds losses up to a grid, so its figures lie above the tight ones by about this.

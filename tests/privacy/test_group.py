@@ -27,7 +27,7 @@ from glassine.privacy.accounting import (
     SmoothCauchyMax,
     Stated,
 )
-from glassine.privacy.event_json import event_from_dict, event_to_dict
+from glassine.privacy.certificate import event_from_dict, event_to_dict
 from glassine.privacy.unit import of_group, of_groups
 
 SELECTION = Selection(name="tree", inverse_temperature=0.3, sensitivity=1, monotone=True, slack=1e-9)

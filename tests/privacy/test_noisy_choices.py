@@ -14,8 +14,7 @@ from scipy import stats
 
 from glassine.errors import GlassineError, InvalidMechanismError
 from glassine.privacy.accounting import CountBound, Event, GaussianMax, SmoothCauchyMax, cost, delta, epsilon
-from glassine.privacy.certificate import Certificate
-from glassine.privacy.event_json import event_from_dict, event_to_dict
+from glassine.privacy.certificate import Certificate, event_from_dict, event_to_dict
 from glassine.privacy.noisy_choice import (
     GAUSSIAN_SLACK,
     SMOOTH_SLACK,

@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 
 from glassine.errors import InvalidMechanismError
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection, cost, delta, epsilon
-from glassine.privacy.certificate import Certificate
-from glassine.privacy.event_json import event_from_dict, event_to_dict
+from glassine.privacy.certificate import Certificate, event_from_dict, event_to_dict
 from glassine.privacy.noisy_choice import draw
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import RunCount, best_of_runs, mean_runs

@@ -10,7 +10,7 @@ import pytest
 from glassine import MultiwayTreeClassifier, audit
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.report import render_editor, render_html
-from glassine.server.page import render_page
+from glassine.server.app import render_page
 from tests.models.additive_models import income_model
 from tests.report.builders import balanced_tree, findings, near_optimal_trees, part
 from tests.report.test_additive_report import model_of

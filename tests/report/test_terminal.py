@@ -7,7 +7,7 @@ import pytest
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.findings import InputFile, Remedy
 from glassine.report import render_rich, render_text
-from glassine.report.pages import page_of
+from glassine.report.rendering import page_of
 from glassine.report.wording import MARKED, NOTICES
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 

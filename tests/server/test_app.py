@@ -14,7 +14,7 @@ import pytest
 from glassine import Binary, Domain, Integer
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.server import Limits, ReleaseFile, create_app, read_release
-from glassine.server.page import render_page
+from glassine.server.app import render_page
 from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease
 from tests.server.releases import DOMAIN, QUERY, decide, records, small_release
 

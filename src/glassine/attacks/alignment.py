@@ -22,26 +22,16 @@ Records: TypeAlias = dict[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorEstimate:
-    """Distance of reconstructed records from the original ones, against random records.
+    """Distance of reconstructed records from the original ones, against random records."""
 
-    Attributes
-    ----------
-    error, error_sd : float
-        Mean distance of matched pairs in [0, 1], and its standard deviation over the draws.
-    baseline, baseline_sd : float
-        The same for random records of the domain.
-    n_draws : int
-        Number of draws.
-    n_matched : int
-        Number of records matched in each draw.
-    """
-
+    # error, error_sd: mean distance of matched pairs in [0, 1], and its standard deviation over the draws.
     error: float
     error_sd: float
+    # baseline, baseline_sd: the same for random records of the domain.
     baseline: float
     baseline_sd: float
-    n_draws: int
-    n_matched: int
+    n_draws: int  # Number of draws
+    n_matched: int  # Number of records matched in each draw
 
     @property
     def no_better_than_random(self) -> bool:
@@ -77,17 +67,7 @@ def original_records(
 def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.float64]:
     """Return the mean distance over the attributes of every pair of records.
 
-    Parameters
-    ----------
-    domain : Domain
-        The attributes, and the ranges of numbers.
-    left, right : dict of str to ndarray, shapes (n,) and (m,)
-        The records.
-
-    Returns
-    -------
-    ndarray, shape (n, m)
-        Distances in [0, 1]; a missing value is at distance 1 from every other and 0 from a missing one.
+    Shapes: the result (n, m).
     """
     shape = (len(left[domain.names[0]]), len(right[domain.names[0]]))
     total = np.zeros(shape)

@@ -21,27 +21,17 @@ __all__ = ["LABELS", "LabelDisclosure", "Occupants", "disclose_labels"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Occupants:
-    """Who lies in the leaves or rules of a model, by class: people where persons are stated, else records.
+    """Who lies in the leaves or rules of a model, by class: people where persons are stated, else records."""
 
-    Attributes
-    ----------
-    number : int
-        Total number.
-    sizes : ndarray of int, shape (parts,)
-        How many have a record in each part.
-    counts : ndarray of int, shape (parts, classes)
-        How many have a record of each class there. A person with records of two classes counts for both.
-    shares : ndarray of float, shape (parts, classes)
-        The same with every person counted once in total: as often as a record of theirs, drawn at random, lies there.
-    n_certain : int
-        How many have a record in a part of one class only: everyone in it has a record of that class.
-    """
-
-    number: int
-    sizes: npt.NDArray[np.int64]
+    number: int  # Total number
+    sizes: npt.NDArray[np.int64]  # How many have a record in each part; shape (parts,)
+    # How many have a record of each class there. A person with records of two classes counts for both; shape (parts,
+    # classes).
     counts: npt.NDArray[np.int64]
+    # The same with every person counted once in total: as often as a record of theirs, drawn at random, lies there;
+    # shape (parts, classes).
     shares: npt.NDArray[np.float64]
-    n_certain: int
+    n_certain: int  # How many have a record in a part of one class only: everyone in it has a record of that class
 
     @classmethod
     def published(cls, counts: Sequence[Sequence[int]]) -> Occupants:
@@ -62,14 +52,7 @@ class Occupants:
     ) -> Occupants:
         """Return who of a table lies in each part, by class.
 
-        Parameters
-        ----------
-        table : Table
-            The training records, n of them.
-        parts, labels : ndarray of int, shape (n,)
-            Part and class of each record; -1 for a class that the model does not know.
-        shape : (int, int)
-            Numbers of parts and of classes.
+        Shapes: ``parts``, ``labels`` (n,).
         """
         n_parts, n_classes = shape
         places = np.where(labels < 0, -1, parts * n_classes + labels)
@@ -96,35 +79,20 @@ class Occupants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelDisclosure:
-    """What the published class counts say about the training records' labels.
+    """What the published class counts say about the training records' labels."""
 
-    Attributes
-    ----------
-    n_records : int
-        Number of training records; of people, where persons are stated.
-    purest : float
-        Largest share of one class in a leaf or rule that captured a record, in (0, 1]: of the records, or of the people
-        with a record there.
-    n_certain : ShownCount
-        Records, or people, in leaves or rules that hold one class only: their label is certain.
-    guess_rate : float
-        Share of the records whose label is the most frequent one of their leaf or rule; each person counts once.
-    base_rate : float
-        Share of the most frequent class: how often a reader without the model guesses right.
-    bits_prior, bits_left : float
-        Entropy of a record's label in bits, before and after reading the model.
-    counted : bool
-        Whether people were counted in the data, not in the model.
-    """
-
-    n_records: int
+    n_records: int  # Number of training records; of people, where persons are stated
+    # Largest share of one class in a leaf or rule that captured a record, in (0, 1]: of the records, or of the people
+    # with a record there.
     purest: float
-    n_certain: ShownCount
+    n_certain: ShownCount  # Records, or people, in leaves or rules that hold one class only: their label is certain
+    # Share of the records whose label is the most frequent one of their leaf or rule; each person counts once.
     guess_rate: float
-    base_rate: float
+    base_rate: float  # Share of the most frequent class: how often a reader without the model guesses right
+    # bits_prior, bits_left: entropy of a record's label in bits, before and after reading the model.
     bits_prior: float
     bits_left: float
-    counted: bool = False
+    counted: bool = False  # Whether people were counted in the data, not in the model
 
     def public(self) -> LabelDisclosure | None:
         """Return it; None where people were counted in the data."""

@@ -35,52 +35,30 @@ Over = Literal["auto", "parts", "predictions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelOverfitting:
-    """Distributional overfitting of the records of one class.
+    """Distributional overfitting of the records of one class."""
 
-    Attributes
-    ----------
-    label : str
-        The class.
-    n_members, n_nonmembers : int
-        Numbers of records.
-    share : float
-        Weight of the class: the mean of its shares among members and among non-members, classes of one side left out.
-    tau : float
-        Total variation distance between where members and where non-members of the class fall, in [0, 1].
-    """
-
-    label: str
+    label: str  # The class
+    # n_members, n_nonmembers: numbers of records.
     n_members: int
     n_nonmembers: int
+    # Weight of the class: the mean of its shares among members and among non-members, classes of one side left out.
     share: float
-    tau: float
+    tau: float  # Total variation distance between where members and where non-members of the class fall, in [0, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupVulnerability:
-    """Vulnerability of a subgroup.
+    """Vulnerability of a subgroup."""
 
-    Attributes
-    ----------
-    attribute, value : str
-        What defines the subgroup.
-    n_members, n_nonmembers : int
-        Numbers of records.
-    vulnerability : Estimate
-        V of the subgroup.
-    control : float
-        Mean V of permuted membership; large in a small subgroup.
-    p_value : float
-        Chance of such a V where membership makes no difference.
-    """
-
+    # attribute, value: what defines the subgroup.
     attribute: str
     value: str
+    # n_members, n_nonmembers: numbers of records.
     n_members: int
     n_nonmembers: int
-    vulnerability: Estimate
-    control: float
-    p_value: float
+    vulnerability: Estimate  # V of the subgroup
+    control: float  # Mean V of permuted membership; large in a small subgroup
+    p_value: float  # Chance of such a V where membership makes no difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,27 +352,13 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _PeopleTable:
-    """Records by class and part, with whose they are: every person counts once, and is drawn with all their records.
+    """Records by class and part, with whose they are: every person counts once, and is drawn with all their records."""
 
-    Attributes
-    ----------
-    cells : ndarray of int, shape (n,)
-        Class and part of each record, as one number.
-    whose : ndarray of int, shape (n,)
-        The person of each record.
-    weights_of : ndarray of float, shape (n,)
-        What each record counts: 1 / number of records of its person.
-    member : ndarray of bool, shape (people,)
-        Who is a member.
-    shape : (int, int)
-        Numbers of classes and of parts.
-    """
-
-    cells: npt.NDArray[np.intp]
-    whose: npt.NDArray[np.int64]
-    weights_of: Floats
-    member: npt.NDArray[np.bool_]
-    shape: tuple[int, int]
+    cells: npt.NDArray[np.intp]  # Class and part of each record, as one number; shape (n,)
+    whose: npt.NDArray[np.int64]  # The person of each record; shape (n,)
+    weights_of: Floats  # What each record counts: 1 / number of records of its person; shape (n,)
+    member: npt.NDArray[np.bool_]  # Who is a member; shape (people,)
+    shape: tuple[int, int]  # Numbers of classes and of parts
 
     @classmethod
     def of(

@@ -26,51 +26,35 @@ __all__ = ["VALUES", "ValueLeakage", "leak_values", "nameable_sides", "threshold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueLeakage:
-    """Exact values of training records that the model or its domain gives away; None where it needs what is not given.
+    """Exact training values that the model or its domain gives away; None where it needs what is not given."""
 
-    Attributes
-    ----------
-    n_thresholds : int
-        Distinct thresholds on numbers.
-    n_off_grid : int or None
-        Those that are not public cut points: of an attribute whose domain was inferred from data, all. Needs a domain.
-    n_nameable : int or None
-        Sides of these thresholds on which fewer than 10 of the training records are expected within one resolution, by
-        the domain's shares: as many people an attacker may name who has candidates. Needs a domain.
-    n_inferred : int
-        Those of them that an inferred domain has as cut points: a public domain with its bounds would also have them.
-    n_midpoints : int or None
-        Those, public cut points aside, that are bit for bit the midpoint of two training values in their part of the
-        model; needs the data. Between adjacent values of the domain, such as 1 and 2 of whole numbers, there is only
-        one cut, and its place says nothing.
-    n_records_at_midpoints : ShownCount or None
-        Training records whose value is one of the two and is held by no other record there, or people by no other
-        person; needs the data.
-    exact_bounds : tuple of str or None
-        Attributes for which a bound of the domain is the smallest or largest training value; needs both.
-    lone_categories : tuple of str or None
-        Attributes with a category, in the domain or in the model, that one training record, or person, holds; needs the
-        data.
-    n_lone_targets : ShownCount
-        Leaves of a regression whose published size is one: they publish the target of that record.
-    n_lone_values : ShownCount or None
-        The same with what the data show: leaves of one person, and those whose value is that of one record alone in
-        the leaf, as a median is. It needs the data with the target.
-    dominance : float or None
-        Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: who knows the one
-        infers the other within the rest. Of a regression, and it needs the data with the target.
-    """
-
-    n_thresholds: int
+    n_thresholds: int  # Distinct thresholds on numbers
+    # Those that are not public cut points: of an attribute whose domain was inferred from data, all. Needs a domain.
     n_off_grid: int | None
+    # Those, public cut points aside, that are bit for bit the midpoint of two training values in their part of the
+    # model; needs the data. Between adjacent values of the domain, such as 1 and 2 of whole numbers, there is only one
+    # cut, and its place says nothing.
     n_midpoints: int | None = field(metadata=for_checker())
+    # Training records whose value is one of the two and is held by no other record there, or people by no other person;
+    # needs the data.
     n_records_at_midpoints: ShownCount | None = field(metadata=for_checker())
+    # Attributes for which a bound of the domain is the smallest or largest training value; needs both.
     exact_bounds: tuple[str, ...] | None = field(metadata=for_checker())
+    # Attributes with a category, in the domain or in the model, that one training record, or person, holds; needs the
+    # data.
     lone_categories: tuple[str, ...] | None = field(metadata=for_checker())
+    # Leaves of a regression whose published size is one: they publish the target of that record.
     n_lone_targets: ShownCount
+    # Those of them that an inferred domain has as cut points: a public domain with its bounds would also have them.
     n_inferred: int = 0
+    # Sides of these thresholds on which fewer than 10 of the training records are expected within one resolution, by
+    # the domain's shares: as many people an attacker may name who has candidates. Needs a domain.
     n_nameable: int | None = None
+    # The same with what the data show: leaves of one person, and those whose value is that of one record alone in the
+    # leaf, as a median is. It needs the data with the target.
     n_lone_values: ShownCount | None = field(default=None, metadata=for_checker())
+    # Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: who knows the one
+    # infers the other within the rest. Of a regression, and it needs the data with the target.
     dominance: float | None = field(default=None, metadata=for_checker())
 
 
@@ -261,20 +245,7 @@ def leak_values(
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The published model.
-    domain : Domain, optional
-        The public domain, whose grid shows which thresholds need no data.
-    data : mapping of str to ndarray, shape (n,), optional
-        The training records, column by column.
-    whose : ndarray of int, shape (n,), optional
-        The person of each record: people are counted in place of records.
-    sizes : sequence of int or None, optional
-        People of each part; by default the records that the model publishes.
-    target : str, optional
-        The column that a regression predicts.
+    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}

@@ -56,19 +56,6 @@ def show_shape(
     Neighbouring intervals are joined until each has as many records as may be shown, where sizes are known, and until
     there are few enough to draw. The names of categories of fewer records are hidden, and so are the bounds of a number
     that may be its extremes among the records: those that the domain does not declare.
-
-    Parameters
-    ----------
-    shape : ShapeFunction
-        The shape function.
-    sizes : TermBins
-        How many records its bins hold, if that is known.
-    suppression : Suppression
-        What may be shown of counts.
-    classes : sequence of str, optional
-        Names of the outputs, where there are several.
-    domain : Domain, optional
-        What is publicly known.
     """
     term = shape.term
     records = None if sizes.counts is None else np.array(sizes.counts).reshape(term.shape)
@@ -187,22 +174,16 @@ Measure: TypeAlias = int | Fraction
 class RegionBits:
     """Most bits that bins tell of the attributes of a record.
 
-    Attributes
-    ----------
-    least : float
-        What they tell for certain: some record is known to be in a region of so many bits. 0 if none is known, infinite
-        if it is where the domain allows none.
-    most : float or None
-        No record is known to be in a region of more bits. None where that is not known.
-
     Examples
     --------
     >>> RegionBits(least=3.0, most=4.0).most
     4.0
     """
 
+    # What they tell for certain: some record is known to be in a region of so many bits. 0 if none is known, infinite
+    # if it is where the domain allows none.
     least: float
-    most: float | None
+    most: float | None  # No record is known to be in a region of more bits. None where that is not known.
 
 
 def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> RegionBits:
@@ -353,21 +334,11 @@ def _one(attribute: Integer | Real, value: object) -> Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """Sides of a region in one attribute or pair: records outside, bits revealed.
+    """Sides of a region in one attribute or pair: records outside, bits revealed."""
 
-    Attributes
-    ----------
-    total : float
-        Number of records.
-    real : ndarray, shape (sides, 2)
-        Some sides, among them each single bin: records outside, and bits.
-    bound : ndarray, shape (sides, 2)
-        For every side one that has no more records outside and reveals no fewer bits.
-    """
-
-    total: float
-    real: Array
-    bound: Array
+    total: float  # Number of records
+    real: Array  # Some sides, among them each single bin: records outside, and bits; shape (sides, 2)
+    bound: Array  # For every side one that has no more records outside and reveals no fewer bits; shape (sides, 2)
 
     @classmethod
     def of(cls, learned: Array, sizes: npt.NDArray[np.int64]) -> _Sides:

@@ -37,20 +37,7 @@ def outcome_counts(
 ) -> OutcomeCounts | None:
     """Return who of each outcome is in each part, by the best that is known; None where nothing is.
 
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The model, whose exact counts come first where records are counted.
-    statements : Statements
-        What the publisher states, which comes last.
-    occupants : Occupants or None
-        The people in each part, where persons are stated.
-    counted : ndarray of int, shape (parts, classes), or None
-        Records of each class, counted in the data.
-    sizes : sequence of int or None, one per part
-        Records of each part.
-    noisy : bool
-        Whether published counts are noisy.
+    Shapes: ``counted`` (parts, classes), or None.
     """
     n_outcomes = len(model.classes or ()) or 1
     if occupants is not None:

@@ -50,18 +50,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a limit and a figure count, and how much of a figure may be shown.
+    """What a limit and a figure count, and how much of a figure may be shown."""
 
-    Attributes
-    ----------
-    name : str
-        ``records``, ``share``, ``bits``, ``values``, ``occurrences``, ``bytes`` or ``number``.
-    show : callable
-        Returns a figure as findings may hold it.
-    """
-
-    name: str
-    show: Callable[[Suppression, float], ShownCount | float]
+    name: str  # ``records``, ``share``, ``bits``, ``values``, ``occurrences``, ``bytes`` or ``number``
+    show: Callable[[Suppression, float], ShownCount | float]  # Returns a figure as findings may hold it
 
 
 def _rounded(suppression: Suppression, value: float) -> ShownCount | float:
@@ -87,36 +79,16 @@ NUMBER = Unit("number", lambda suppression, value: value)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit(Generic[N]):
-    """The limit of a criterion: unit, default and range.
+    """The limit of a criterion: unit, default and range."""
 
-    Attributes
-    ----------
-    unit : Unit
-        What it counts.
-    default : int, float or None
-        Limit of the default policy; None switches the check off.
-    most : float
-        Largest possible limit.
-    range : str
-        The range in words, after "must be".
-    whole : bool
-        Whether it is a whole number.
-    zero : bool
-        Whether 0 is possible.
-    open : bool
-        Whether ``most`` itself is impossible.
-    fewest : bool
-        Whether it is a lower limit: at least so many.
-    """
-
-    unit: Unit
-    default: N | None
-    most: float
-    range: str
-    whole: bool = False
-    zero: bool = False
-    open: bool = False
-    fewest: bool = False
+    unit: Unit  # What it counts
+    default: N | None  # Limit of the default policy; None switches the check off
+    most: float  # Largest possible limit
+    range: str  # The range in words, after "must be"
+    whole: bool = False  # Whether it is a whole number
+    zero: bool = False  # Whether 0 is possible
+    open: bool = False  # Whether ``most`` itself is impossible
+    fewest: bool = False  # Whether it is a lower limit: at least so many
 
     def check(self, name: str, value: object) -> None:
         """Raise InvalidPolicyError unless a value is a possible limit."""
@@ -140,21 +112,11 @@ def whole_limit(unit: Unit, default: int | None = None, *, fewest: bool = False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """A criterion in words; ``{part}`` and ``{parts}`` stand for what the subject's parts are called.
+    """A criterion in words; ``{part}`` and ``{parts}`` stand for what the subject's parts are called."""
 
-    Attributes
-    ----------
-    label : str
-        Its name in every report.
-    measures : str
-        What it limits.
-    unmeasured : str
-        Meaning where nothing was measured; ``{reason}`` stands for the reason.
-    """
-
-    label: str
-    measures: str
-    unmeasured: str
+    label: str  # Its name in every report
+    measures: str  # What it limits
+    unmeasured: str  # Meaning where nothing was measured; ``{reason}`` stands for the reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,67 +51,29 @@ UNSTATED = Text(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an audit asks of the sensitive attribute.
+    """What an audit asks of the sensitive attribute."""
 
-    Attributes
-    ----------
-    artefact : object
-        The model as it was passed: a fitted estimator states its criterion.
-    model : DecisionTree or RuleList
-        The same as a value.
-    target : str or None
-        What the model is said to predict.
-    domain : Domain or None
-        Distinguishes codes of categories from numbers.
-    settings : AuditSettings
-        The attribute, and what its attacker is assumed to know.
-    """
-
-    artefact: Any
-    model: DecisionTree | RuleList
-    target: str | None
-    domain: Domain | None
-    settings: AuditSettings
+    artefact: Any  # The model as it was passed: a fitted estimator states its criterion
+    model: DecisionTree | RuleList  # The same as a value
+    target: str | None  # What the model is said to predict
+    domain: Domain | None  # Distinguishes codes of categories from numbers
+    settings: AuditSettings  # The attribute, and what its attacker is assumed to know
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inferred:
-    """The sensitive attribute as it can be inferred.
+    """The sensitive attribute as it can be inferred."""
 
-    Attributes
-    ----------
-    estimate : Disclosure
-        The estimate of every person's value.
-    sensitive : str
-        The attribute.
-    quasi_identifiers : tuple of str
-        What the attacker knows about every person.
-    truth : ndarray of object, shape (n,), or None
-        Every person's value, if it may be looked at.
-    unused : str
-        Why the internal nodes were not used; empty if they were.
-    doubt : str
-        Why a reader may learn more than was measured; empty if nothing says so.
-    table : Table
-        The records, n of them.
-    remedies : RemedyTable or None
-        What was tried against it.
-    frame : data frame, shape (n, d), or None
-        The people, if subgroups of them are looked at.
-    detailed : bool
-        Whether what only the holder of the data is to see was asked for.
-    """
-
-    estimate: Disclosure
-    sensitive: str
-    quasi_identifiers: tuple[str, ...]
-    truth: npt.NDArray[Any] | None
-    unused: str
-    doubt: str
-    table: Table
-    remedies: RemedyTable | None = None
-    frame: Any = None
-    detailed: bool = False
+    estimate: Disclosure  # The estimate of every person's value
+    sensitive: str  # The attribute
+    quasi_identifiers: tuple[str, ...]  # What the attacker knows about every person
+    truth: npt.NDArray[Any] | None  # Every person's value, if it may be looked at; shape (n,), or None
+    unused: str  # Why the internal nodes were not used; empty if they were
+    doubt: str  # Why a reader may learn more than was measured; empty if nothing says so
+    table: Table  # The records, n of them
+    remedies: RemedyTable | None = None  # What was tried against it
+    frame: Any = None  # The people, if subgroups of them are looked at; shape (n, d), or None
+    detailed: bool = False  # Whether what only the holder of the data is to see was asked for
 
     @property
     def n_certain(self) -> int:
@@ -128,16 +90,7 @@ def expose(
 ) -> Outcome[Inferred]:
     """Return what the reader of a tree learns of the sensitive attribute, as an outcome.
 
-    Parameters
-    ----------
-    question : Question
-        What is asked.
-    table : Table, n records with at least the tested attributes, optional
-        The training records.
-    columns : mapping of str to ndarray, shape (n,), optional
-        The same, column by column.
-    hindrance : str
-        Why it cannot be measured on these records; empty if it can.
+    Shapes: ``columns`` (n,), optional.
     """
     names = _quasi(question, columns)
     reason = _reason(question, columns, names) or hindrance

@@ -38,15 +38,9 @@ Kind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Inapplicable:
-    """What a criterion limits does not exist in the subject, so that its check passes.
+    """What a criterion limits does not exist in the subject, so that its check passes."""
 
-    Attributes
-    ----------
-    meaning : str
-        Why, in a sentence.
-    """
-
-    meaning: str
+    meaning: str  # Why, in a sentence
 
 
 Fact: TypeAlias = Outcome[T] | Inapplicable | None
@@ -55,69 +49,37 @@ Fact: TypeAlias = Outcome[T] | Inapplicable | None
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts of a subject that hold records: leaves, rules, bins, groups.
+    """Parts of a subject that hold records: leaves, rules, bins, groups."""
 
-    Attributes
-    ----------
-    one, more : str
-        What a part and several are called.
-    sizes : tuple of int
-        Records of each part that holds any: exact, or an upper bound that is certain.
-    """
-
+    # one, more: what a part and several are called.
     one: str
     more: str
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # Records of each part that holds any: exact, or an upper bound that is certain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How many records stand behind the parts of a subject.
+    """How many records stand behind the parts of a subject."""
 
-    Attributes
-    ----------
-    parts : tuple of Parts
-        The parts whose sizes are known, by kind of part.
-    unsettled : str
-        Why a part of fewer records may exist all the same; empty if none can.
-    fewest : int or None
-        At least so many records are in each part, where that is known otherwise than by the sizes of all parts: by
-        proof, by the step to which counts are rounded, or by what the publisher states.
-    stated_by : str
-        Who states ``fewest``, in words; empty where it is no statement.
-    """
-
-    parts: tuple[Parts, ...]
-    unsettled: str = ""
+    parts: tuple[Parts, ...]  # The parts whose sizes are known, by kind of part
+    unsettled: str = ""  # Why a part of fewer records may exist all the same; empty if none can
+    # At least so many records are in each part, where that is known otherwise than by the sizes of all parts: by proof,
+    # by the step to which counts are rounded, or by what the publisher states.
     fewest: int | None = None
-    stated_by: str = ""
+    stated_by: str = ""  # Who states ``fewest``, in words; empty where it is no statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """Counts of each outcome in the leaves or rules of a subject, from which membership figures follow.
+    """Counts of each outcome in the leaves or rules of a subject, from which membership figures follow."""
 
-    Attributes
-    ----------
-    counts : OutcomeCounts
-        The counts, exact or between bounds, of parts that may hold records.
-    certain : Bounds or None
-        Records whose outcome is certain only because they are members; None where no share of an outcome is published.
-    n_splits : int
-        Conditions of the subject: its splits, each on one attribute.
-    unsettled : str
-        Why the counts may not be those of the training records; empty if nothing says so.
-    stated_by : str
-        Who states the fewest records of a part, in words; empty where no bound is a statement.
-    n_people : int or None
-        People, each once however many parts hold their records; None where records are counted.
-    """
-
-    counts: OutcomeCounts
+    counts: OutcomeCounts  # The counts, exact or between bounds, of parts that may hold records
+    # Records whose outcome is certain only because they are members; None where no share of an outcome is published.
     certain: Bounds | None
-    n_splits: int
-    unsettled: str = ""
-    stated_by: str = ""
+    n_splits: int  # Conditions of the subject: its splits, each on one attribute
+    unsettled: str = ""  # Why the counts may not be those of the training records; empty if nothing says so
+    stated_by: str = ""  # Who states the fewest records of a part, in words; empty where no bound is a statement
+    # People, each once however many parts hold their records; None where records are counted.
     n_people: int | None = None
 
 
@@ -145,141 +107,74 @@ class Shares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bits:
-    """Bits that a subject reveals about the attributes of the most exposed record.
+    """Bits that a subject reveals about the attributes of the most exposed record."""
 
-    Attributes
-    ----------
-    lower : float
-        What is certain of some record.
-    upper : float or None
-        No record is narrowed down further; None where that is not known.
-    unsettled : str
-        Why more may be revealed than ``upper``; empty if nothing says so.
-    inferred : tuple of str
-        Attributes whose domain was inferred from data: it is too narrow, so that bits are a lower bound.
-    possible : float or None
-        Bits of the whole domain; None where it has no end or is not known.
-    tolerance : float
-        What is taken for rounding of proved bounds.
-    """
-
-    lower: float
-    upper: float | None
-    unsettled: str = ""
+    lower: float  # What is certain of some record
+    upper: float | None  # No record is narrowed down further; None where that is not known
+    unsettled: str = ""  # Why more may be revealed than ``upper``; empty if nothing says so
+    # Attributes whose domain was inferred from data: it is too narrow, so that bits are a lower bound.
     inferred: tuple[str, ...] = ()
-    possible: float | None = None
-    tolerance: float = 0.0
+    possible: float | None = None  # Bits of the whole domain; None where it has no end or is not known
+    tolerance: float = 0.0  # What is taken for rounding of proved bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """Thresholds and other published values, and how many of them are taken from training values.
+    """Thresholds and other published values, and how many of them are taken from training values."""
 
-    Attributes
-    ----------
-    n : int
-        Distinct thresholds on numbers.
-    n_private : int
-        Published values that are known not to be public.
-    complete : bool
-        Whether it is known of all of them; otherwise it needs a domain.
-    n_inferred : int
-        Those of them that an inferred domain has as cut points: a public domain with its bounds would also have them.
-    inferred : tuple of str
-        Attributes with thresholds whose domain was inferred from data.
-    kinds : tuple of str
-        What is not public, counted, where it is more than thresholds: ends of ranges, categories.
-    bounded : bool
-        Whether a guarantee that is claimed, but not accepted, limits what they reveal, if it holds.
-    n_midpoints : int or None
-        Thresholds that are exactly the midpoint of two training values; None without the data.
-    n_rebuilt : int
-        Training values that follow from thresholds and published ranges by arithmetic, without the data.
-    wants_data : bool
-        Whether thresholds that could be midpoints are left to judge by the data.
-    """
-
-    n: int
-    n_private: int
-    complete: bool = True
+    n: int  # Distinct thresholds on numbers
+    n_private: int  # Published values that are known not to be public
+    complete: bool = True  # Whether it is known of all of them; otherwise it needs a domain
+    # Those of them that an inferred domain has as cut points: a public domain with its bounds would also have them.
     n_inferred: int = 0
-    inferred: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()  # Attributes with thresholds whose domain was inferred from data
+    # What is not public, counted, where it is more than thresholds: ends of ranges, categories.
     kinds: tuple[str, ...] = ()
-    bounded: bool = False
+    bounded: bool = False  # Whether a guarantee that is claimed, but not accepted, limits what they reveal, if it holds
+    # Thresholds that are exactly the midpoint of two training values; None without the data.
     n_midpoints: int | None = None
+    # Training values that follow from thresholds and published ranges by arithmetic, without the data.
     n_rebuilt: int = 0
-    wants_data: bool = False
+    wants_data: bool = False  # Whether thresholds that could be midpoints are left to judge by the data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """People, or records, that thresholds can name.
+    """People, or records, that thresholds can name."""
 
-    Attributes
-    ----------
-    number : int or None
-        Those whom the midpoint attack flags, with the data; else an upper estimate; None where neither can be had.
-    flagged : bool
-        Whether they were flagged by the attack.
-    n, n_private : int
-        Thresholds and other published values, and those that are not known to be public.
-    lacking : tuple of str
-        Attributes whose public cut points or shares are needed.
-    inferred : tuple of str
-        Attributes with thresholds whose domain was inferred from data.
-    bounded : bool
-        Whether a guarantee that is claimed, but not accepted, limits what thresholds reveal, if it holds.
-    """
-
+    # Those whom the midpoint attack flags, with the data; else an upper estimate; None where neither can be had.
     number: int | None
-    flagged: bool = False
+    flagged: bool = False  # Whether they were flagged by the attack
+    # n, n_private: thresholds and other published values, and those that are not known to be public.
     n: int = 0
     n_private: int = 0
-    lacking: tuple[str, ...] = ()
-    inferred: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()  # Attributes whose public cut points or shares are needed
+    inferred: tuple[str, ...] = ()  # Attributes with thresholds whose domain was inferred from data
+    # Whether a guarantee that is claimed, but not accepted, limits what thresholds reveal, if it holds.
     bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certain:
-    """People, or records, whose sensitive value an attacker can infer with practical certainty.
+    """People, or records, whose sensitive value an attacker can infer with practical certainty."""
 
-    Attributes
-    ----------
-    number : int
-        How many.
-    unsettled : str
-        Why an attacker may learn more than was measured; empty if nothing says so.
-    """
-
-    number: int
-    unsettled: str = ""
+    number: int  # How many
+    unsettled: str = ""  # Why an attacker may learn more than was measured; empty if nothing says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed:
-    """How closely a published mean determines the answer to one record for an attacker who knows those to all others.
+    """How closely a published mean determines one record's answer for an attacker who knows all others."""
 
-    Attributes
-    ----------
-    widths : tuple of float
-        Of each part with a mean, the width of the interval that is left, as a share of the public range, in (0, 1].
-    """
-
+    # Of each part with a mean, the width of the interval that is left, as a share of the public range, in (0, 1].
     widths: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dominance:
-    """How much of the total behind a published mean its two largest contributions make up.
+    """How much of the total behind a published mean its two largest contributions make up."""
 
-    Attributes
-    ----------
-    shares : tuple of float
-        Of each part with a mean, or of the one where it is largest, their share, in [0, 1].
-    """
-
-    shares: tuple[float, ...]
+    shares: tuple[float, ...]  # Of each part with a mean, or of the one where it is largest, their share, in [0, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

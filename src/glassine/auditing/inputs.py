@@ -108,27 +108,18 @@ ASKED = {
 class Statements:
     """What the publisher of a model states of its training data, for an auditor who has the model alone.
 
-    Attributes
-    ----------
-    one_record_per_person : bool
-        Whether no person has several training records, so that records are people.
-    smallest_leaf : int or None
-        At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
-    rounded_to : int or None
-        The step to whose multiples published counts are rounded: each true count is within half a step.
-    by : str
-        Who states the smallest leaf, in words.
-
     Raises
     ------
     InvalidParameterError
         If a number is not whole, or not at least 1.
     """
 
-    one_record_per_person: bool = False
+    one_record_per_person: bool = False  # Whether no person has several training records, so that records are people
+    # At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
     smallest_leaf: int | None = None
+    # The step to whose multiples published counts are rounded: each true count is within half a step.
     rounded_to: int | None = None
-    by: str = "the publisher"
+    by: str = "the publisher"  # Who states the smallest leaf, in words
 
     def __post_init__(self) -> None:
         for name in ("smallest_leaf", "rounded_to"):
@@ -238,33 +229,18 @@ def _check_kind(name: str, value: object, kind: Any, wanted: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
-    """What an audit has beside its subject, read once.
+    """What an audit has beside its subject, read once."""
 
-    Attributes
-    ----------
-    domain : Domain or None
-        What is publicly known about the attributes.
-    members, others : Sample
-        The training records, and others of the same population; without records where none were given.
-    settings : AuditSettings
-        What is looked at, and how.
-    needs_domain : bool
-        Whether a domain is inferred from the data where none is given: not for attacks alone.
-    contents : FileContents or None
-        Everything in the file that holds the subject; None where none was read.
-    carried : tuple of OtherContent
-        What a fitted estimator holds beside its model, where it is given in memory.
-    parameters : StatedParameters or None
-        The hyperparameters that a fitted estimator states; None of a model alone.
-    """
-
-    domain: Domain | None = None
+    domain: Domain | None = None  # What is publicly known about the attributes
+    # members, others: the training records, and others of the same population; without records where none were given.
     members: Sample = NOTHING
     others: Sample = NOTHING
-    settings: AuditSettings = AuditSettings()
-    needs_domain: bool = True
-    contents: FileContents | None = None
+    settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
+    contents: FileContents | None = None  # Everything in the file that holds the subject; None where none was read
+    # What a fitted estimator holds beside its model, where it is given in memory.
     carried: tuple[OtherContent, ...] = ()
+    # The hyperparameters that a fitted estimator states; None of a model alone.
     parameters: StatedParameters | None = None
 
     @property

@@ -88,10 +88,7 @@ def counted_model(
 def curve_of(bits: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
     """Return the exposure curve of people: against their share, the most exposed first, the bits about each.
 
-    Parameters
-    ----------
-    bits : ndarray of float, shape (people,)
-        Bits about the most exposed record of each.
+    Shapes: ``bits`` (people,).
     """
     values, counts = np.unique(bits, return_counts=True)
     shares = np.cumsum(counts[::-1]) / len(bits)
@@ -150,16 +147,7 @@ def exposed_rows(
 ) -> Outcome[tuple[int, ...]]:
     """Return the rows about which most bits are learned; of each person one.
 
-    Parameters
-    ----------
-    table : Table or None
-        The training records, n of them.
-    rows : ndarray of int, shape (n,), or None
-        The leaf or rule of each.
-    learned : sequence of float or None
-        Bits learned about each record of each part.
-    noise : str or None
-        Why the counts measure nothing, if they are noisy.
+    Shapes: ``rows`` (n,), or None.
     """
     if rows is None or table is None:
         return NotApplicable("no data were given, so there are no rows to name.")

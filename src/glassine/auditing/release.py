@@ -112,16 +112,7 @@ def evidence_of_release(
 ) -> Evidence:
     """Return what was measured of a release as a whole.
 
-    Parameters
-    ----------
-    known, leaves
-        The release, and who is behind it, as far as that is known.
-    policy : Policy
-        The limits.
-    values, together, membership, guarantee
-        What was measured, and what is claimed.
-    codes : ndarray of int, shape (n,), or None
-        The sensitive attribute of each person, as classes; None where none is named, or the people are not known.
+    Shapes: ``codes`` (n,), or None.
     """
     domain = inputs.release.domain
     inferred = tuple(name for name in domain if domain[name].inferred)
@@ -242,18 +233,11 @@ BLACK_BOX = "What the black box's decisions reveal about its training records wa
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSubject(Subject):
-    """A release of explanations: everyone can ask for every group, so that it is measured as a whole.
+    """A release of explanations: everyone can ask for every group, so that it is measured as a whole."""
 
-    Attributes
-    ----------
-    published : SurrogateRelease or MeasuredExplainer
-        The release, or the fitted explainer that made it and that knows the records behind it.
-    records : ReleaseInputs
-        The release, and the records behind it as far as they are given.
-    """
-
+    # The release, or the fitted explainer that made it and that knows the records behind it.
     published: SurrogateRelease | MeasuredExplainer
-    records: ReleaseInputs
+    records: ReleaseInputs  # The release, and the records behind it as far as they are given
 
     @cached_property
     def guarantee(self) -> GuaranteeFinding | None:

@@ -40,22 +40,13 @@ Labels = npt.NDArray[Any] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Side:
-    """Records with their labels, as far as they are known.
+    """Records with their labels, as far as they are known."""
 
-    Attributes
-    ----------
-    columns : Columns
-        The records, n of them.
-    truth, decisions : ndarray, shape (n,), or None
-        Their true labels, and what the black box says of them.
-    persons : Persons or None
-        Whose they are, where that is stated: then people are counted.
-    """
-
-    columns: Columns
+    columns: Columns  # The records, n of them
+    # truth, decisions: their true labels, and what the black box says of them; shape (n,), or None.
     truth: Labels = None
     decisions: Labels = None
-    persons: Persons | None = None
+    persons: Persons | None = None  # Whose they are, where that is stated: then people are counted
 
     @property
     def number(self) -> int:
@@ -86,59 +77,29 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Leaves:
-    """The leaves of all trees, and who is behind them; one entry a leaf.
+    """The leaves of all trees, and who is behind them; one entry a leaf."""
 
-    Attributes
-    ----------
-    group, cell : ndarray of int, shape (m,)
-        Tree of each leaf, and its place in the tree.
-    sizes : ndarray of int, shape (m,)
-        People where persons are stated, else records.
-    counts : ndarray of int, shape (m, n_classes), or None
-        The same of each label of the trees.
-    of_record : ndarray of int, shape (n,), or None
-        Leaf of each record; None where sizes are published and the records not known.
-    origin : str
-        ``published`` or ``counted``.
-    groups : ndarray of int, shape (n_groups,)
-        People, or records, of each group.
-    number : int
-        Their total number.
-    """
-
+    # group, cell: tree of each leaf, and its place in the tree; shape (m,).
     group: npt.NDArray[np.intp]
     cell: npt.NDArray[np.intp]
-    sizes: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64] | None
+    sizes: npt.NDArray[np.int64]  # People where persons are stated, else records; shape (m,)
+    counts: npt.NDArray[np.int64] | None  # The same of each label of the trees; shape (m, n_classes), or None
+    # Leaf of each record; None where sizes are published and the records not known; shape (n,), or None.
     of_record: npt.NDArray[np.intp] | None
-    origin: str
-    groups: npt.NDArray[np.int64]
-    number: int
+    origin: str  # ``published`` or ``counted``
+    groups: npt.NDArray[np.int64]  # People, or records, of each group; shape (n_groups,)
+    number: int  # Their total number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReleaseInputs:
-    """A release, and what the auditor knows beside it.
-
-    Attributes
-    ----------
-    release : SurrogateRelease
-        The release.
-    people : Side or None
-        The people behind it.
-    groups : ndarray of int, shape (n,), or None
-        Their groups.
-    others : Side or None
-        A holdout: other people of the same population.
-    lacking : str
-        Why there are no people or no groups; empty if there are.
-    """
+    """A release, and what the auditor knows beside it."""
 
     release: SurrogateRelease
-    people: Side | None = None
-    groups: npt.NDArray[np.int64] | None = None
-    others: Side | None = None
-    lacking: str = ""
+    people: Side | None = None  # The people behind it
+    groups: npt.NDArray[np.int64] | None = None  # Their groups; shape (n,), or None
+    others: Side | None = None  # A holdout: other people of the same population
+    lacking: str = ""  # Why there are no people or no groups; empty if there are
 
     @property
     def beside(self) -> bool:
@@ -214,14 +175,7 @@ class ReleaseInputs:
 def inputs_of_fit(explainer: MeasuredExplainer, y: Any = None, holdout: Sample = NOBODY_ELSE) -> ReleaseInputs:
     """Return what a fitted explainer knows of its release.
 
-    Parameters
-    ----------
-    explainer : SurrogateExplainer
-        The explainer, fitted.
-    y : array-like of shape (n,), optional
-        True labels of the training records; those of ``fit`` are known where trees were trained on them.
-    holdout : Sample, optional
-        Other records, and their true labels. The black box is asked on them.
+    Shapes: ``y`` (n,), optional.
     """
     release, training = explainer.release_, explainer.training_
     if release.provenance.records == "queries":

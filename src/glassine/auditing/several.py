@@ -40,22 +40,14 @@ ALONE = "The checks judge what the models reveal together. Also audit each model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeveralModels:
-    """Several models of the same records, and how to put them together.
+    """Several models of the same records, and how to put them together."""
 
-    Attributes
-    ----------
-    models : tuple
-        Trees, rule lists, forests or fitted estimators, or files read by :func:`glassine.load_file`, which are judged
-        for everything in them.
-    names : tuple of str or None
-        Their names; "model 1" and so on by default.
-    counts, same_labels, smallest_group, time_limit
-        As for :func:`glassine.attacks.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf``
-        are sought by default.
-    """
-
+    # Trees, rule lists, forests or fitted estimators, or files read by :func:`glassine.load_file`, which are judged for
+    # everything in them; tuple.
     models: tuple[Any, ...]
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None  # Their names; "model 1" and so on by default
+    # counts, same_labels, smallest_group, time_limit: as for :func:`glassine.attacks.reconstruct_jointly`. Groups of
+    # fewer records than the policy's ``smallest_leaf`` are sought by default.
     counts: str = "published"
     same_labels: bool = True
     smallest_group: int | None = None

@@ -32,20 +32,11 @@ Raw: TypeAlias = Mapping[str, Outcome[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Subject(ABC):
-    """A published thing, with what was given beside it and the policy.
+    """A published thing, with what was given beside it and the policy."""
 
-    Attributes
-    ----------
-    inputs : AuditInputs
-        What was given beside it.
-    policy : Policy
-        The limits; whether a claimed guarantee is accepted depends on them.
-    public : bool
-        Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
-    """
-
-    inputs: AuditInputs
-    policy: Policy
+    inputs: AuditInputs  # What was given beside it
+    policy: Policy  # The limits; whether a claimed guarantee is accepted depends on them
+    # Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
     public: bool = False
 
     measurements: ClassVar[tuple[Measurement[Any, Any], ...]]

@@ -13,15 +13,9 @@ __all__ = ["Suppression"]
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Rules for showing counts of records.
+    """Rules for showing counts of records."""
 
-    Attributes
-    ----------
-    below : int
-        Counts from 1 to just below this are not shown; 0 shows everything.
-    """
-
-    below: int
+    below: int  # Counts from 1 to just below this are not shown; 0 shows everything
 
     def count(self, value: ShownCount) -> ShownCount:
         """Return a count as it may be shown; a suppressed one stays unchanged."""

@@ -59,18 +59,10 @@ COUNTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedData:
-    """What an audit counts in records that it does not read.
+    """What an audit counts in records that it does not read."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Number of records in each part of the model.
-    outside : dict of str to int
-        Number of records outside the domain, by attribute; only those above zero.
-    """
-
-    sizes: tuple[int, ...]
-    outside: dict[str, int]
+    sizes: tuple[int, ...]  # Number of records in each part of the model
+    outside: dict[str, int]  # Number of records outside the domain, by attribute; only those above zero
 
 
 def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> CountedData:
@@ -147,24 +139,12 @@ NO_DOMAIN = (
 
 @dataclass(frozen=True, kw_only=True)
 class TreeFigures(Subject):
-    """A tree or a rule list, and the figures that several measurements need; each is computed once.
+    """A tree or a rule list, and the figures that several measurements need; each is computed once."""
 
-    Attributes
-    ----------
-    model : DecisionTree or RuleList
-        The model as a value.
-    artefact : object
-        The model as it was given: a fitted estimator states its criterion.
-    declared : Domain or None
-        The domain, inferred from the data where none was given.
-    remarks : tuple of str
-        What was noted while it was read.
-    """
-
-    model: DecisionTree | RuleList
-    artefact: Any
-    declared: Domain | None
-    remarks: tuple[str, ...] = ()
+    model: DecisionTree | RuleList  # The model as a value
+    artefact: Any  # The model as it was given: a fitted estimator states its criterion
+    declared: Domain | None  # The domain, inferred from the data where none was given
+    remarks: tuple[str, ...] = ()  # What was noted while it was read
 
     @cached_property
     def guarantee(self) -> GuaranteeFinding | None:

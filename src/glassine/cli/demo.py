@@ -44,25 +44,15 @@ TARGET = "diagnosis"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
-    """What the demonstration measured.
+    """What the demonstration measured."""
 
-    Attributes
-    ----------
-    folder : Path
-        Where it wrote.
-    tree, rules, scrubbed : Findings
-        Of the tree, the rule list and the scrubbed tree.
-    scrub : ScrubResult
-        What scrubbing the tree did.
-    accuracy_before, accuracy_after : float
-        Of the tree and of the scrubbed tree, on the records.
-    """
-
-    folder: Path
+    folder: Path  # Where it wrote
+    # tree, rules, scrubbed: of the tree, the rule list and the scrubbed tree.
     tree: Findings
     rules: Findings
     scrubbed: Findings
-    scrub: ScrubResult
+    scrub: ScrubResult  # What scrubbing the tree did
+    # accuracy_before, accuracy_after: of the tree and of the scrubbed tree, on the records.
     accuracy_before: float
     accuracy_after: float
 

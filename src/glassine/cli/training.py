@@ -35,43 +35,22 @@ class NumberOptions(Group):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingFile:
-    """The file of the records.
+    """The file of the records."""
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    written : RecordsFileOptions
-        How it is written.
-    person : str or None
-        Column that says whose record each is.
-    exclude : tuple of str
-        Columns of it that are left out.
-    """
-
-    path: Path
-    written: RecordsFileOptions
-    person: str | None = None
-    exclude: tuple[str, ...] = ()
+    path: Path  # The file
+    written: RecordsFileOptions  # How it is written
+    person: str | None = None  # Column that says whose record each is
+    exclude: tuple[str, ...] = ()  # Columns of it that are left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """What a fit is given.
+    """What a fit is given."""
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        The attributes of the domain, and the target.
-    classes : tuple or None
-        The public classes, unless the domain declares them or they are taken from the data.
-    left_out : tuple of str
-        Columns that the domain does not declare.
-    """
-
-    frame: Any
+    frame: Any  # The attributes of the domain, and the target; polars.DataFrame
+    # The public classes, unless the domain declares them or they are taken from the data.
     classes: tuple[Scalar, ...] | None
-    left_out: tuple[str, ...]
+    left_out: tuple[str, ...]  # Columns that the domain does not declare
 
 
 def check_public(domain: Domain | None, target: str, public: PublicOptions, *, private: bool) -> None:

@@ -17,27 +17,13 @@ WORST_FIRST = (2, 1, 3, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileVerdict:
-    """What was found of one file.
+    """What was found of one file."""
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    findings : Findings or None
-        What was found; None where it could not be audited.
-    error : str
-        Why not.
-    status : int
-        Exit status of its audit.
-    skipped : str
-        Schema of a file that holds no model and was not audited; else empty.
-    """
-
-    path: Path
-    findings: Findings | None = None
-    error: str = ""
-    status: int = 2
-    skipped: str = ""
+    path: Path  # The file
+    findings: Findings | None = None  # What was found; None where it could not be audited
+    error: str = ""  # Why not
+    status: int = 2  # Exit status of its audit
+    skipped: str = ""  # Schema of a file that holds no model and was not audited; else empty
 
 
 def worst_status(verdicts: Sequence[FileVerdict]) -> int:

@@ -24,21 +24,11 @@ Model = DecisionTree | RuleList | AdditiveModel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryRow:
-    """One model of a summary.
+    """One model of a summary."""
 
-    Attributes
-    ----------
-    model : str
-        Its kind.
-    parameters : dict of str to int
-        The parameters of the method that gives it.
-    estimate : Estimate
-        What the summary makes of it, which flatters it.
-    """
-
-    model: str
-    parameters: dict[str, int]
-    estimate: Estimate
+    model: str  # Its kind
+    parameters: dict[str, int]  # The parameters of the method that gives it
+    estimate: Estimate  # What the summary makes of it, which flatters it
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; no figure of a summary is called accuracy."""

@@ -73,17 +73,11 @@ Scores: TypeAlias = dict[Measure, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """A target of classes; learners get them as 0, 1, ...
-
-    Attributes
-    ----------
-    names : tuple of scalars
-        The classes.
-    """
+    """A target of classes; learners get them as 0, 1, ..."""
 
     kind: ClassVar[Kind] = "classes"
     measures: ClassVar[tuple[Measure, ...]] = CLASS_MEASURES
-    names: tuple[Scalar, ...]
+    names: tuple[Scalar, ...]  # The classes
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -102,16 +96,11 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A target of numbers.
-
-    Attributes
-    ----------
-    low, high : float
-        Its range, low below high.
-    """
+    """A target of numbers."""
 
     kind: ClassVar[Kind] = "number"
     measures: ClassVar[tuple[Measure, ...]] = NUMBER_MEASURES
+    # low, high: its range, low below high.
     low: float
     high: float
 

@@ -53,32 +53,15 @@ Standing: TypeAlias = Literal["contradicted", "not contradicted", "does not hold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinSide:
-    """What was measured of one of the two models.
+    """What was measured of one of the two models."""
 
-    Attributes
-    ----------
-    title : str
-        What it is.
-    accuracy : Estimate or None
-        Accuracy on the held-out records; None of a model of numbers.
-    rmse : Estimate or None
-        Root mean squared error on them, in the unit of the target; None of a model of classes.
-    attack : str
-        The strongest attack on membership, by its advantage; empty if none could be made.
-    advantage : Estimate or None
-        Its advantage.
-    n_attacks : int
-        Number of attacks that were made.
-    epsilon_at_least : float
-        A guarantee without a delta must have at least this epsilon, by the attacks; 0 if they show nothing.
-    """
-
-    title: str
-    accuracy: Estimate | None
-    rmse: Estimate | None
-    attack: str
+    title: str  # What it is
+    accuracy: Estimate | None  # Accuracy on the held-out records; None of a model of numbers
+    rmse: Estimate | None  # Root mean squared error on them, in the unit of the target; None of a model of classes
+    attack: str  # The strongest attack on membership, by its advantage; empty if none could be made
     advantage: Estimate | None
-    n_attacks: int
+    n_attacks: int  # Number of attacks that were made
+    # A guarantee without a delta must have at least this epsilon, by the attacks; 0 if they show nothing.
     epsilon_at_least: float
 
 
@@ -91,43 +74,27 @@ OF_EXTREMES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinComparison:
-    """A private model and its twin, measured on the same records.
+    """A private model and its twin, measured on the same records."""
 
-    Attributes
-    ----------
-    claim : Guarantee or None
-        The guarantee that the private model claims.
-    claimed_by : str
-        Whose claim it is.
-    ceiling : float or None
-        The largest advantage that the claim allows any attack; None where it does not hold or there is none.
-    standing : str
-        ``contradicted`` if an attack is shown to exceed the ceiling; ``not contradicted``, which is no proof;
-        ``does not hold`` or ``no guarantee`` where there is no ceiling; ``unknown`` if members and held-out records
-        differ without the model, or overlap, or if people are attacked under a guarantee for records.
-    private, twin : TwinSide
-        The two models.
-    accuracy_lost : Estimate or None
-        Accuracy of the twin less that of the private model, on the same held-out records; None of numbers.
-    rmse_added : Estimate or None
-        Root mean squared error of the private model less that of the twin, on the same records; None of classes.
-    n_members, n_others : int
-        Numbers of records on which they were attacked; of people, where persons are stated.
-    doubts : tuple of str
-        What stands against the measurement.
-    """
-
-    claim: Guarantee | None
-    claimed_by: str
+    claim: Guarantee | None  # The guarantee that the private model claims
+    claimed_by: str  # Whose claim it is
+    # The largest advantage that the claim allows any attack; None where it does not hold or there is none.
     ceiling: float | None
+    # ``contradicted`` if an attack is shown to exceed the ceiling; ``not contradicted``, which is no proof; ``does not
+    # hold`` or ``no guarantee`` where there is no ceiling; ``unknown`` if members and held-out records differ without
+    # the model, or overlap, or if people are attacked under a guarantee for records.
     standing: Standing
+    # private, twin: the two models.
     private: TwinSide
     twin: TwinSide
+    # Accuracy of the twin less that of the private model, on the same held-out records; None of numbers.
     accuracy_lost: Estimate | None
+    # Root mean squared error of the private model less that of the twin, on the same records; None of classes.
     rmse_added: Estimate | None
+    # n_members, n_others: numbers of records on which they were attacked; of people, where persons are stated.
     n_members: int
     n_others: int
-    doubts: tuple[str, ...]
+    doubts: tuple[str, ...]  # What stands against the measurement
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -216,28 +183,7 @@ def compare_twin(
     persons: str | None = None,
     random_state: int = 0,
 ) -> TwinComparison:
-    """Compare a private model with its twin without privacy.
-
-    Parameters
-    ----------
-    model : DecisionTree, RuleList, AdditiveModel or fitted estimator
-        The private model, of classes or numbers.
-    members, others : data frame
-        Its training records, and records of the same population that were not used for training.
-    target : str
-        Column of the classes, or of the numbers.
-    twin : DecisionTree, RuleList, AdditiveModel or fitted estimator, optional
-        The twin. By default one is trained on the members: the best tree of the depth of a private tree, the best list
-        of as many rules, an ordinary additive model with the same pairs, an ordinary scorecard; of another library's
-        estimator the class of scikit-learn that it extends, with the same parameters, and interpret's additive model of
-        interpret's private one.
-    domain : Domain, optional
-        Public domain of the attributes. It may declare the target; the range of numbers is else that of the records.
-    persons : str, optional
-        Column of the persons, if a person may have several records.
-    random_state : int, default=0
-        Makes attacks repeatable.
-    """
+    """Compare a private model with its twin without privacy."""
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
     inside, outside = inside[names], outside[names]

@@ -27,41 +27,18 @@ class LiteralLogic:
     What is possible is judged by complete records, in which no value is missing: so no conjunction holds for missing
     values alone. Only of an attribute with a literal that tests nothing else, such as "age is missing", a missing value
     is a value like others.
-
-    Attributes
-    ----------
-    literals : tuple of Literal
-        The literals, sorted by block. Those that are true or false for all complete records are left out.
-    blocks : ndarray of int64, shape (p,)
-        Block of each literal, increasing.
-    starts : ndarray of int64, shape (b + 1,)
-        First literal of each block, and p.
-    masks : ndarray of uint64, shape (p, w)
-        Atoms on which each literal holds.
-    full : ndarray of uint64, shape (b, w)
-        The atoms of complete records of each block.
     """
 
+    # The literals, sorted by block. Those that are true or false for all complete records are left out.
     literals: tuple[Literal, ...]
-    blocks: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    masks: npt.NDArray[np.uint64]
-    full: npt.NDArray[np.uint64]
+    blocks: npt.NDArray[np.int64]  # Block of each literal, increasing; shape (p,)
+    starts: npt.NDArray[np.int64]  # First literal of each block, and p; shape (b + 1,)
+    masks: npt.NDArray[np.uint64]  # Atoms on which each literal holds; shape (p, w)
+    full: npt.NDArray[np.uint64]  # The atoms of complete records of each block; shape (b, w)
 
     @classmethod
     def of(cls, domain: Domain, literals: Sequence[Literal], *, up_to_negation: bool) -> LiteralLogic:
-        """Return the logic of some literals in a domain.
-
-        Parameters
-        ----------
-        domain : Domain
-            The public domain.
-        literals : sequence of Literal
-            The candidates.
-        up_to_negation : bool
-            Whether a literal is also dropped when the domain makes it the negation of an earlier one, as a split of a
-            tree on the one is a split on the other. A literal equal to an earlier one is always dropped.
-        """
+        """Return the logic of some literals in a domain."""
         space = Space(domain, literals, domain_aware=True)
         return cls._of(space, complete_atoms(space, literals), literals, up_to_negation=up_to_negation)
 
@@ -137,23 +114,19 @@ class RuleLogic:
 
     Rules of one literal come first and are sorted by block, as in :class:`~glassine.counting.logic.LiteralLogic`; for
     them the logic is exact. A rule of several literals has block -1 and is compared with one other rule at a time.
-
-    Attributes
-    ----------
-    antecedents : tuple of tuple of Literal
-        The p rules. Those that are always true or always false for complete records, or equal to an earlier one, are
-        left out.
-    blocks, starts, masks, full
-        As in :class:`~glassine.counting.logic.LiteralLogic`; masks of rules of several literals are zero.
-    covers : ndarray of bool, shape (p, p) or (0, 0)
-        Whether after rule i rule j takes nothing or leaves nothing; empty when all rules have one literal.
     """
 
+    # The p rules. Those that are always true or always false for complete records, or equal to an earlier one, are left
+    # out.
     antecedents: tuple[tuple[Literal, ...], ...]
+    # blocks, starts, masks, full: as in :class:`~glassine.counting.logic.LiteralLogic`; masks of rules of several
+    # literals are zero.
     blocks: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
     masks: npt.NDArray[np.uint64]
     full: npt.NDArray[np.uint64]
+    # Whether after rule i rule j takes nothing or leaves nothing; empty when all rules have one literal; shape (p, p)
+    # or (0, 0).
     covers: npt.NDArray[np.bool_]
 
     @classmethod

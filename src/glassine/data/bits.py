@@ -18,27 +18,16 @@ class BitSets:
 
     Records are sorted into segments. All records of a segment have one class and stand for the same number of records,
     a power of two, so that a weighted class count is a sum of popcounts. A record of multiplicity 5 is in two segments.
-
-    Attributes
-    ----------
-    words : ndarray of uint64, shape (p, w)
-        Row l holds the bits of literal l.
-    valid : ndarray of uint64, shape (w,)
-        The bits that belong to records; the others pad a segment to whole words.
-    starts : ndarray of int64, shape (s + 1,)
-        First word of each segment, and w.
-    labels, weights : ndarray of int64, shape (s,)
-        Class and number of records per bit, of each segment.
-    n_classes : int
-        Number of classes.
     """
 
-    words: npt.NDArray[np.uint64]
+    words: npt.NDArray[np.uint64]  # Row l holds the bits of literal l; shape (p, w)
+    # The bits that belong to records; the others pad a segment to whole words; shape (w,).
     valid: npt.NDArray[np.uint64]
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]  # First word of each segment, and w; shape (s + 1,)
+    # labels, weights: class and number of records per bit, of each segment; shape (s,).
     labels: npt.NDArray[np.int64]
     weights: npt.NDArray[np.int64]
-    n_classes: int
+    n_classes: int  # Number of classes
 
     @classmethod
     def pack(
@@ -50,16 +39,7 @@ class BitSets:
     ) -> BitSets:
         """Pack truth columns.
 
-        Parameters
-        ----------
-        truths : iterable of ndarray of bool, shape (n,)
-            One column per literal; taken one at a time, so that they need not be in memory together.
-        labels : ndarray of int, shape (n,)
-            Class of each record, in [0, n_classes).
-        n_classes : int
-            Number of classes.
-        multiplicities : ndarray of int, shape (n,), optional
-            How many records each row stands for; 1 by default.
+        Shapes: ``truths`` (n,); ``labels`` (n,); ``multiplicities`` (n,), optional.
         """
         planes: list[Plane] = []
         for label in range(n_classes):
@@ -71,12 +51,7 @@ class BitSets:
     def pack_counts(cls, truths: Iterable[npt.NDArray[np.bool_]], counts: npt.NDArray[np.integer]) -> BitSets:
         """Pack truth columns of rows that stand for records of several classes.
 
-        Parameters
-        ----------
-        truths : iterable of ndarray of bool, shape (n,)
-            As for :meth:`pack`.
-        counts : ndarray of int, shape (n, c)
-            How many records of each class each row stands for.
+        Shapes: ``truths`` (n,); ``counts`` (n, c).
         """
         n, n_classes = counts.shape
         rows = np.arange(n)

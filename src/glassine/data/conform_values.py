@@ -49,10 +49,7 @@ def number_of(text: str) -> int | float | None:
 def numbers_of_texts(texts: Any) -> npt.NDArray[np.float64]:
     """Return :func:`number_of` of each text as a double, NaN where it writes none.
 
-    Parameters
-    ----------
-    texts : sequence of str or None, or polars.Series of strings, shape (n,)
-        The texts.
+    Shapes: ``texts`` (n,).
     """
     import polars as pl
 
@@ -253,14 +250,7 @@ def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) 
 def conformed(array: npt.NDArray[Any], attribute: Attribute, outside: Outside) -> npt.NDArray[Any] | None:
     """Return numbers clipped, or the codes of values; None where an expression has to do it.
 
-    Parameters
-    ----------
-    array : ndarray of whole numbers, doubles or Booleans, shape (n,)
-        A column.
-    attribute : Attribute
-        What is declared of it.
-    outside : Outside
-        As for :func:`glassine.data.conform.conform`.
+    Shapes: ``array`` (n,).
     """
     if isinstance(attribute, Integer | Real):
         return clipped(np.ascontiguousarray(array, dtype=np.float64), attribute, refuse=outside.refuses)

@@ -130,53 +130,19 @@ def _names(name: str, column: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Delimited:
-    """A file of delimited text after its header was read.
+    """A file of delimited text after its header was read."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns, unique.
-    body : bytes
-        The lines below the header, UTF-8.
-    separator : str
-        What stands between two fields.
-    encoding : str
-        The encoding that was stated or marked; ``windows-1252`` if some lines were no UTF-8.
-    lines : int
-        Lines above the body.
-    """
-
-    names: tuple[str, ...]
-    body: bytes
-    separator: str
-    encoding: str
-    lines: int
+    names: tuple[str, ...]  # The columns, unique
+    body: bytes  # The lines below the header, UTF-8
+    separator: str  # What stands between two fields
+    encoding: str  # The encoding that was stated or marked; ``windows-1252`` if some lines were no UTF-8
+    lines: int  # Lines above the body
 
 
 def delimited(
     data: bytes, dialect: CsvDialect, *, path: Path, declared: Collection[str] = (), lenient: bool = False
 ) -> Delimited:
-    """Return the names of a file of delimited text and its body.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    dialect : CsvDialect
-        What is stated of it.
-    path : Path
-        Its path, for messages.
-    declared : collection of str
-        Names of columns that are public. They decide between several separators, and prove that there is a header.
-    lenient : bool
-        Whether bytes that the encoding does not know are replaced; otherwise they are refused.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the encoding does not fit; if the header holds several of the separators, two columns of one name, or what
-        looks like values.
-    """
+    """Return the names of a file of delimited text and its body."""
     text, encoding = _utf8(data, dialect.encoding, path=path, lenient=lenient)
     stated, skipped = dialect.separator, 0
     if (excel := EXCEL.match(text)) is not None:

@@ -42,24 +42,7 @@ def fine_counts(
 
     Two queries, or one where no group of reckoned places is cut; more where hundreds are.
 
-    Parameters
-    ----------
-    frame : lazy frame
-        The records.
-    name : str
-        Their column.
-    attribute : Integer or Real
-        Its public domain, to which values are clipped.
-    cuts : ndarray, shape (k,)
-        Cut points, increasing strictly: bin i holds the numbers above cut i - 1 up to cut i. Any will do; those at
-        equal distances take the fewest queries.
-    outside : Outside, default=Outside.REFUSE
-        As for :func:`glassine.data.conform.conform`.
-
-    Returns
-    -------
-    ndarray of int64, shape (k + 2,)
-        Counts of the k + 1 bins, and of missing values.
+    Shapes: ``cuts`` (k,); the result (k + 2,).
 
     Examples
     --------

@@ -388,17 +388,10 @@ NUMBERS = frozenset({"code", "key", "no", "nr", "num", "number"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """How often the values of a column recur.
+    """How often the values of a column recur."""
 
-    Attributes
-    ----------
-    column : str
-        Its name.
-    n_records, n_values, most : int
-        Records with a value, different values, and the most records that share one.
-    """
-
-    column: str
+    column: str  # Its name
+    # n_records, n_values, most: records with a value, different values, and the most records that share one.
     n_records: int
     n_values: int
     most: int

@@ -28,12 +28,7 @@ def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     Each label is read independently, as :func:`glassine.data.conform.conform` reads a category. A missing one has the
     code -1, one that is not declared -2.
 
-    Parameters
-    ----------
-    y : array-like or Series of any library, shape (n,)
-        The labels. The values of a list stay what they are: no common type is sought.
-    classes : tuple of scalars
-        The public classes.
+    Shapes: ``y`` (n,).
 
     Examples
     --------

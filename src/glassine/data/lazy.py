@@ -117,21 +117,11 @@ def ones() -> nw.Expr:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Groups:
-    """Distinct coded records, in no order.
+    """Distinct coded records, in no order."""
 
-    Attributes
-    ----------
-    columns : Columns
-        The records, m rows; without any column where no attribute distinguished them.
-    counts : ndarray of int64, shape (m,)
-        Number of records of each; a weight may be 0.
-    kept : ndarray, shape (m,) or (0,)
-        The column that was kept unchanged, if one was.
-    """
-
-    columns: Columns
-    counts: npt.NDArray[np.int64]
-    kept: npt.NDArray[Any]
+    columns: Columns  # The records, m rows; without any column where no attribute distinguished them
+    counts: npt.NDArray[np.int64]  # Number of records of each; a weight may be 0; shape (m,)
+    kept: npt.NDArray[Any]  # The column that was kept unchanged, if one was; shape (m,) or (0,)
 
 
 def is_lazy(data: Any) -> bool:
@@ -169,24 +159,15 @@ def held(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Keys:
-    """How coded attributes share keys, mixed-radix, and which numbers are keys of their own.
+    """How coded attributes share keys, mixed-radix, and which numbers are keys of their own."""
 
-    Attributes
-    ----------
-    attributes : mapping of str to Attribute
-        The attributes that distinguish records; that of place i is the column ``k{i}``.
-    cells : mapping of int to ndarray
-        The largest number of each cell, of the numbers that are known by their cell.
-    words : tuple of tuple of (int, int)
-        For each key the places of its attributes, and how many codes each can have.
-    loose : tuple of int
-        Places of the numbers that are keys of their own.
-    """
-
+    # The attributes that distinguish records; that of place i is the column ``k{i}``.
     attributes: Mapping[str, Attribute]
+    # The largest number of each cell, of the numbers that are known by their cell.
     cells: Mapping[int, npt.NDArray[np.float64]]
+    # For each key the places of its attributes, and how many codes each can have.
     words: tuple[tuple[tuple[int, int], ...], ...]
-    loose: tuple[int, ...]
+    loose: tuple[int, ...]  # Places of the numbers that are keys of their own
 
     @classmethod
     def of(cls, attributes: Mapping[str, Attribute], cuts: Cuts) -> _Keys:
@@ -260,37 +241,16 @@ def balanced_sum(terms: Sequence[nw.Expr]) -> nw.Expr:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LazyTable:
-    """Records that stay with the engine of a lazy frame: each question is a query, and only groups come into memory.
+    """Records that stay with the engine of a lazy frame: each question is a query, and only groups come into memory."""
 
-    Attributes
-    ----------
-    frame : lazy frame
-        The records.
-    outside : Outside, default=Outside.REFUSE
-        As for :func:`glassine.data.conform.conform`.
-    keep : str or None
-        A further column that distinguishes records, unchanged.
-    """
-
-    frame: Any
-    outside: Outside = Outside.REFUSE
-    keep: str | None = None
+    frame: Any  # The records; lazy frame
+    outside: Outside = Outside.REFUSE  # As for :func:`glassine.data.conform.conform`
+    keep: str | None = None  # A further column that distinguishes records, unchanged
 
     def group(
         self, attributes: Mapping[str, Attribute], *, cuts: Cuts | None = None, weights: str | None = None
     ) -> Groups:
-        """Count the distinct conformed records.
-
-        Parameters
-        ----------
-        attributes : mapping of str to Attribute
-            The attributes that distinguish them; there may be none.
-        cuts : mapping of str to sequence of float, optional
-            Numbers that only their cell distinguishes: each becomes the largest number of its cell. Other numbers are
-            distinguished exactly.
-        weights : str, optional
-            A column that says how many records each row stands for.
-        """
+        """Count the distinct conformed records."""
         plan = _Keys.of(attributes, cuts or {})
         grouped = self._grouped(plan, weights)
         if weights is not None:

@@ -31,13 +31,6 @@ Ints = npt.NDArray[np.int64]
 class Persons:
     """Whose record each is.
 
-    Attributes
-    ----------
-    keys : tuple of bytes or None
-        The identifier of each record, equal for the records of one person; None where it has none.
-    column : str or None
-        The column of the records that holds them; it is no attribute.
-
     Examples
     --------
     >>> persons = Persons.of([7, 7, 3, "7"])
@@ -45,8 +38,9 @@ class Persons:
     (2, [2, 1], [0.33, 0.33, 1.0, 0.33])
     """
 
+    # The identifier of each record, equal for the records of one person; None where it has none.
     keys: tuple[bytes | None, ...]
-    column: str | None = None
+    column: str | None = None  # The column of the records that holds them; it is no attribute
 
     @classmethod
     def of(cls, values: Any, column: str | None = None) -> Persons:
@@ -84,12 +78,7 @@ class Persons:
     def counts(self, by: npt.NDArray[np.integer], n: int) -> Ints:
         """Return how many people have a record in each part.
 
-        Parameters
-        ----------
-        by : ndarray of int, shape (len(self),)
-            The part of each record, in [0, n), or -1 for none.
-        n : int
-            Number of parts.
+        Shapes: ``by`` (len(self),).
         """
         held = (self.codes >= 0) & (by >= 0)
         # A person counts once in each part in which they have records, and in several parts if they do.
@@ -108,10 +97,6 @@ class Persons:
         out = np.full(self.number, -np.inf)
         np.maximum.at(out, self.codes[held], values[held])
         return out
-
-    def rows_of(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-        """Return the rows of some of the people; ``chosen`` has shape (number,)."""
-        return np.flatnonzero((self.codes >= 0) & chosen[self.codes])
 
     def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Persons:
         """Return the persons of some of the records, by a mask or by row numbers."""

@@ -22,27 +22,13 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultKind(Generic[R]):
-    """What a folder holds the results of.
+    """What a folder holds the results of."""
 
-    Attributes
-    ----------
-    name : str
-        In words, such as "comparison".
-    identity : str
-        Name of the file that holds what results must agree on.
-    schema : str
-        Name and version of the form of the results.
-    codec : Codec
-        Of a result.
-    key : callable
-        Returns by what a result is known.
-    """
-
-    name: str
-    identity: str
-    schema: str
-    codec: Codec[R]
-    key: Callable[[R], Hashable]
+    name: str  # In words, such as "comparison"
+    identity: str  # Name of the file that holds what results must agree on
+    schema: str  # Name and version of the form of the results
+    codec: Codec[R]  # Of a result
+    key: Callable[[R], Hashable]  # Returns by what a result is known
 
 
 class Store(Generic[R]):

@@ -29,25 +29,13 @@ class Source:
     Guarantee
     ---------
     None: the digest reveals a record to an attacker who has all others, so that it is neither printed nor written.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    digest : str
-        SHA-256 of the bytes that were parsed, hexadecimal.
-    typed : bool
-        Whether the file says the types of its columns: a Parquet file does.
-    encoding : str or None
-        The encoding of a text; None for other files.
-    separator : str or None
-        What stands between two fields of a text. It is stated or follows from the header, and from no record.
     """
 
-    path: Path
-    digest: str
-    typed: bool
-    encoding: str | None = None
+    path: Path  # The file
+    digest: str  # SHA-256 of the bytes that were parsed, hexadecimal
+    typed: bool  # Whether the file says the types of its columns: a Parquet file does
+    encoding: str | None = None  # The encoding of a text; None for other files
+    # What stands between two fields of a text. It is stated or follows from the header, and from no record.
     separator: str | None = None
 
     def __repr__(self) -> str:
@@ -60,19 +48,6 @@ class Table:
 
     A frame that is changed after it was opened may be seen as it was before.
 
-    Attributes
-    ----------
-    frame : narwhals.DataFrame
-        The records as they were opened, shape (n, d).
-    source : Source or None
-        The file that they were parsed from.
-    values : dict of str to ndarray
-        The columns that :attr:`arrays` has made so far.
-    conformed : dict
-        What :func:`glassine.data.conform.conform` has made of single columns, by name, attribute and ``Outside``.
-    persons : Persons or None
-        Whose record each is, where that is stated: then people are counted, else records.
-
     Examples
     --------
     >>> import polars as pl
@@ -81,11 +56,13 @@ class Table:
     ([20, 41], True)
     """
 
-    frame: nw.DataFrame[Any]
-    source: Source | None = None
+    frame: nw.DataFrame[Any]  # The records as they were opened, shape (n, d); narwhals.DataFrame
+    source: Source | None = None  # The file that they were parsed from
+    # The columns that :attr:`arrays` has made so far; dict of str to ndarray.
     values: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    # What :func:`glassine.data.conform.conform` has made of single columns, by name, attribute and ``Outside``; dict.
     conformed: dict[tuple[str, Attribute, object], npt.NDArray[Any]] = field(default_factory=dict)
-    persons: Persons | None = None
+    persons: Persons | None = None  # Whose record each is, where that is stated: then people are counted, else records
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,12 +113,7 @@ class Table:
     def counts(self, by: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int64]:
         """Return how many people, or records, lie in each part.
 
-        Parameters
-        ----------
-        by : ndarray of int, shape (len(self),)
-            The part of each record, in [0, n), or -1 for none. A person counts once in each part with their records.
-        n : int
-            Number of parts.
+        Shapes: ``by`` (len(self),).
         """
         if self.persons is not None:
             return self.persons.counts(by, n)
@@ -237,14 +209,7 @@ def as_table(data: object) -> Table:
 def with_persons(data: object, persons: object, what: str = "data") -> Table:
     """Return records as a table that knows its persons, without the column of identifiers.
 
-    Parameters
-    ----------
-    data : data frame
-        The records, n of them; a lazy frame is collected.
-    persons : str, or array-like of shape (n,)
-        The column that holds the identifiers, or the identifiers.
-    what : str
-        What the records are called in messages.
+    Shapes: ``persons`` (n,).
     """
     table = as_table(data)
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)

@@ -75,13 +75,7 @@ class TreeBuilder(Generic[Key]):
         return len(self._parts)
 
     def attribute(self, name: str) -> str:
-        """Return the name of an attribute that the tree tests.
-
-        Raises
-        ------
-        InvalidModelError
-            If the domain lacks it, or it can be missing and the file does not say where missing values go.
-        """
+        """Return the name of an attribute that the tree tests."""
         require(name, self.domain, f"{self.what} tests")
         if self.silent:
             refuse_gaps(name, self.domain, self.what, self.remedy)
@@ -114,13 +108,7 @@ class TreeBuilder(Generic[Key]):
         self._tested.update((literal.attribute, None) for literal, _ in branches)
 
     def tree(self, root: Key, classes: tuple[Scalar, ...] | None, source: str) -> DecisionTree:
-        """Return the tree, its nodes in depth-first order.
-
-        Raises
-        ------
-        InvalidModelError
-            If a child is not among the parts, or is the child of two nodes.
-        """
+        """Return the tree, its nodes in depth-first order."""
         places: dict[Key, int] = {}
         stack = [root]
         while stack:

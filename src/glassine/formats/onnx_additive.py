@@ -30,24 +30,12 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """One attribute of a term as a runtime sees it: a column of numbers, cut at bounds.
-
-    Attributes
-    ----------
-    column : int
-        The column.
-    bounds : tuple of float
-        Increasing numbers of single precision; a value on a bound is below it.
-    cells : tuple of int
-        Bin of each interval.
-    gap : int or None
-        Bin of NaN; None where the column has none.
-    """
+    """One attribute of a term as a runtime sees it: a column of numbers, cut at bounds."""
 
     column: int
-    bounds: tuple[float, ...]
-    cells: tuple[int, ...]
-    gap: int | None
+    bounds: tuple[float, ...]  # Increasing numbers of single precision; a value on a bound is below it
+    cells: tuple[int, ...]  # Bin of each interval
+    gap: int | None  # Bin of NaN; None where the column has none
 
 
 def additive_to_onnx(model: AdditiveModel) -> bytes:

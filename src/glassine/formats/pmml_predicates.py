@@ -172,33 +172,15 @@ ARRAY = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of a model.
+    """The fields of a model."""
 
-    Attributes
-    ----------
-    types : mapping of str
-        Data type of each field.
-    values : mapping of tuple
-        The listed values of each categorical field.
-    active : tuple of str
-        The fields that the model is given.
-    changed : frozenset of str
-        Fields whose values the model changes before it tests them.
-    labels : tuple of scalars
-        The listed values of the target.
-    target_type : str
-        Its data type.
-    sources : mapping of str
-        The field of the data dictionary that each derived field repeats, by its name.
-    """
-
-    types: Mapping[str, str]
-    values: Mapping[str, tuple[Scalar, ...]]
-    active: tuple[str, ...]
-    changed: frozenset[str]
-    labels: tuple[Scalar, ...]
-    target_type: str
-    sources: Mapping[str, str]
+    types: Mapping[str, str]  # Data type of each field
+    values: Mapping[str, tuple[Scalar, ...]]  # The listed values of each categorical field
+    active: tuple[str, ...]  # The fields that the model is given
+    changed: frozenset[str]  # Fields whose values the model changes before it tests them
+    labels: tuple[Scalar, ...]  # The listed values of the target
+    target_type: str  # Its data type
+    sources: Mapping[str, str]  # The field of the data dictionary that each derived field repeats, by its name
 
     @property
     def first(self) -> str | None:

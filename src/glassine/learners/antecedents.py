@@ -94,27 +94,13 @@ def _quantiles(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiteralPlan:
-    """Where the literals of a fit come from, fixed before the data are looked at.
+    """Where the literals of a fit come from, fixed before the data are looked at."""
 
-    Attributes
-    ----------
-    domain : Domain
-        The public domain of the attributes.
-    public : tuple of Literal
-        Literals known beforehand.
-    quantiled : tuple of str
-        Numbers whose thresholds are to be quantiles.
-    n_quantiles : int
-        Quantiles of each.
-    listed : bool
-        Whether the user listed the literals.
-    """
-
-    domain: Domain
-    public: tuple[Literal, ...]
-    quantiled: tuple[str, ...]
+    domain: Domain  # The public domain of the attributes
+    public: tuple[Literal, ...]  # Literals known beforehand
+    quantiled: tuple[str, ...]  # Numbers whose thresholds are to be quantiles
     n_quantiles: int
-    listed: bool
+    listed: bool  # Whether the user listed the literals
 
     @classmethod
     def of(cls, domain: Domain, literals: object, n_quantiles: object) -> LiteralPlan:
@@ -308,21 +294,11 @@ Antecedent = tuple[Literal, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolPlan:
-    """How the pool of a fit is made of its literals, fixed before the data are looked at.
+    """How the pool of a fit is made of its literals, fixed before the data are looked at."""
 
-    Attributes
-    ----------
-    literals : LiteralPlan
-        Where the literals come from.
-    kind : str
-        "literals", "pairs" or "listed".
-    rules : tuple of tuple of Literal
-        The antecedents that the user listed.
-    """
-
-    literals: LiteralPlan
-    kind: str
-    rules: tuple[Antecedent, ...]
+    literals: LiteralPlan  # Where the literals come from
+    kind: str  # "literals", "pairs" or "listed"
+    rules: tuple[Antecedent, ...]  # The antecedents that the user listed
 
     @classmethod
     def of(cls, domain: Domain, pool: object, literals: object, n_quantiles: object) -> PoolPlan:

@@ -82,25 +82,15 @@ ONE_FIT = "one fit; each further fit on the same records spends again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Epsilon of one fit and its parts, exact fractions that add up.
+    """Epsilon of one fit and its parts, exact fractions that add up."""
 
-    Attributes
-    ----------
-    total : Fraction
-        Epsilon of the fit.
-    literals, counts : Fraction
-        For private thresholds, and for the histogram of class counts; 0 where there is none.
-    base_rate : Fraction
-        For the class counts of all records, about which leaf values lie; 0 where errors alone count.
-    unit : PrivacyUnit
-        Whose data they cover: one record, or all records of one person.
-    """
-
-    total: Fraction
+    total: Fraction  # Epsilon of the fit
+    # literals, counts: for private thresholds, and for the histogram of class counts; 0 where there is none.
     literals: Fraction
     counts: Fraction
+    # For the class counts of all records, about which leaf values lie; 0 where errors alone count.
     base_rate: Fraction = Fraction(0)
-    unit: PrivacyUnit = RECORD
+    unit: PrivacyUnit = RECORD  # Whose data they cover: one record, or all records of one person
 
     @classmethod
     def split(

@@ -53,13 +53,6 @@ class Parameters:
 class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
     """A learner of trees or rules whose fitted state is the published model.
 
-    Attributes
-    ----------
-    model_ : DecisionTree or RuleList
-        The published model.
-    domain_ : Domain
-        The domain of the attributes, in which records are read.
-
     Notes
     -----
     Guarantee: none; prediction is post-processing of :attr:`model_`.
@@ -70,8 +63,8 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
-    model_: DecisionTree | RuleList
-    domain_: Domain
+    model_: DecisionTree | RuleList  # The published model
+    domain_: Domain  # The domain of the attributes, in which records are read
 
     def _records(self, X: Any) -> Columns:
         check_is_fitted(self, "model_")

@@ -183,26 +183,7 @@ def read_training(
 
     A lazy frame with a domain, and with the name of its target as ``y``, is left where it is: its engine counts.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets ``n_features_in_`` and, for named columns, ``feature_names_in_``.
-    X : data frame, array-like of shape (n, d), CountTable, or HeldIntake
-        The records. What was read before, or a part of it that may be empty, is returned unchanged.
-    y : array-like of shape (n,), or str
-        The classes, or the name of the column of ``X`` that holds them.
-    domain : Domain or None
-        The public domain; it may declare the target. None infers it from the data, which must be in memory then.
-    classes : sequence of scalars or None
-        The public classes. None takes them from the domain's attribute of the target's name, or from the data.
-    times : array-like of shape (n,), or Persons, optional
-        How often each row counts: whole numbers, or whose records they are; some are then left out or repeated.
-        Persons not with a table.
-    private : bool
-        Whether the fit is private: it warns of what is taken from the data.
-    keep_undeclared : bool, default=False
-        Whether categories that are not declared are distinguished from missing ones, as by
-        ``Outside.KEEP_UNDECLARED``. Records that conform already, and tables, are taken as they are.
+    Shapes: ``X`` (n, d), CountTable, or HeldIntake; ``y`` (n,), or str; ``times`` (n,), or Persons, optional.
     """
     if isinstance(X, HeldIntake):
         return X

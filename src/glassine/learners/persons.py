@@ -29,24 +29,12 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Persons:
-    """Whose record each is, and how many records a person counts as.
+    """Whose record each is, and how many records a person counts as."""
 
-    Attributes
-    ----------
-    identifiers : tuple of bytes or None
-        One for each record; None where it has none.
-    unit : PrivacyUnit
-        One person, with the most records.
-    equal : bool
-        Whether the records of a person are repeated until they are as many as that.
-    column : str or None
-        The column of the records that holds them; it is no attribute.
-    """
-
-    identifiers: tuple[bytes | None, ...]
-    unit: PrivacyUnit
-    equal: bool
-    column: str | None
+    identifiers: tuple[bytes | None, ...]  # One for each record; None where it has none
+    unit: PrivacyUnit  # One person, with the most records
+    equal: bool  # Whether the records of a person are repeated until they are as many as that
+    column: str | None  # The column of the records that holds them; it is no attribute
 
     @property
     def weights(self) -> dict[str, str]:
@@ -75,12 +63,7 @@ class Persons:
         What is kept of a person follows from the identifier, the records and the targets of that person alone, not from
         their order, nor from any other person.
 
-        Parameters
-        ----------
-        columns : Columns
-            The records that may be used, n in number, as they conform to the domain.
-        labels : ndarray, shape (n,)
-            Their targets, as the fit reads them.
+        Shapes: ``labels`` (n,).
         """
         places: dict[bytes, int] = {}
         person = np.array(
@@ -132,20 +115,7 @@ def take_persons(
 ) -> tuple[Any, Persons]:
     """Return the records without the column of identifiers, and the identifiers.
 
-    Parameters
-    ----------
-    X : data frame or array-like of shape (n, d)
-        The records. A lazy frame is brought into memory.
-    persons : array-like of shape (n,), series, or str
-        The identifiers, or the name of the column of ``X`` that holds them.
-    unit : PrivacyUnit
-        One person, with the most records.
-    person_weights : str
-        One of :data:`WEIGHTS`.
-    y : array-like of shape (n,), or str
-        The target, or the name of its column.
-    domain : object
-        The public domain, if there is one.
+    Shapes: ``X`` (n, d); ``persons`` (n,), series, or str; ``y`` (n,), or str.
     """
     if not isinstance(person_weights, str) or person_weights not in WEIGHTS:
         raise InvalidParameterError(

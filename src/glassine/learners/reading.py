@@ -275,25 +275,15 @@ class EngineIntake:
 
     A fit asks for what its literals can tell, so that what comes into memory does not grow with the records. A learner
     that asks for :attr:`columns` gets all distinct records.
-
-    Attributes
-    ----------
-    table : LazyTable
-        The records, which keep the column of the classes.
-    n_records : int
-        Number of records.
-    domain, classes, caveats
-        As of :class:`~glassine.learners.intake.Intake`.
-    distinct : list of Groups
-        The distinct records once they were asked for.
     """
 
-    table: LazyTable
-    n_records: int
+    table: LazyTable  # The records, which keep the column of the classes
+    n_records: int  # Number of records
+    # domain, classes, caveats: as of :class:`~glassine.learners.intake.Intake`.
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
-    distinct: list[Groups] = field(default_factory=list)
+    distinct: list[Groups] = field(default_factory=list)  # The distinct records once they were asked for
 
     @property
     def unit(self) -> PrivacyUnit:

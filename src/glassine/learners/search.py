@@ -49,37 +49,19 @@ RUNS_PER_SETTING = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """A search that is planned: its records, its candidates, and what each run and the choice may spend.
+    """A search that is planned: its records, its candidates, and what each run and the choice may spend."""
 
-    Attributes
-    ----------
-    intake : HeldIntake
-        The records that count, n rows, as every fit takes them.
-    y : array-like or str
-        The target as it was passed, for its name.
-    settings : tuple of dict
-        The grid.
-    candidates : tuple of estimators
-        One for each setting, not fitted, with the epsilon and delta of a run.
-    runs : RunCount
-        The law of the number of runs.
-    fraction : Fraction
-        Probability with which a record, or a person with all records, is held out.
-    epsilon, delta : Fraction
-        What the search claims.
-    run : (float, float)
-        Epsilon and delta of each run.
-    """
-
-    intake: HeldIntake
-    y: Any
-    settings: tuple[dict[str, Any], ...]
+    intake: HeldIntake  # The records that count, n rows, as every fit takes them
+    y: Any  # The target as it was passed, for its name; array-like or str
+    settings: tuple[dict[str, Any], ...]  # The grid; tuple of dict
+    # One for each setting, not fitted, with the epsilon and delta of a run; tuple of estimators.
     candidates: tuple[Any, ...]
-    runs: RunCount
-    fraction: Fraction
+    runs: RunCount  # The law of the number of runs
+    fraction: Fraction  # Probability with which a record, or a person with all records, is held out
+    # epsilon, delta: what the search claims.
     epsilon: Fraction
     delta: Fraction
-    run: tuple[float, float]
+    run: tuple[float, float]  # Epsilon and delta of each run
 
     def events(self) -> tuple[Parallel, ...]:
         """Return what the search releases: fits from one part of the records, and a choice by the other."""

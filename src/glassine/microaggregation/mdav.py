@@ -215,27 +215,13 @@ def _fewest_in_tree(k: int, p: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Points:
-    """Scaled records, the codes of their categories, and what means are computed with.
+    """Scaled records, the codes of their categories, and what means are computed with."""
 
-    Attributes
-    ----------
-    rows : ndarray of float64, shape (n, p)
-        The scaled numbers, rounded to the unit of their column.
-    codes : ndarray of int32, shape (n, q)
-        The categories.
-    metric : Metric
-        The distance.
-    factors : ndarray of float64, shape (p,)
-        What brings each column to whole words.
-    bits : int
-        Bits of a word.
-    """
-
-    rows: FloatArray
-    codes: CodeArray
-    metric: Metric
-    factors: FloatArray
-    bits: int
+    rows: FloatArray  # The scaled numbers, rounded to the unit of their column; shape (n, p)
+    codes: CodeArray  # The categories; shape (n, q)
+    metric: Metric  # The distance
+    factors: FloatArray  # What brings each column to whole words; shape (p,)
+    bits: int  # Bits of a word
 
     @classmethod
     def scaled(cls, numbers: FloatArray, codes: CodeArray, metric: Metric) -> Points:

@@ -25,28 +25,14 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taxonomy:
-    """The values of an attribute, each with the more general ones above it.
+    """The values of an attribute, each with the more general ones above it."""
 
-    Attributes
-    ----------
-    values : tuple of scalars
-        All values, the general ones included, each before those below it.
-    parents : tuple of int
-        Index of the value directly above each; -1 at the root.
-    """
-
-    values: tuple[Scalar, ...]
-    parents: tuple[int, ...]
+    values: tuple[Scalar, ...]  # All values, the general ones included, each before those below it
+    parents: tuple[int, ...]  # Index of the value directly above each; -1 at the root
 
     @classmethod
     def read(cls, tree: Tree, name: str) -> Taxonomy:
-        """Return a nested mapping as a taxonomy.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the tree is empty, repeats a value, or holds something else than mappings, lists and plain values.
-        """
+        """Return a nested mapping as a taxonomy."""
         values: list[Scalar] = []
         parents: list[int] = []
         roots = _children(tree, name)

@@ -27,30 +27,15 @@ MOST_VALUES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Unscaled:
-    """Records before they are scaled.
+    """Records before they are scaled."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The attributes, in order.
-    numeric : ndarray of bool, shape (d,)
-        Which of them are numbers.
-    numbers : ndarray of float64, shape (n, p)
-        The numbers, in order; NaN for a missing one.
-    values : tuple of tuples of scalars, length q
-        The values of each other attribute; the last is None where one may be missing.
-    codes : ndarray of int32, shape (n, q)
-        Index of each record's value.
-    bounds : ndarray of float64, shape (2, p), or None
-        Public bounds of the numbers, if a domain declares them.
-    """
-
-    names: tuple[str, ...]
-    numeric: npt.NDArray[np.bool_]
-    numbers: FloatArray
+    names: tuple[str, ...]  # The attributes, in order
+    numeric: npt.NDArray[np.bool_]  # Which of them are numbers; shape (d,)
+    numbers: FloatArray  # The numbers, in order; NaN for a missing one; shape (n, p)
+    # The values of each other attribute; the last is None where one may be missing.
     values: tuple[tuple[Scalar | None, ...], ...]
-    codes: npt.NDArray[np.int32]
-    bounds: FloatArray | None = None
+    codes: npt.NDArray[np.int32]  # Index of each record's value; shape (n, q)
+    bounds: FloatArray | None = None  # Public bounds of the numbers, if a domain declares them; shape (2, p), or None
 
     def reorder(self, names: tuple[str, ...]) -> Unscaled:
         """Return the same attributes in another order."""
@@ -78,18 +63,7 @@ def read_unscaled(
 ) -> Unscaled:
     """Read records.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d), or data frame
-        The records.
-    domain : Domain or None
-        The public domain; the records are made to conform to it.
-    categorical : bool
-        Whether attributes may be categories. Otherwise Booleans are numbers, and text is refused.
-    categories : mapping of str to sequence of scalars
-        All values of some attributes, which are then categories.
-    names : sequence of str, optional
-        Names of an array's columns, if it has as many; ``x0``, ``x1`` and so on otherwise.
+    Shapes: ``X`` (n, d), or data frame.
     """
     if sparse.issparse(X):
         raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix.", remedy="Call its toarray().")

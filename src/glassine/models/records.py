@@ -21,42 +21,20 @@ Holds: TypeAlias = Callable[[Literal, npt.NDArray[np.intp]], npt.NDArray[np.bool
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Records:
-    """Records as a model asks for them.
+    """Records as a model asks for them."""
 
-    Attributes
-    ----------
-    n_records : int
-        Number of records n.
-    holds : callable
-        Given a literal and the indices of some records, returns which of them satisfy it.
-    arrays : mapping of str to ndarray, shape (n,)
-        The tested columns as they are; None of records that conform to a domain. A value that is not declared then
-        satisfies neither a literal nor its complement, and takes the last branch of a split. Otherwise it is an error
-        that a record satisfies no branch.
-    """
-
-    n_records: int
-    holds: Holds
+    n_records: int  # Number of records n
+    holds: Holds  # Given a literal and the indices of some records, returns which of them satisfy it
+    # The tested columns as they are; None of records that conform to a domain. A value that is not declared then
+    # satisfies neither a literal nor its complement, and takes the last branch of a split. Otherwise it is an error
+    # that a record satisfies no branch; shape (n,).
     arrays: Mapping[str, npt.NDArray[Any]] | None = None
 
 
 def read_records(data: object, attributes: tuple[str, ...], literals: tuple[Literal, ...]) -> Records:
     """Return records in any form in which a model takes them.
 
-    Parameters
-    ----------
-    data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
-        The records: a frame of any library that narwhals reads, a lazy one collected; an array has all attributes of
-        the model in order. Values are taken as they are.
-    attributes : tuple of str
-        The model's attributes, in order.
-    literals : tuple of Literal
-        What the model tests.
-
-    Raises
-    ------
-    InvalidDataError
-        If a tested attribute is not a column, or data are none of these.
+    Shapes: ``data`` (n,), Table, Columns, or ndarray of shape (n, d).
     """
     tested = attributes_of(literals)
     if isinstance(data, Columns):

@@ -109,19 +109,12 @@ class Scorecard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One line of a card: a condition on an attribute, and its points.
+    """One line of a card: a condition on an attribute, and its points."""
 
-    Attributes
-    ----------
-    attribute, condition : str
-        The attribute, and for which of its values the points are given, such as ``"> 40"``.
-    points : int
-        The points, not zero.
-    """
-
+    # attribute, condition: the attribute, and for which of its values the points are given, such as ``"> 40"``.
     attribute: str
     condition: str
-    points: int
+    points: int  # The points, not zero
 
 
 def card_items(model: CardModel) -> tuple[Item, ...]:

@@ -79,20 +79,14 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axes:
-    """The plane of a chart.
+    """The plane of a chart."""
 
-    Attributes
-    ----------
-    left, top, width, height : float
-        Where it lies.
-    across, up : callable
-        Place of a value on each axis, as a share of its length from the origin at the lower left.
-    """
-
+    # left, top, width, height: where it lies.
     left: float
     top: float
     width: float
     height: float
+    # across, up: place of a value on each axis, as a share of its length from the origin at the lower left.
     across: Callable[[float], float]
     up: Callable[[float], float]
 
@@ -148,24 +142,14 @@ class Axes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """What every chart of a page has: a size, and a title and a description that are read aloud in its place.
+    """What every chart of a page has: a size, and a title and a description that are read aloud in its place."""
 
-    Attributes
-    ----------
-    kind : str
-        Classes that the style sheet colours it by.
-    ident : str
-        A name for its title and description, unique on the page.
-    width, height : float
-        Size.
-    title, description : str
-        What it shows, and where the same stands as text.
-    """
-
-    kind: str
-    ident: str
+    kind: str  # Classes that the style sheet colours it by
+    ident: str  # A name for its title and description, unique on the page
+    # width, height: size.
     width: float
     height: float
+    # title, description: what it shows, and where the same stands as text.
     title: str
     description: str
 

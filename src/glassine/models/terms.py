@@ -40,12 +40,7 @@ def weighted_mean(scores: Sequence[float], weights: Sequence[float]) -> float:
 def smoothed(scores: Sequence[float], weights: Sequence[float], strength: float) -> list[float]:
     """Return each score moved by ``strength`` of the way to the weighted mean of itself and its neighbours.
 
-    Parameters
-    ----------
-    scores, weights : sequence of float, shape (n,)
-        Scores and counts of neighbouring bins; weights are floored.
-    strength : float
-        In (0, 1].
+    Shapes: ``scores``, ``weights`` (n,).
 
     Examples
     --------
@@ -64,10 +59,7 @@ def smoothed(scores: Sequence[float], weights: Sequence[float], strength: float)
 def isotonic(scores: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return the nondecreasing scores that are nearest in weighted squares (pool adjacent violators).
 
-    Parameters
-    ----------
-    scores, weights : sequence of float, shape (n,)
-        Scores and counts of neighbouring bins; weights are floored.
+    Shapes: ``scores``, ``weights`` (n,).
 
     References
     ----------

@@ -67,31 +67,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one event costs, in every measure at once; infinite where the measure does not apply.
+    """What one event costs, in every measure at once; infinite where the measure does not apply."""
 
-    Attributes
-    ----------
-    pure : float
-        Epsilon of pure differential privacy, once ``delta`` is set aside.
-    rho : float
-        zCDP.
-    square : callable
-        Returns the square of mu of Gaussian differential privacy. It takes functions that are slow to import, and few
-        events without a delta need it.
-    delta : float
-        Probability that the event states as lost.
-    slack : float
-        Epsilon that arithmetic may add.
-    valid : float
-        Largest epsilon at which the accounting by mu holds.
-    """
-
-    pure: float
-    rho: float
+    pure: float  # Epsilon of pure differential privacy, once ``delta`` is set aside
+    rho: float  # zCDP
+    # Returns the square of mu of Gaussian differential privacy. It takes functions that are slow to import, and few
+    # events without a delta need it.
     square: Callable[[], float]
-    delta: float = 0.0
-    slack: float = 0.0
-    valid: float = math.inf
+    delta: float = 0.0  # Probability that the event states as lost
+    slack: float = 0.0  # Epsilon that arithmetic may add
+    valid: float = math.inf  # Largest epsilon at which the accounting by mu holds
 
     @property
     def mu_squared(self) -> float:
@@ -226,19 +211,13 @@ def _sum(costs: Iterable[Cost]) -> Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Totals:
-    """What a list of events costs: all of it; its events with a pure epsilon; the others; and its pairs.
+    """What a list of events costs: all of it; its events with a pure epsilon; the others; and its pairs."""
 
-    Attributes
-    ----------
-    all, pure, rest : Cost
-        Totals.
-    pairs : tuple of (Pair, int), or None
-        Pairs that dominate the events, and how often; None where an event has none, or where Gaussian noise is all.
-    """
-
+    # all, pure, rest: totals.
     all: Cost
     pure: Cost
     rest: Cost
+    # Pairs that dominate the events, and how often; None where an event has none, or where Gaussian noise is all.
     pairs: tuple[tuple[Pair, int], ...] | None
 
     @classmethod

@@ -266,13 +266,6 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     return max(0.0, bound)
 
 
-def rho_from_epsilon(epsilon: float, delta: float) -> float:
-    """Return the largest rho found for which rho-zCDP gives (epsilon, delta)."""
-    _check(epsilon, "epsilon")
-    _check_delta(delta)
-    return _largest(lambda rho: epsilon_from_rho(rho, delta) <= epsilon)
-
-
 def _least(holds: Callable[[float], bool]) -> float:
     """Return the least x >= 0 from which a property holds, rounded up by about an ulp."""
     if holds(0.0):

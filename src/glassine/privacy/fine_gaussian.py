@@ -325,24 +325,12 @@ def tail_per_value() -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FineNoise:
-    """The unit and the noise of a release of sums.
+    """The unit and the noise of a release of sums."""
 
-    Attributes
-    ----------
-    units : int
-        How many units make one: a contribution of 1 is this integer.
-    sigma : float
-        Standard deviation of the noise, in units.
-    mu : float
-        What one release costs in Gaussian differential privacy.
-    l2_sensitivity : float
-        Of all sums together, in units.
-    """
-
-    units: int
-    sigma: float
-    mu: float
-    l2_sensitivity: float
+    units: int  # How many units make one: a contribution of 1 is this integer
+    sigma: float  # Standard deviation of the noise, in units
+    mu: float  # What one release costs in Gaussian differential privacy
+    l2_sensitivity: float  # Of all sums together, in units
 
     @classmethod
     def of(cls, mu: float, squared_sensitivity: float) -> FineNoise:

@@ -108,39 +108,23 @@ MOST_RELEASES = 10**8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A public pair of distributions that dominates a release, in either order.
+    """A public pair of distributions that dominates a release, in either order."""
 
-    Attributes
-    ----------
-    kind : str
-        "pure": randomized response; "laplace": Laplace noise; "selection": the exponential mechanism; "gaussian" and
-        "discrete gaussian": such noise.
-    size : float
-        Epsilon; mu of Gaussian noise; sigma of discrete Gaussian noise on integers that move by 1.
-    """
-
+    # "pure": randomized response; "laplace": Laplace noise; "selection": the exponential mechanism; "gaussian" and
+    # "discrete gaussian": such noise.
     kind: Kind
-    size: float
+    size: float  # Epsilon; mu of Gaussian noise; sigma of discrete Gaussian noise on integers that move by 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Losses:
-    """Losses on a grid with their probabilities under the first distribution of a pair.
+    """Losses on a grid with their probabilities under the first distribution of a pair."""
 
-    Attributes
-    ----------
-    first, step : float
-        Loss of the first point, and the distance of the points.
-    masses : ndarray of float, shape (points,)
-        Probabilities.
-    infinite : float
-        Probability of an infinite loss.
-    """
-
+    # first, step: loss of the first point, and the distance of the points.
     first: float
     step: float
-    masses: Array
-    infinite: float = 0.0
+    masses: Array  # Probabilities; shape (points,)
+    infinite: float = 0.0  # Probability of an infinite loss
 
     def delta(self, epsilon: float) -> float:
         """Return the delta at an epsilon: the mean of ``1 - exp(epsilon - loss)`` where it is positive."""

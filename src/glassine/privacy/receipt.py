@@ -91,21 +91,14 @@ class Tie:
     the key, the HMACs of two candidates are indistinguishable (Bellare 2006, for HMAC as a pseudorandom function).
     It is for the holder all the same: an attacker with the key can also try candidates.
 
-    Attributes
-    ----------
-    model : str
-        SHA-256 of the model's canonical JSON, 64 hexadecimal digits.
-    records : str
-        HMAC-SHA-256 of the records' file, bound to the model, 64 hexadecimal digits.
-
     Raises
     ------
     InvalidCertificateError
         If a field is of another form.
     """
 
-    model: str
-    records: str
+    model: str  # SHA-256 of the model's canonical JSON, 64 hexadecimal digits
+    records: str  # HMAC-SHA-256 of the records' file, bound to the model, 64 hexadecimal digits
 
     def __post_init__(self) -> None:
         for name in ("model", "records"):

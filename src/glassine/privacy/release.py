@@ -43,41 +43,23 @@ UNPAID = Randomness(_no_bits, seeded=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a fit spends: what a ledger is charged, or what is counted without one.
+    """What a fit spends: what a ledger is charged, or what is counted without one."""
 
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        What its certificate claims.
-    note : str
-        What is fitted, in words; public, as the ledger is read by others.
-    unit : PrivacyUnit
-        Whose data it covers.
-    """
-
+    # epsilon, delta: what its certificate claims.
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-    note: str
-    unit: PrivacyUnit = RECORD
+    note: str  # What is fitted, in words; public, as the ledger is read by others
+    unit: PrivacyUnit = RECORD  # Whose data it covers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paid:
-    """A release that is paid for: what it may draw with, and what its certificate says of the payment.
+    """A release that is paid for: what it may draw with, and what its certificate says of the payment."""
 
-    Attributes
-    ----------
-    randomness : Randomness
-        The stream to draw from; there is none before the charge.
-    caveats : tuple of str
-        What the guarantee does not cover: what the plan says, a seed, and what the count of fits voids.
-    receipt : Receipt or None
-        The receipt of the ledger, if there is one.
-    """
-
-    randomness: Randomness
+    randomness: Randomness  # The stream to draw from; there is none before the charge
+    # What the guarantee does not cover: what the plan says, a seed, and what the count of fits voids.
     caveats: tuple[str, ...] = ()
-    receipt: Receipt | None = None
+    receipt: Receipt | None = None  # The receipt of the ledger, if there is one
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -97,23 +79,13 @@ class Planned(Generic[R]):
     """A private release that is planned whole: what can be refused was refused, and nothing is drawn yet.
 
     What is not private has no price, and is never planned so.
-
-    Attributes
-    ----------
-    price : Price
-        What it costs.
-    caveats : tuple of str
-        What its guarantee does not cover, but for a seed and for what the payment voids.
-    check : callable
-        Called without arguments before the charge: raises what stating the guarantee would raise.
-    draw : callable
-        From the payment, which holds the randomness, to what is released.
     """
 
-    price: Price
-    caveats: tuple[str, ...]
+    price: Price  # What it costs
+    caveats: tuple[str, ...]  # What its guarantee does not cover, but for a seed and for what the payment voids
+    # Called without arguments before the charge: raises what stating the guarantee would raise.
     check: Callable[[], object]
-    draw: Callable[[Paid], R]
+    draw: Callable[[Paid], R]  # From the payment, which holds the randomness, to what is released
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,55 +113,11 @@ COUNT = 1
 ERRORS = 1
 """Sensitivity of the number of errors of a fixed model; monotone over any set of models."""
 
-DISJOINT_HISTOGRAM_L1 = 1
-"""l1 sensitivity of the counts of disjoint cells."""
-
-DISJOINT_HISTOGRAM_L2 = 1
-"""l2 sensitivity of the counts of disjoint cells."""
-
 COUNTED_GINI = 2
 """Bound on the change of n times the Gini impurity of n records, which is monotone; approached, never reached."""
 
 COUNTED_LOSS = 3
 """Bound on the change of errors plus counted Gini impurity over disjoint parts, and of minima of such; monotone."""
-
-
-def histograms_l1(number: int) -> int:
-    """Return the l1 sensitivity of that many histograms of the same records, each over disjoint cells."""
-    return _at_least_one(number)
-
-
-def histograms_l2(number: int) -> float:
-    """Return the l2 sensitivity of that many histograms of the same records, each over disjoint cells.
-
-    Examples
-    --------
-    >>> histograms_l2(9)
-    3.0
-    """
-    root = math.sqrt(_at_least_one(number))
-    # Up, so that the noise is never too small.
-    return root if Fraction(root) ** 2 >= number else math.nextafter(root, math.inf)
-
-
-def clipped_sum(lower: float, upper: float) -> float:
-    """Return the sensitivity of a sum of values clipped to public bounds.
-
-    Raises
-    ------
-    InvalidMechanismError
-        If the bounds are not finite or ``lower > upper``.
-
-    Examples
-    --------
-    >>> clipped_sum(-2.0, 5.0)
-    5.0
-    """
-    if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-        raise InvalidMechanismError(
-            f"{parameter('bounds')} must be finite and ordered, got {lower} and {upper}.", remedy="Give public bounds."
-        )
-    return max(abs(lower), abs(upper))
 
 
 def gini_impurity(smallest: int) -> Fraction:
@@ -231,5 +187,5 @@ def quantile_score(quantile: Fraction) -> Fraction:
 
 def _at_least_one(number: int) -> int:
     if not number >= 1:
-        raise InvalidMechanismError(f"a number of records or histograms must be at least 1, got {number}.")
+        raise InvalidMechanismError(f"a number of records or classes must be at least 1, got {number}.")
     return number

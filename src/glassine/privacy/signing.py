@@ -121,40 +121,22 @@ def read_public_key(path: str | os.PathLike[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A text as it was read from a file, signed or not.
+    """A text as it was read from a file, signed or not."""
 
-    Attributes
-    ----------
-    text : str
-        What was signed; of a file without a signature, the file's text.
-    values : object
-        Its JSON value.
-    content : bytes
-        The file, byte for byte.
-    public_key : str or None
-        The key whose signature was verified, base64 of 32 bytes; None for a file without a signature.
-    """
-
-    text: str
-    values: Any
-    content: bytes
+    text: str  # What was signed; of a file without a signature, the file's text
+    values: Any  # Its JSON value
+    content: bytes  # The file, byte for byte
+    # The key whose signature was verified, base64 of 32 bytes; None for a file without a signature.
     public_key: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A kind of signed file.
+    """A kind of signed file."""
 
-    Attributes
-    ----------
-    schema : str
-        Schema of the envelope. It is signed with the text, so that a signature of one kind is none of another.
-    kind : str
-        What is signed, in a word; the envelope has the text under it.
-    """
-
+    # Schema of the envelope. It is signed with the text, so that a signature of one kind is none of another.
     schema: str
-    kind: str
+    kind: str  # What is signed, in a word; the envelope has the text under it
 
     def sign(
         self, path: str | os.PathLike[str], private: str | os.PathLike[str], output: str | os.PathLike[str]

@@ -84,28 +84,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paragraph:
-    """A paragraph.
-
-    Attributes
-    ----------
-    text : str
-        What it says.
-    tone : str
-        ``lead``, ``note`` or ``missing`` for what is not known; empty for any other.
-    title : str
-        Words that stand out at its beginning.
-    status : str
-        A status at its end.
-    see : (str, str) or None
-        A section of the page, and its name.
-    """
+    """A paragraph."""
 
     kind: ClassVar[str] = "paragraph"
-    text: str
-    tone: str = ""
-    title: str = ""
-    status: str = ""
-    see: tuple[str, str] | None = None
+    text: str  # What it says
+    tone: str = ""  # ``lead``, ``note`` or ``missing`` for what is not known; empty for any other
+    title: str = ""  # Words that stand out at its beginning
+    status: str = ""  # A status at its end
+    see: tuple[str, str] | None = None  # A section of the page, and its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,32 +194,18 @@ class Legend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart, or several of one kind.
-
-    Attributes
-    ----------
-    drawings : tuple of Markup
-        The charts.
-    title, caption : str
-        What they show.
-    legend : Legend or None
-        What their marks mean.
-    scrolls : str
-        What is said of a figure that is wider than a phone and scrolls sideways; empty where it shrinks instead.
-    from_right : bool
-        Whether a figure that scrolls begins at its right end.
-    zooms : bool
-        Whether a script draws any part of it larger.
-    """
+    """A chart, or several of one kind."""
 
     kind: ClassVar[str] = "figure"
-    drawings: tuple[Markup, ...]
+    drawings: tuple[Markup, ...]  # The charts
+    # title, caption: what they show.
     title: str = ""
     caption: str
-    legend: Legend | None = None
+    legend: Legend | None = None  # What their marks mean
+    # What is said of a figure that is wider than a phone and scrolls sideways; empty where it shrinks instead.
     scrolls: str = ""
-    from_right: bool = False
-    zooms: bool = False
+    from_right: bool = False  # Whether a figure that scrolls begins at its right end
+    zooms: bool = False  # Whether a script draws any part of it larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,47 +237,26 @@ class Readings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartRow:
-    """A leaf or a rule in words.
+    """A leaf or a rule in words."""
 
-    Attributes
-    ----------
-    number : int
-        Its number, from 1.
-    lead : str
-        ``if``, ``else if`` or ``else`` for a rule; empty for a leaf.
-    condition : str
-        When it captures a record.
-    size, classes, prediction, purity, bits, expected : str
-        The figures as text; empty where there is nothing to say. Expected are records by the domain's public shares.
-    count : str
-        The size in a word, for a drawing.
-    share : float or None
-        Bits learned as a share of the scale.
-    level : int or None
-        Level of exposure; None where it is not known.
-    flags : tuple of str
-        The limits that it breaks, in words.
-    weight : float or None
-        Records for drawing: the size where it is shown, one constant where it is suppressed, None where unknown.
-    mix : tuple of float
-        Share of each class for drawing; empty where it is not shown.
-    """
-
-    number: int
-    lead: str
-    condition: str
+    number: int  # Its number, from 1
+    lead: str  # ``if``, ``else if`` or ``else`` for a rule; empty for a leaf
+    condition: str  # When it captures a record
+    # size, classes, prediction, purity, bits, expected: the figures as text; empty where there is nothing to say.
+    # Expected are records by the domain's public shares.
     size: str
     classes: str
     prediction: str
     purity: str
     bits: str
     expected: str
-    count: str
-    share: float | None
-    level: int | None
-    flags: tuple[str, ...]
+    count: str  # The size in a word, for a drawing
+    share: float | None  # Bits learned as a share of the scale
+    level: int | None  # Level of exposure; None where it is not known
+    flags: tuple[str, ...]  # The limits that it breaks, in words
+    # Records for drawing: the size where it is shown, one constant where it is suppressed, None where unknown.
     weight: float | None
-    mix: tuple[float, ...]
+    mix: tuple[float, ...]  # Share of each class for drawing; empty where it is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,27 +269,13 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of an outline: a subtree begins or ends, a leaf stands, or leaves are left out.
+    """One step of an outline: a subtree begins or ends, a leaf stands, or leaves are left out."""
 
-    Attributes
-    ----------
-    kind : str
-        ``begin``, ``end``, ``leaf`` or ``omitted``.
-    condition : str
-        The condition under which a record comes here from the parent.
-    summary : str
-        What the subtree holds, or how much is left out.
-    open : bool
-        Whether the subtree is shown unfolded at first.
-    part : PartRow or None
-        The leaf.
-    """
-
-    kind: str
-    condition: str = ""
-    summary: str = ""
-    open: bool = False
-    part: PartRow | None = None
+    kind: str  # ``begin``, ``end``, ``leaf`` or ``omitted``
+    condition: str = ""  # The condition under which a record comes here from the parent
+    summary: str = ""  # What the subtree holds, or how much is left out
+    open: bool = False  # Whether the subtree is shown unfolded at first
+    part: PartRow | None = None  # The leaf
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,29 +77,17 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A numbered point, such as a model or a remedy.
+    """A numbered point, such as a model or a remedy."""
 
-    Attributes
-    ----------
-    number : int
-        Its number in the table.
-    x, y : float
-        Where it lies.
-    filled, chosen : bool
-        Whether it is private, and whether it is recommended.
-    name : str
-        What stands beside it where there is room; its number stands there otherwise.
-    style : int
-        Its number among the colors; 0 for none.
-    """
-
-    number: int
+    number: int  # Its number in the table
+    # x, y: where it lies.
     x: float
     y: float
+    # filled, chosen: whether it is private, and whether it is recommended.
     filled: bool = True
     chosen: bool = False
-    name: str = ""
-    style: int = 0
+    name: str = ""  # What stands beside it where there is room; its number stands there otherwise
+    style: int = 0  # Its number among the colors; 0 for none
 
 
 def draw_bar(mean: float, largest: float | None = None) -> Markup:

@@ -29,24 +29,13 @@ def _nothing(finding: object, findings: Findings) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredSection(Generic[F]):
-    """How reports show one measurement.
+    """How reports show one measurement."""
 
-    Attributes
-    ----------
-    measurement : str
-        The name of the measurement.
-    section : callable
-        Returns the section, of what was measured and all findings.
-    lacking : callable
-        Returns what the measurement still lacks, in a sentence; empty where it is whole.
-    rank : int
-        Its place: sections stand in the order of their ranks.
-    """
-
-    measurement: str
-    section: Callable[[F, Findings], Section]
+    measurement: str  # The name of the measurement
+    section: Callable[[F, Findings], Section]  # Returns the section, of what was measured and all findings
+    # Returns what the measurement still lacks, in a sentence; empty where it is whole.
     lacking: Callable[[F, Findings], str] = _nothing
-    rank: int = LAST
+    rank: int = LAST  # Its place: sections stand in the order of their ranks
 
 
 @cache

@@ -90,42 +90,23 @@ class _Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawing:
-    """What every box is drawn by.
+    """What every box is drawn by."""
 
-    Attributes
-    ----------
-    tree, rows
-        The nodes and the leaves.
-    names : tuple of str
-        The attributes, which a label that is cut must still tell apart.
-    colors : mapping
-        The color of each flag.
-    flagged : list of set of str
-        Flags at or below each node.
-    count : list of int
-        Leaves at or below each node.
-    column, right : float
-        Width of a column, and where the boxes end.
-    sized, mixed : bool
-        Whether some leaf has a size, and shares of classes.
-    deepest : int
-        The last column.
-    zoomed : bool
-        Whether a script may draw a part larger: then every box has its label.
-    """
-
+    # tree, rows: the nodes and the leaves.
     tree: Sequence[TreeNode]
     rows: Sequence[PartRow]
-    names: tuple[str, ...]
-    colors: Mapping[str, str]
-    flagged: Sequence[set[str]]
-    count: Sequence[int]
+    names: tuple[str, ...]  # The attributes, which a label that is cut must still tell apart
+    colors: Mapping[str, str]  # The color of each flag
+    flagged: Sequence[set[str]]  # Flags at or below each node
+    count: Sequence[int]  # Leaves at or below each node
+    # column, right: width of a column, and where the boxes end.
     column: float
     right: float
+    # sized, mixed: whether some leaf has a size, and shares of classes.
     sized: bool
     mixed: bool
-    deepest: int
-    zoomed: bool
+    deepest: int  # The last column
+    zoomed: bool  # Whether a script may draw a part larger: then every box has its label
 
 
 def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup, str]:

@@ -17,27 +17,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request for a decision or an explanation.
+    """One request for a decision or an explanation."""
 
-    Attributes
-    ----------
-    query : dict
-        The record, checked against the domain.
-    guided : bool
-        Protocol 2 or Protocol 1.
-    n_closest : int or None
-        Representatives that Protocol 2 tries; None for the release's own number.
-    decision : scalar or None
-        The decision to explain, where the service has no black box.
-    constraints : ContrastConstraints
-        What contrasts may change.
-    """
-
-    query: dict[str, Scalar | None]
-    guided: bool = True
-    n_closest: int | None = None
-    decision: Scalar | None = None
-    constraints: ContrastConstraints = UNCONSTRAINED
+    query: dict[str, Scalar | None]  # The record, checked against the domain
+    guided: bool = True  # Protocol 2 or Protocol 1
+    n_closest: int | None = None  # Representatives that Protocol 2 tries; None for the release's own number
+    decision: Scalar | None = None  # The decision to explain, where the service has no black box
+    constraints: ContrastConstraints = UNCONSTRAINED  # What contrasts may change
 
 
 def read_asked(value: object, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:

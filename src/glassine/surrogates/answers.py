@@ -64,13 +64,7 @@ class Answers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Answers that are classes.
-
-    Attributes
-    ----------
-    classes : tuple of scalars
-        The classes.
-    """
+    """Answers that are classes."""
 
     classes: tuple[Scalar, ...]
 

@@ -136,34 +136,20 @@ INFERRED = "bounds were taken from the records and moved outward to round number
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Material:
-    """What a fit works on.
+    """What a fit works on."""
 
-    Attributes
-    ----------
-    native : object
-        The records as a microaggregation reads them; None where there is none.
-    columns : Columns
-        The records, n of them.
-    domain : Domain
-        The domain of the release.
-    outcome : Answers
-        The classes, or the range of the numbers.
-    answers, targets : ndarray of int, shape (n,)
-        Places of what the black box says, and of what trees are trained on; -1 for no answer of the release.
-    domain_declared, classes_declared : bool
-        Whether they are public.
-    persons : Persons or None
-        Whose the records are, where it is stated: groups and leaves then hold so many people.
-    """
-
-    native: Any
-    columns: Columns
-    domain: Domain
-    outcome: Answers
+    native: Any  # The records as a microaggregation reads them; None where there is none
+    columns: Columns  # The records, n of them
+    domain: Domain  # The domain of the release
+    outcome: Answers  # The classes, or the range of the numbers
+    # answers, targets: places of what the black box says, and of what trees are trained on; -1 for no answer of the
+    # release; shape (n,).
     answers: npt.NDArray[np.int64]
     targets: npt.NDArray[np.int64]
+    # domain_declared, classes_declared: whether they are public.
     domain_declared: bool
     classes_declared: bool
+    # Whose the records are, where it is stated: groups and leaves then hold so many people.
     persons: Persons | None = None
 
     @property

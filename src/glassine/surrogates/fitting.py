@@ -38,47 +38,25 @@ MOST_NAMES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Training:
-    """The records behind a release. Private: it is never part of the release.
+    """The records behind a release. Private: it is never part of the release."""
 
-    Attributes
-    ----------
-    columns : Columns
-        The records, n of them.
-    answers : ndarray of int, shape (n,)
-        Index of the class that the black box gave each record, or steps of a number above the lower bound; -1 for one
-        that the release does not hold.
-    targets : ndarray of int, shape (n,)
-        The same of what the trees were trained on: the answers, or the true labels.
-    groups : ndarray of int, shape (n,)
-        Group of each record.
-    persons : Persons or None
-        Whose they are, where it was stated.
-    """
-
-    columns: Columns
+    columns: Columns  # The records, n of them
+    # Index of the class that the black box gave each record, or steps of a number above the lower bound; -1 for one
+    # that the release does not hold; shape (n,).
     answers: npt.NDArray[np.int64]
+    # The same of what the trees were trained on: the answers, or the true labels; shape (n,).
     targets: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int64]
-    persons: Persons | None = None
+    groups: npt.NDArray[np.int64]  # Group of each record; shape (n,)
+    persons: Persons | None = None  # Whose they are, where it was stated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Grouping:
-    """A partition of records.
+    """A partition of records."""
 
-    Attributes
-    ----------
-    labels : ndarray of int, shape (n,)
-        Group of each record.
-    n_groups : int
-        Number of groups.
-    information_loss : float or None
-        Share of the sum of squares that lies within groups.
-    """
-
-    labels: npt.NDArray[np.int64]
-    n_groups: int
-    information_loss: float | None
+    labels: npt.NDArray[np.int64]  # Group of each record; shape (n,)
+    n_groups: int  # Number of groups
+    information_loss: float | None  # Share of the sum of squares that lies within groups
 
 
 def group_records(data: Any, k: int, *, domain: Domain | None, method: str, scaling: str, distance: Any) -> Grouping:
@@ -101,27 +79,7 @@ def joined_groups(
     Behind a mean are those alone whose value is not missing. The group with the fewest, the first of equals, is joined
     with that whose exact middle is closest to its own. Of records without missing values no group is joined.
 
-    Parameters
-    ----------
-    groups : ndarray of int, shape (n,)
-        Group of each record, from 0.
-    k : int
-        Fewest people of a group; there are as many in total.
-    columns : Columns
-        The records.
-    metric : Metric
-        The distance.
-    domain : Domain
-        Its attributes.
-    persons : Persons or None
-        Whose the records are, where it is stated.
-    distinct_in : int, default=0
-        Fewest distinct records of a group, at most ``k``.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        The groups, numbered from 0 in the order of the old ones.
+    Shapes: ``groups`` (n,); the result (n,).
     """
     n_groups = int(groups.max()) + 1
     fewest = _fewest_behind(columns, groups, n_groups, metric, domain, persons, distinct_in)
@@ -205,26 +163,7 @@ def metric_of(
     k: int,
     persons: Persons | None = None,
 ) -> Metric:
-    """Return the distance by which a reader seeks representatives.
-
-    Parameters
-    ----------
-    columns : Columns
-        The training records.
-    domain : Domain
-        The domain that is published.
-    distance : {"euclidean", "gower"} or SemanticDistance
-        The distance.
-    scaling : {"standard", "none"}
-        Whether Euclidean differences are divided by standard deviations.
-    rounded : bool
-        Whether scales are public: standard deviations rounded to two significant digits, ranges of the domain. Else
-        those of the records, exact.
-    k : int
-        Fewest people, or records, behind a scale: that of an attribute of which fewer have a value is 1.
-    persons : Persons, optional
-        Whose the records are.
-    """
+    """Return the distance by which a reader seeks representatives."""
     scales = []
     for name in domain:
         attribute = domain[name]
@@ -349,16 +288,7 @@ def classes_of(
     Names that are not declared are published as values of the records that have them, so that scores and rare names
     are refused: fractions, more than 20 different names, and a name of fewer than ``least`` records.
 
-    Parameters
-    ----------
-    declared : sequence of scalars, optional
-        The declared classes.
-    answered : ndarray of scalars, shape (n,)
-        What the black box says of the records.
-    truth : ndarray of scalars, shape (n,), optional
-        Their true labels, where they are also published.
-    least : int
-        Fewest records that share a name.
+    Shapes: ``answered`` (n,); ``truth`` (n,), optional.
     """
     if declared is None:
         return _occurring(answered, truth, least)

@@ -27,28 +27,15 @@ SINGLE = 3.4e38
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """How group trees are grown.
+    """How group trees are grown."""
 
-    Attributes
-    ----------
-    on_grid : bool
-        Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same
-        answer are joined.
-    counts : bool
-        Whether nodes publish class counts; else leaves publish a label.
-    max_depth : int or None
-        Largest number of splits on a path; None for no limit.
-    min_samples_leaf : int
-        Fewest training records of a leaf.
-    seed : int
-        Seed of the choice among equally good splits.
-    """
-
+    # Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same answer
+    # are joined.
     on_grid: bool
-    counts: bool
-    max_depth: int | None
-    min_samples_leaf: int
-    seed: int
+    counts: bool  # Whether nodes publish class counts; else leaves publish a label
+    max_depth: int | None  # Largest number of splits on a path; None for no limit
+    min_samples_leaf: int  # Fewest training records of a leaf
+    seed: int  # Seed of the choice among equally good splits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,24 +106,7 @@ def grow_trees(
 
     No privacy guarantee: trees follow from the records. :mod:`glassine.surrogates.private_trees` draws private ones.
 
-    Parameters
-    ----------
-    columns : Columns
-        The training records, n of them.
-    targets : ndarray of int, shape (n,)
-        Place of the answer that a tree is to give each record.
-    groups : ndarray of int, shape (n,)
-        Group of each record, from 0 to ``n_groups - 1``. A group without any gets the most frequent answer.
-    n_groups : int
-        Number of groups.
-    domain : Domain
-        Domain of the attributes; its thresholds are used in the restricted form.
-    answers : Answers
-        The classes, or the range of the numbers.
-    growth : Growth
-        How trees are grown.
-    persons : Persons, optional
-        Whose the records are: splits with a leaf of fewer people than ``min_samples_leaf`` are undone.
+    Shapes: ``targets`` (n,); ``groups`` (n,).
     """
     matrix, parts = _design(columns, growth.on_grid)
     # Written so that gaps pass: scikit-learn takes NaN, and no number that single precision does not hold.

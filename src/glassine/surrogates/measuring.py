@@ -30,14 +30,7 @@ def choose(
 ) -> npt.NDArray[np.int64]:
     """Return what the tree that is returned decides, shape (n,): the first of the row that agrees, or else the first.
 
-    Parameters
-    ----------
-    decided : ndarray of int, shape (n, m)
-        What the trees of the closest representatives decide, nearest first.
-    answers : ndarray of int, shape (n,)
-        What the black box decided.
-    kind : Answers, optional
-        What agrees with what; equal places by default.
+    Shapes: ``decided`` (n, m); ``answers`` (n,).
     """
     agrees = decided == answers[:, None] if kind is None else kind.agree(decided, answers[:, None])
     return np.asarray(decided[np.arange(len(decided)), agrees.argmax(axis=1)])
@@ -202,14 +195,9 @@ def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.i
 
 
 class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """An explainer that has a release, the records behind it, and query access to the black box.
+    """An explainer that has a release, the records behind it, and query access to the black box."""
 
-    Attributes
-    ----------
-    release_, training_, black_box_, information_loss_
-        As in :class:`~glassine.surrogates.SurrogateExplainer`.
-    """
-
+    # release_, training_, black_box_, information_loss_: as in :class:`~glassine.surrogates.SurrogateExplainer`.
     release_: SurrogateRelease
     training_: Training
     black_box_: BlackBox
@@ -241,14 +229,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     def fidelity(self, X: Any, guided: bool = True, n_closest: int | None = None) -> float:
         """Return the share of records on which the returned tree decides as the black box.
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            The records; numbers outside a declared domain are clipped.
-        guided : bool, default=True
-            Protocol 2, or Protocol 1.
-        n_closest : int, optional
-            As in :meth:`explain`.
+        Shapes: ``X`` (n, d).
         """
         columns, _, answers = self._measured(X)
         return agreement(self.release_, columns, answers, self._closest(guided, n_closest))
@@ -262,16 +243,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     ) -> float:
         """Return the guided fidelity with groups drawn at random instead of the closest: what choosing alone gives.
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            The records.
-        n_closest : int, optional
-            How many different groups are drawn for each record.
-        n_draws : int, default=10
-            How often all records are drawn for; the result is the mean.
-        random_state : int or Generator, default=0
-            For the draws.
+        Shapes: ``X`` (n, d).
         """
         columns, _, answers = self._measured(X)
         return null_agreement(
@@ -286,14 +258,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     def accuracy(self, X: Any, y: Any, guided: bool = True, n_closest: int | None = None) -> float:
         """Return the share of records on which the returned tree gives the true label.
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            The records.
-        y : array-like of shape (n,)
-            True labels.
-        guided, n_closest
-            As in :meth:`explain`.
+        Shapes: ``X`` (n, d); ``y`` (n,).
         """
         columns, answered, answers = self._measured(X)
         truth = self._truth(y, answered)
@@ -319,16 +284,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     ) -> Measures:
         """Return every measure at once.
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records to measure on, best those that were not used in ``fit``.
-        y : array-like of shape (n,), optional
-            True labels.
-        n_closest : int, optional
-            As in :meth:`explain`.
-        n_draws, random_state
-            As in :meth:`fidelity_null`.
+        Shapes: ``X`` (n, d); ``y`` (n,), optional.
         """
         columns, answered, answers = self._measured(X)
         release, training = self.release_, self.training_

@@ -29,18 +29,10 @@ COARSE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The form in which a black box takes records.
+    """The form in which a black box takes records."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The attributes, in order.
-    backend : str or None
-        Library of the data frame, as narwhals names it; None for an array.
-    """
-
-    names: tuple[str, ...]
-    backend: str | None = None
+    names: tuple[str, ...]  # The attributes, in order
+    backend: str | None = None  # Library of the data frame, as narwhals names it; None for an array
 
     def build(self, domain: Domain, records: Sequence[Record]) -> Any:
         """Return records in this form."""
@@ -242,22 +234,7 @@ def _step(least: Fraction) -> Fraction:
 
 
 def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
-    """Return records as columns of a domain.
-
-    Parameters
-    ----------
-    data : Table, or mapping of str to ndarray
-        The records, as :func:`open_records` returns them.
-    domain : Domain
-        The domain. Inferred bounds do not bind: they are no public knowledge.
-    refuse_outside : bool
-        Whether numbers outside declared bounds are an error; else they are clipped.
-
-    Raises
-    ------
-    InvalidDataError
-        If a column is absent, or a value is missing, of the wrong kind, not declared or outside; no value is quoted.
-    """
+    """Return records as columns of a domain."""
     attributes = {name: domain[name] for name in domain}
     unbound = {
         name: Real(-LARGEST, LARGEST, missing=attribute.missing) if isinstance(attribute, Integer | Real) else attribute

@@ -27,44 +27,25 @@ PRIVATE_DEPTH = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a fit is to do.
+    """What a fit is to do."""
 
-    Attributes
-    ----------
-    k, n_cells, n_closest : int
-        As in the explainer.
-    form, labels, method, scaling, records : str
-        As in the explainer and in the release.
-    distance : str or SemanticDistance
-        As in the explainer.
-    private_partition : bool
-        Whether the cells are public points.
-    epsilon : float or None
-        Budget of a group's tree.
-    fixed_black_box : bool
-        As in the explainer.
-    answer : NumericAnswer or None
-        The range of a black box that answers with numbers.
-    growth : Growth
-        How trees are grown; private trees take the depth alone.
-    random_state, ledger, dataset : object
-        As in the explainer.
-    """
-
+    # k, n_cells, n_closest: as in the explainer.
     k: int
     n_cells: int
     n_closest: int
+    # form, labels, method, scaling, records: as in the explainer and in the release.
     form: str
     labels: str
     method: str
     scaling: str
-    distance: str | SemanticDistance
+    distance: str | SemanticDistance  # As in the explainer
     records: str
-    private_partition: bool
-    epsilon: float | None
-    fixed_black_box: bool
-    answer: NumericAnswer | None
-    growth: Growth
+    private_partition: bool  # Whether the cells are public points
+    epsilon: float | None  # Budget of a group's tree
+    fixed_black_box: bool  # As in the explainer
+    answer: NumericAnswer | None  # The range of a black box that answers with numbers
+    growth: Growth  # How trees are grown; private trees take the depth alone
+    # random_state, ledger, dataset: as in the explainer.
     random_state: Any
     ledger: Any
     dataset: Any

@@ -77,18 +77,13 @@ class EpsilonBound:
     With (epsilon, delta) every test satisfies ``false_positive_rate * exp(epsilon) + false_negative_rate >= 1 - delta``
     and the same with the two rates exchanged (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
 
-    Attributes
-    ----------
-    delta : float
-        In [0, 1).
-
     Examples
     --------
     >>> EpsilonBound().values(np.array([0.1]), np.array([0.2])).round(4)
     array([2.0794])
     """
 
-    delta: float = 0.0
+    delta: float = 0.0  # In [0, 1)
 
     def __post_init__(self) -> None:
         check_probability(self.delta, "delta", zero=True)
@@ -149,15 +144,6 @@ class GaussianBound:
 class TradeOffBound:
     """Lower bound on the parameter of any family of trade-off curves.
 
-    Attributes
-    ----------
-    curve : callable
-        From arrays of parameters and of false positive rates to least false negative rates. It must fall in both.
-    parameter : str
-        Name of the parameter.
-    highest : float
-        Largest parameter that is looked at; the bound stops there.
-
     Examples
     --------
     Laplace noise of scale ``1 / theta`` on a count:
@@ -171,9 +157,10 @@ class TradeOffBound:
     array([3.2189])
     """
 
+    # From arrays of parameters and of false positive rates to least false negative rates. It must fall in both.
     curve: Callable[[FloatArray, FloatArray], FloatArray]
-    parameter: str = "theta"
-    highest: float = 50.0
+    parameter: str = "theta"  # Name of the parameter
+    highest: float = 50.0  # Largest parameter that is looked at; the bound stops there
 
     @property
     def method(self) -> str:
@@ -237,24 +224,14 @@ class TradeOffBand:
     Guarantee
     ---------
     With probability at least ``confidence`` no error rate of any threshold lies above its limit; see ``bounds.md``.
-
-    Attributes
-    ----------
-    false_positive_rates, false_negative_rates : ndarray
-        Limits at each threshold.
-    thresholds : ndarray
-        The observed scores, and infinity.
-    confidence : float
-        Of all limits together.
-    method : str
-        How they were found.
     """
 
+    # false_positive_rates, false_negative_rates: limits at each threshold.
     false_positive_rates: FloatArray
     false_negative_rates: FloatArray
-    thresholds: FloatArray
-    confidence: float
-    method: str = "one-sided DKW bands of both distribution functions"
+    thresholds: FloatArray  # The observed scores, and infinity
+    confidence: float  # Of all limits together
+    method: str = "one-sided DKW bands of both distribution functions"  # How they were found
 
     def epsilon(self, delta: float = 0.0) -> float:
         """Return a lower bound on epsilon at a delta, over all thresholds."""

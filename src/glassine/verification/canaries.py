@@ -40,29 +40,16 @@ class OneRunBound:
     ---------
     With probability at least ``confidence`` over coins and run, ``epsilon`` is at most the true one at ``delta``,
     under the ``assumptions``; see ``canaries.md``.
-
-    Attributes
-    ----------
-    epsilon, delta : float
-        Lower bound on epsilon, at this delta.
-    claim : float or None
-        The claimed epsilon.
-    confidence : float
-        Of the bound.
-    method : str
-        How it was found.
-    assumptions : tuple of str
-        What it rests on.
-    canaries, guesses, correct : int
-        All canaries, those that were guessed, and right guesses.
     """
 
+    # epsilon, delta: lower bound on epsilon, at this delta.
     epsilon: float
     delta: float
-    claim: float | None
-    confidence: float
-    method: str
-    assumptions: tuple[str, ...]
+    claim: float | None  # The claimed epsilon
+    confidence: float  # Of the bound
+    method: str  # How it was found
+    assumptions: tuple[str, ...]  # What it rests on
+    # canaries, guesses, correct: all canaries, those that were guessed, and right guesses.
     canaries: int
     guesses: int
     correct: int

@@ -46,34 +46,19 @@ RELATIONS = ("add-or-remove-one", "replace-one")
 
 @dataclass(frozen=True, slots=True)
 class CsvRecords:
-    """A data set as the text of a CSV file, with a header.
+    """A data set as the text of a CSV file, with a header."""
 
-    Attributes
-    ----------
-    text : str
-        The whole file.
-    target : str
-        Name of the column of labels.
-    """
-
-    text: str
-    target: str
+    text: str  # The whole file
+    target: str  # Name of the column of labels
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatorSource:
-    """Fits a clone of an estimator to a data set ``(X, y)``; the output is the fitted clone, or that it refused.
+    """Fits a clone of an estimator to a data set ``(X, y)``; the output is the fitted clone, or that it refused."""
 
-    Attributes
-    ----------
-    estimator : estimator
-        As scikit-learn means it. With a seed, its ``random_state`` is set where it has one.
-    read : callable, optional
-        From the path of a CSV file and the name of the target in it to ``(X, y)``, such as a command's own way to read
-        its records. Needed where data sets are files, ``CsvRecords``.
-    """
-
-    estimator: Any
+    estimator: Any  # As scikit-learn means it. With a seed, its ``random_state`` is set where it has one; estimator.
+    # From the path of a CSV file and the name of the target in it to ``(X, y)``, such as a command's own way to read
+    # its records. Needed where data sets are files, ``CsvRecords``; callable, optional.
     read: Callable[[Path, str], tuple[Any, Any]] | None = None
 
     def draw(self, dataset: Any, seed: int | None) -> Any:
@@ -109,14 +94,10 @@ class EstimatorSource:
 
 @dataclass(frozen=True, slots=True)
 class MechanismSource:
-    """Calls a function ``mechanism(dataset, seed)``; the output is what it returns.
+    """Calls a function ``mechanism(dataset, seed)``; the output is what it returns."""
 
-    Attributes
-    ----------
-    mechanism : callable
-        ``Randomness.of(seed)`` and ``numpy.random.default_rng(seed)`` are repeatable, and new each time for None.
-    """
-
+    # ``Randomness.of(seed)`` and ``numpy.random.default_rng(seed)`` are repeatable, and new each time for None;
+    # callable.
     mechanism: Callable[[Any, int | None], Any]
 
     def draw(self, dataset: Any, seed: int | None) -> Any:
@@ -189,14 +170,7 @@ def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
 
 
 def records_of(dataset: Any) -> Counter[Hashable]:
-    """Return the records of a data set with their multiplicities.
-
-    Parameters
-    ----------
-    dataset : tuple (X, y), data frame, array or sequence
-        Of ``(X, y)`` with a table ``X`` a record is a row with its label, where ``y`` is not the name of a column; of a
-        frame or an array a row; of any other sequence an item.
-    """
+    """Return the records of a data set with their multiplicities."""
     if isinstance(dataset, CsvRecords):
         return Counter(dataset.text.splitlines()[1:])
     if isinstance(dataset, tuple) and len(dataset) == 2 and _is_table(dataset[0]):
@@ -285,21 +259,11 @@ TARGET = "target"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """Records as Python values, in no container yet.
+    """Records as Python values, in no container yet."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The attributes.
-    rows : tuple of tuple
-        The values of each record.
-    labels : tuple
-        Their labels, or numeric targets.
-    """
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-    labels: tuple[Value, ...]
+    names: tuple[str, ...]  # The attributes
+    rows: tuple[tuple[Value, ...], ...]  # The values of each record
+    labels: tuple[Value, ...]  # Their labels, or numeric targets
 
     def with_record(self, row: Sequence[Value], label: Value, *, first: bool = False) -> Records:
         """Return the records and one more, at the end or in front."""

@@ -52,12 +52,7 @@ def features_of(output: Any) -> Features:
 def features_at(output: Any, records: Any) -> Features:
     """Return what a fitted learner says of some records: label or score, and the counts of their leaf.
 
-    Parameters
-    ----------
-    output : fitted learner
-        One that can predict; anything else has no such features.
-    records : array_like of shape (m, d)
-        Records as the learner was fitted to, such as those by which two data sets differ.
+    Shapes: ``records`` (m, d).
     """
     out: Features = {}
     model = getattr(output, "model_", None)

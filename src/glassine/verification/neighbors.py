@@ -52,25 +52,14 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two neighboring data sets ``(X, y)``, the second with one record more.
+    """Two neighboring data sets ``(X, y)``, the second with one record more."""
 
-    Attributes
-    ----------
-    name : str
-        Why it may be a bad case.
-    d0, d1 : tuple of ndarray, or what the container holds
-        The data sets.
-    container : str, default="array"
-        What holds the records: "array", or a name in ``glassine.verification.containers``.
-    records : ndarray of shape (1, d), optional
-        The new record, where a fitted learner may be asked about it.
-    """
-
-    name: str
+    name: str  # Why it may be a bad case
+    # d0, d1: the data sets; tuple of ndarray, or what the container holds.
     d0: Any
     d1: Any
-    container: str = ARRAY
-    records: Any = None
+    container: str = ARRAY  # What holds the records: "array", or a name in ``glassine.verification.containers``
+    records: Any = None  # The new record, where a fitted learner may be asked about it; shape (1, d), optional
 
     @property
     def canaries(self) -> int:
@@ -138,18 +127,7 @@ def worst_pairs(
     With a domain one record more also holds an odd value, such as a text among numbers, 2**64, NaN, None or a date, in
     an attribute or as its label; in lists, tuples, mappings, object arrays, frames and CSV files.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Background records, at least four; their values are used as they are.
-    y : array_like of shape (n,)
-        Their labels, or targets where ``target_range`` is given.
-    domain : Domain, optional
-        States the extreme values and the categories of the columns, in order.
-    classes : sequence, optional
-        The public classes; by default those of ``y``.
-    target_range : (float, float), optional
-        The declared range of a numeric target.
+    Shapes: ``X`` (n, d); ``y`` (n,).
 
     Examples
     --------

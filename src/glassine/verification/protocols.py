@@ -47,15 +47,9 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """The output of a learner that refused a data set: everyone sees whether it does.
+    """The output of a learner that refused a data set: everyone sees whether it does."""
 
-    Attributes
-    ----------
-    error : Exception
-        What was raised.
-    """
-
-    error: Exception
+    error: Exception  # What was raised
 
     @property
     def kind(self) -> str:

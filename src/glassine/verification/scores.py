@@ -31,21 +31,12 @@ FOLDS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedEvent:
-    """One event that is fixed before any run; all runs are counted.
+    """One event that is fixed before any run; all runs are counted."""
 
-    Attributes
-    ----------
-    holds : callable
-        From an output to a bool.
-    name : str, default="the event"
-        For the result.
-    either_way : bool, default=False
-        Whether it may speak for either data set; otherwise it is taken to speak for the second. Two events are then
-        counted, each with half of the error probability.
-    """
-
-    holds: Callable[[Any], bool]
-    name: str = "the event"
+    holds: Callable[[Any], bool]  # From an output to a bool; callable
+    name: str = "the event"  # For the result
+    # Whether it may speak for either data set; otherwise it is taken to speak for the second. Two events are then
+    # counted, each with half of the error probability.
     either_way: bool = False
 
     @property
@@ -67,21 +58,12 @@ class FixedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedThresholds:
-    """Events "statistic at least t" at thresholds fixed before any run; all runs are counted, with a union bound.
+    """Events "statistic at least t" at thresholds fixed before any run; all runs are counted, with a union bound."""
 
-    Attributes
-    ----------
-    statistic : callable
-        From an output to a number, higher under the second data set. Not a number is below all thresholds.
-    thresholds : sequence of float
-        Where to cut.
-    name : str, default="statistic"
-        For the result.
-    """
-
+    # From an output to a number, higher under the second data set. Not a number is below all thresholds; callable.
     statistic: Callable[[Any], float]
-    thresholds: Sequence[float]
-    name: str = "statistic"
+    thresholds: Sequence[float]  # Where to cut
+    name: str = "statistic"  # For the result
 
     def __post_init__(self) -> None:
         cuts = np.asarray(self.thresholds, dtype=np.float64).ravel()
@@ -106,21 +88,11 @@ class FixedThresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistic:
-    """The event "statistic at least t", or below it, with threshold and direction chosen on training runs.
+    """The event "statistic at least t", or below it, with threshold and direction chosen on training runs."""
 
-    Attributes
-    ----------
-    statistic : callable
-        From an output to a number.
-    name : str, default="statistic"
-        For the result.
-    train_share : float, default=0.3
-        Share of the runs on which the threshold is chosen, in (0, 1).
-    """
-
-    statistic: Callable[[Any], float]
-    name: str = "statistic"
-    train_share: float = 0.3
+    statistic: Callable[[Any], float]  # From an output to a number; callable
+    name: str = "statistic"  # For the result
+    train_share: float = 0.3  # Share of the runs on which the threshold is chosen, in (0, 1)
 
     def __post_init__(self) -> None:
         check_probability(self.train_share, "train_share")
@@ -138,24 +110,15 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distinguisher:
-    """A learned test: the best threshold of one feature, or of a model of many, chosen on training runs.
+    """A learned test: the best threshold of one feature, or of a model of many, chosen on training runs."""
 
-    Attributes
-    ----------
-    features : callable, default=features_of
-        From an output to a mapping of names to numbers; a name that is absent counts as 0.
-    models : sequence of str, default=("logistic", "boosting")
-        Classifiers of features that compete with single features: "logistic" adds up many weak traces, "boosting"
-        also finds their combinations. May be empty.
-    train_share : float, default=0.5
-        Share of the runs on which it learns, in (0, 1).
-    records : array_like of shape (m, d), optional
-        Records at which a fitted learner is asked besides: those by which the data sets differ.
-    """
-
+    # From an output to a mapping of names to numbers; a name that is absent counts as 0; callable, default=features_of.
     features: Callable[[Any], Mapping[str, float]] = features_of
+    # Classifiers of features that compete with single features: "logistic" adds up many weak traces, "boosting" also
+    # finds their combinations. May be empty.
     models: Sequence[str] = ("logistic", "boosting")
-    train_share: float = 0.5
+    train_share: float = 0.5  # Share of the runs on which it learns, in (0, 1)
+    # Records at which a fitted learner is asked besides: those by which the data sets differ; shape (m, d), optional.
     records: Any = None
 
     sees_refusals: ClassVar[bool] = True
@@ -197,17 +160,9 @@ class Distinguisher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryLabel:
-    """The event "the label where a canary lies is that of the canary", fixed before any run.
+    """The event "the label where a canary lies is that of the canary", fixed before any run."""
 
-    Attributes
-    ----------
-    records : array_like of shape (m, d)
-        One record of each canary.
-    label : object
-        Their label.
-    """
-
-    records: Any
+    records: Any  # One record of each canary; shape (m, d)
     label: object
 
     sees_refusals: ClassVar[bool] = True

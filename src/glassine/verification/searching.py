@@ -99,27 +99,18 @@ class _Case:
 
 @dataclass(slots=True, kw_only=True)
 class Hunt:
-    """A search under way.
+    """A search under way."""
 
-    Attributes
-    ----------
-    source, plan, relation, runs, seed, workers, progress
-        As in ``glassine.verification.neighbors.search``.
-    budget : int
-        Total preliminary runs.
-    done : int
-        Runs so far.
-    """
-
+    # source, plan, relation, runs, seed, workers, progress: as in ``glassine.verification.neighbors.search``.
     source: Source
     plan: Plan
     relation: Relation
     runs: int
-    budget: int
+    budget: int  # Total preliminary runs
     seed: int | None
     workers: int
     progress: Progress | None
-    done: int = 0
+    done: int = 0  # Runs so far
     _seeds: int = field(default=0)
     _tried: list[tuple[str, float]] = field(default_factory=list)
     _refused: list[str] = field(default_factory=list)

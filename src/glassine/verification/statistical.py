@@ -342,31 +342,16 @@ def lower_bound_from_outputs(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The checked parameters of a verification.
+    """The checked parameters of a verification."""
 
-    Attributes
-    ----------
-    score : Score
-        What distinguishes outputs.
-    bound : Bound
-        What bounds the parameter.
-    delta : float
-        Delta of the claim.
-    claim, claimed_epsilon : float or None
-        What is claimed of the bound's parameter, and of epsilon.
-    confidence : float
-        In (0, 1).
-    assumptions : tuple of str
-        What the claim supposes.
-    """
-
-    score: Score
-    bound: Bound
-    delta: float
+    score: Score  # What distinguishes outputs
+    bound: Bound  # What bounds the parameter
+    delta: float  # Delta of the claim
+    # claim, claimed_epsilon: what is claimed of the bound's parameter, and of epsilon.
     claim: float | None
     claimed_epsilon: float | None
-    confidence: float
-    assumptions: tuple[str, ...]
+    confidence: float  # In (0, 1)
+    assumptions: tuple[str, ...]  # What the claim supposes
 
     @classmethod
     def of(cls, claim: Claim, score: object, runs: int) -> Plan:

@@ -67,27 +67,14 @@ class Trial(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """A background and several canaries, each a group of equal records, in cells of their own.
+    """A background and several canaries, each a group of equal records, in cells of their own."""
 
-    Attributes
-    ----------
-    name : str
-        Why it may be a bad case.
-    background : tuple of ndarray
-        ``(X, y)``, the records that are always in.
-    cells : ndarray, shape (canaries, d)
-        The record of each canary.
-    label : object
-        The label of all of them.
-    distance : int
-        Records of each canary.
-    """
-
-    name: str
+    name: str  # Why it may be a bad case
+    # ``(X, y)``, the records that are always in; tuple of ndarray.
     background: tuple[npt.NDArray[Any], npt.NDArray[Any]]
-    cells: npt.NDArray[Any]
-    label: object
-    distance: int
+    cells: npt.NDArray[Any]  # The record of each canary; shape (canaries, d)
+    label: object  # The label of all of them
+    distance: int  # Records of each canary
 
     @property
     def canaries(self) -> int:
@@ -308,17 +295,10 @@ class StatedNoise:
 
     The exact counts follow from the records and the published leaves. Where a published count lies above the exact
     one, the excess less one is geometric under discrete Laplace noise, also with cuts at zero.
-
-    Attributes
-    ----------
-    dataset : tuple of ndarray
-        ``(X, y)``.
-    scale : float
-        Scale of the noise as stated.
     """
 
-    dataset: tuple[npt.NDArray[Any], npt.NDArray[Any]]
-    scale: float
+    dataset: tuple[npt.NDArray[Any], npt.NDArray[Any]]  # ``(X, y)``; tuple of ndarray
+    scale: float  # Scale of the noise as stated
 
     @classmethod
     def stated_by(cls, fitted: Any, dataset: Any) -> StatedNoise | None:

@@ -16,9 +16,9 @@ from glassine.attacks.disclosure.board import Board, lay_out, set_up
 from glassine.attacks.disclosure.chain import batch_means, first_world, split_r_hat
 from glassine.attacks.disclosure.posterior import Posterior
 from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run
-from glassine.attacks.disclosure.worlds import is_world
 from glassine.learners.greedy.impurity import Criterion
 from tests.attacks.disclosure.instances import mixed, parity
+from tests.oracles.disclosure import is_world
 
 CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassification")
 

@@ -16,7 +16,6 @@ from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive, 
 from glassine.attacks.disclosure import sample as sample_module
 from glassine.attacks.disclosure.concave import Starts
 from glassine.attacks.disclosure.posterior import infer_posterior
-from glassine.attacks.disclosure.worlds import is_world
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.greedy.impurity import Criterion
@@ -25,6 +24,7 @@ from glassine.models import Evidence, Node
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import Problem
 from tests.attacks.disclosure.sample_brute import by_definition, keeps, leaf_of
+from tests.oracles.disclosure import is_world
 
 Floats = npt.NDArray[np.float64]
 CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassification")

@@ -17,7 +17,7 @@ from glassine.attacks import Failed, Measured
 from glassine.attacks.disclosure import Adversary, Disclosure, enumeration, infer_sensitive
 from glassine.attacks.disclosure.enumeration import enumerate_worlds
 from glassine.attacks.disclosure.posterior import Posterior, infer_posterior, measure_posterior
-from glassine.attacks.disclosure.worlds import NoWorldError, is_world, log_weights, true_world
+from glassine.attacks.disclosure.worlds import NoWorldError, log_weights
 from glassine.domain import OneOf
 from glassine.errors import CountingLimitError, InvalidParameterError
 from glassine.learners.greedy.impurity import Criterion
@@ -26,6 +26,7 @@ from glassine.models import Branch, Evidence, Node
 from tests.attacks.disclosure.brute import posterior as by_definition
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import broken
+from tests.oracles.disclosure import is_world, true_world
 
 CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassification")
 

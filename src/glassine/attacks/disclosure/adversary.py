@@ -36,28 +36,15 @@ NOT_STATED = "the model does not state how its splits were selected."
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """How splits were selected, as far as an estimator states it.
+    """How splits were selected, as far as an estimator states it."""
 
-    Attributes
-    ----------
-    reason : str
-        Why splits are not known to be the best among known candidates; empty if they are.
-    criterion : str or None
-        The measure, ``log_loss`` as ``entropy``; None where none is stated.
-    splits : {"auto", "multiway", "binary"}
-        How categories were split.
-    columns : tuple of Column, or None
-        What thresholds were compared on: the columns that the tree was given, as functions of the attributes.
-    min_samples_leaf : int or None
-        Fewest records of a branch.
-    """
-
-    reason: str
+    reason: str  # Why splits are not known to be the best among known candidates; empty if they are
     _: KW_ONLY
-    criterion: Criterion | None = None
-    splits: Literal["auto", "multiway", "binary"] = "auto"
+    criterion: Criterion | None = None  # The measure, ``log_loss`` as ``entropy``; None where none is stated
+    splits: Literal["auto", "multiway", "binary"] = "auto"  # How categories were split
+    # What thresholds were compared on: the columns that the tree was given, as functions of the attributes.
     columns: tuple[Column, ...] | None = None
-    min_samples_leaf: int | None = None
+    min_samples_leaf: int | None = None  # Fewest records of a branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,16 +224,7 @@ class Adversary:
 
 
 def read_hints(model: Any, domain: Domain | None = None) -> Hints:
-    """Return what an estimator, or the last step of a pipeline, states; nothing if it is a plain model.
-
-    Parameters
-    ----------
-    model : object
-        A :class:`~glassine.MultiwayTreeClassifier`, or a classification tree of scikit-learn, alone, at the end of a
-        pipeline or in a search. Of every other object it is not known how it selects splits.
-    domain : Domain, optional
-        It names the features of estimators that were fitted on bare arrays, as for :func:`glassine.as_model`.
-    """
+    """Return what an estimator, or the last step of a pipeline, states; nothing if it is a plain model."""
     own = getattr(model, "best_estimator_", model)
     if isinstance(own, MultiwayTreeClassifier):
         return _of_multiway(own)

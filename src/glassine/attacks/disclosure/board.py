@@ -33,107 +33,64 @@ class Board(NamedTuple):
 
     Families are those of the constraints that hold an allowed candidate, then the chosen split of each node (kind
     :data:`OWN`, a cell a branch), then each node as a whole (one cell).
-
-    Attributes
-    ----------
-    kinds, nodes : ndarray of int64, shape (f,)
-        Kind of each family, and the split that it belongs to.
-    own, whole : ndarray of int64, shape (v,)
-        The families of the chosen split and of the whole node.
-    first, n_groups : ndarray of int64, shape (f,)
-        First cell and number of groups of each family. Of kind MULTIWAY or OWN group g is cell ``first + g``; else
-        candidate j has the cells ``first + 2 j`` (its side) and ``first + 2 j + 1`` (the others).
-    cell_sizes : ndarray of int64, shape (k,)
-        People of each cell.
-    steps : ndarray of float, shape (k,)
-        Steps of a person over the size of each cell.
-    open : ndarray of bool, shape (k,)
-        Whether a cell's candidate is allowed.
-    ratios : ndarray of float, shape (k,)
-        Split information of a cell's candidate over that of the chosen split; 1 without gain ratio.
-    allowances : ndarray of float, shape (v,)
-        By how much candidates may be better, in people.
-    path_starts, path : ndarray of int64
-        The families of the nodes above each leaf, those that moves can change.
-    group_starts, groups : ndarray
-        For each quasi-identifier its group in each family of its leaf's path.
-    person, leaf, leaf_starts : ndarray of int64
-        Quasi-identifier of each person, people ordered by leaf; leaf of each quasi-identifier; first person of each
-        leaf.
-    spans : ndarray of int64, shape (v, 2)
-        First and last person (exclusive) of each node; of the root if there is no split.
-    labels, correct : ndarray of int64, shape (l,)
-        Label and known number of people of it, -1 where they are not used.
-    low, high : ndarray of int64, shape (l, c)
-        Bounds of the class counts of each leaf.
-    table : ndarray of int64, shape (n + 1,)
-        n log n in steps.
-    scale : int
-        Steps of a person.
-    criterion : int
-        0 Gini, 1 entropy, 2 misclassification.
-    divides, free, tied : bool
-        Whether it is the gain ratio; whether the class counts of leaves are unknown; and whether those of all people
-        are known nevertheless.
     """
 
+    # kinds, nodes: kind of each family, and the split that it belongs to; shape (f,).
     kinds: npt.NDArray[np.int64]
     nodes: npt.NDArray[np.int64]
+    # own, whole: the families of the chosen split and of the whole node; shape (v,).
     own: npt.NDArray[np.int64]
     whole: npt.NDArray[np.int64]
+    # first, n_groups: first cell and number of groups of each family. Of kind MULTIWAY or OWN group g is cell ``first +
+    # g``; else candidate j has the cells ``first + 2 j`` (its side) and ``first + 2 j + 1`` (the others); shape (f,).
     first: npt.NDArray[np.int64]
     n_groups: npt.NDArray[np.int64]
-    cell_sizes: npt.NDArray[np.int64]
-    steps: npt.NDArray[np.float64]
-    open: npt.NDArray[np.bool_]
+    cell_sizes: npt.NDArray[np.int64]  # People of each cell; shape (k,)
+    steps: npt.NDArray[np.float64]  # Steps of a person over the size of each cell; shape (k,)
+    open: npt.NDArray[np.bool_]  # Whether a cell's candidate is allowed; shape (k,)
+    # Split information of a cell's candidate over that of the chosen split; 1 without gain ratio; shape (k,).
     ratios: npt.NDArray[np.float64]
-    allowances: npt.NDArray[np.float64]
+    allowances: npt.NDArray[np.float64]  # By how much candidates may be better, in people; shape (v,)
+    # path_starts, path: the families of the nodes above each leaf, those that moves can change.
     path_starts: npt.NDArray[np.int64]
     path: npt.NDArray[np.int64]
+    # group_starts, groups: for each quasi-identifier its group in each family of its leaf's path.
     group_starts: npt.NDArray[np.int64]
     groups: npt.NDArray[np.int32]
+    # person, leaf, leaf_starts: quasi-identifier of each person, people ordered by leaf; leaf of each quasi-identifier;
+    # first person of each leaf.
     person: npt.NDArray[np.int64]
     leaf: npt.NDArray[np.int64]
     leaf_starts: npt.NDArray[np.int64]
+    # First and last person (exclusive) of each node; of the root if there is no split; shape (v, 2).
     spans: npt.NDArray[np.int64]
+    # labels, correct: label and known number of people of it, -1 where they are not used; shape (l,).
     labels: npt.NDArray[np.int64]
     correct: npt.NDArray[np.int64]
+    # low, high: bounds of the class counts of each leaf; shape (l, c).
     low: npt.NDArray[np.int64]
     high: npt.NDArray[np.int64]
-    table: npt.NDArray[np.int64]
-    scale: int
-    criterion: int
+    table: npt.NDArray[np.int64]  # n log n in steps; shape (n + 1,)
+    scale: int  # Steps of a person
+    criterion: int  # 0 Gini, 1 entropy, 2 misclassification
+    # divides, free, tied: whether it is the gain ratio; whether the class counts of leaves are unknown; and whether
+    # those of all people are known nevertheless.
     divides: bool
     free: bool
     tied: bool
 
 
 class State(NamedTuple):
-    """What changes.
+    """What changes."""
 
-    Attributes
-    ----------
-    classes : ndarray of int64, shape (n,)
-        Class of each person, in the order of the board.
-    x : ndarray of int64, shape (q, c)
-        The table.
-    leaf_counts : ndarray of int64, shape (l, c)
-        Class counts of the leaves.
-    counts : ndarray of int32, shape (k, c)
-        Class counts of the cells.
-    squares, purity : ndarray of int64, shape (k,)
-        Sum of squares, and purity in steps, of each cell.
-    values : ndarray of int64, shape (f,)
-        Purity of the whole family, kinds MULTIWAY and OWN.
-    """
-
-    classes: npt.NDArray[np.int64]
-    x: npt.NDArray[np.int64]
-    leaf_counts: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int32]
+    classes: npt.NDArray[np.int64]  # Class of each person, in the order of the board; shape (n,)
+    x: npt.NDArray[np.int64]  # The table; shape (q, c)
+    leaf_counts: npt.NDArray[np.int64]  # Class counts of the leaves; shape (l, c)
+    counts: npt.NDArray[np.int32]  # Class counts of the cells; shape (k, c)
+    # squares, purity: sum of squares, and purity in steps, of each cell; shape (k,).
     squares: npt.NDArray[np.int64]
     purity: npt.NDArray[np.int64]
-    values: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]  # Purity of the whole family, kinds MULTIWAY and OWN; shape (f,)
 
 
 class _Family(NamedTuple):
@@ -268,16 +225,7 @@ def lay_out(disclosure: Disclosure) -> Board:
 def set_up(board: Board, constraints: Constraints, classes: npt.NDArray[np.int64], n_classes: int) -> State:
     """Return the state in which every person has a class, in the order of the board.
 
-    Parameters
-    ----------
-    board : Board
-        The board.
-    constraints : Constraints
-        Those that it was laid out for.
-    classes : ndarray of int64, shape (n,)
-        Class of each person.
-    n_classes : int
-        Number of classes.
+    Shapes: ``classes`` (n,).
     """
     x = np.zeros((len(board.leaf), n_classes), dtype=np.int64)
     np.add.at(x, (board.person, classes), 1)

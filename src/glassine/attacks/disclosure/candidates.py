@@ -154,20 +154,7 @@ def worst_slacks(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Return the least slack of each family of candidates, and at which of them it is.
 
-    Parameters
-    ----------
-    x : ndarray, shape (q, c)
-        People of each quasi-identifier and class.
-    layout : Families
-        The candidates.
-    chosen, whole, divisors : ndarray, shape (v,)
-        E(T), H and the split information of each split.
-    criterion : str
-        The measure.
-    allowed : ndarray of bool, shape (g,)
-        Whether the candidate at each group takes part; of families of thresholds and single values.
-    sizes : ndarray, shape (g,)
-        People of each group: those of the table.
+    Shapes: ``x`` (q, c); ``chosen``, ``whole``, ``divisors`` (v,); ``allowed`` (g,); ``sizes`` (g,).
     """
     slack = np.empty(len(layout.kinds))
     at = np.empty(len(layout.kinds), dtype=np.int64)
@@ -183,28 +170,15 @@ class View:
 
     Of kind :data:`MULTIWAY` its groups are the branches of one candidate; of kind :data:`THRESHOLD` a candidate has the
     groups up to one of them on one side; of kind :data:`ONE_VALUE` it has one group there.
-
-    Attributes
-    ----------
-    attribute : str
-        The attribute.
-    kind : int
-        How its groups make candidates.
-    values : Values
-        The attribute of the people.
-    group : ndarray of int32, shape (v,)
-        The group of each value, in the order of thresholds; -1 where it is not known.
-    gap : int
-        The group of missing values, -1 where it is not known.
-    known : ndarray of bool, shape (largest group + 1,)
-        Which groups the learner compared: of kind ONE_VALUE those that had a column.
     """
 
     attribute: str
-    kind: int
-    values: Values
+    kind: int  # How its groups make candidates
+    values: Values  # The attribute of the people
+    # The group of each value, in the order of thresholds; -1 where it is not known; shape (v,).
     group: npt.NDArray[np.int32]
-    gap: int
+    gap: int  # The group of missing values, -1 where it is not known
+    # Which groups the learner compared: of kind ONE_VALUE those that had a column; shape (largest group + 1,).
     known: npt.NDArray[np.bool_]
 
     def of(self, members: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -55,15 +55,7 @@ HOTTEST, COOLING, STEPS, REHEATS = 0.3, 0.7, 30, 3
 def split_r_hat(histograms: npt.NDArray[np.integer]) -> Floats:
     """Return the rank-normalised split R-hat, the larger of the plain and the folded one.
 
-    Parameters
-    ----------
-    histograms : ndarray of int, shape (m, v, ...)
-        How often each of m half chains, all equally long, had the values 0 to v - 1.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        1 where all draws are equal, infinite where they differ between half chains alone.
+    Shapes: ``histograms`` (m, v, ...); the result (...).
 
     Examples
     --------
@@ -114,12 +106,7 @@ def batch_means(sums: npt.NDArray[np.integer], length: int) -> tuple[Floats, Flo
     The standard error is right where a batch is much longer than the draws depend on each other. As batches of all
     chains are compared with their common mean, chains that disagree make it larger.
 
-    Parameters
-    ----------
-    sums : ndarray of int, shape (b, ...)
-        Sums of the draws of each batch, at least two.
-    length : int
-        Draws of a batch.
+    Shapes: ``sums`` (b, ...).
 
     Examples
     --------
@@ -134,33 +121,23 @@ def batch_means(sums: npt.NDArray[np.integer], length: int) -> tuple[Floats, Flo
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Chains:
-    """What the chains found.
+    """What the chains found."""
 
-    Attributes
-    ----------
-    table, standard_errors : ndarray, shape (q, c)
-        Mean share of each class among the people of each quasi-identifier, and its standard error.
-    r_hat, effective_size : ndarray, shape (q, c)
-        R-hat, and number of independent draws that would give the standard error; NaN where the draws are all equal.
-    constant : ndarray of bool, shape (q, c)
-        Where all draws are equal.
-    accepted, accepted_larger : float
-        Share of the single and of the larger moves, of those that would change the table, that were accepted.
-    searched : int
-        Chains whose random start was no world, so that one was searched.
-    tables : ndarray of int64, shape (m, q, c)
-        The last world of each chain.
-    """
-
+    # table, standard_errors: mean share of each class among the people of each quasi-identifier, and its standard
+    # error; shape (q, c).
     table: Floats
     standard_errors: Floats
+    # r_hat, effective_size: R-hat, and number of independent draws that would give the standard error; NaN where the
+    # draws are all equal; shape (q, c).
     r_hat: Floats
     effective_size: Floats
-    constant: npt.NDArray[np.bool_]
+    constant: npt.NDArray[np.bool_]  # Where all draws are equal; shape (q, c)
+    # accepted, accepted_larger: share of the single and of the larger moves, of those that would change the table, that
+    # were accepted.
     accepted: float
     accepted_larger: float
-    searched: int
-    tables: npt.NDArray[np.int64]
+    searched: int  # Chains whose random start was no world, so that one was searched
+    tables: npt.NDArray[np.int64]  # The last world of each chain; shape (m, q, c)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -78,27 +78,13 @@ class Starts:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalOptimum:
-    """Where the procedure ends from one start.
+    """Where the procedure ends from one start."""
 
-    Attributes
-    ----------
-    point : Point
-        The table.
-    cuts : tuple of Cut
-        The last linearised constraints.
-    steps : int
-        Number of convex problems solved.
-    feasible : bool
-        Whether the table satisfies every constraint to its tolerance.
-    settled : bool
-        Whether the entropy had stopped changing.
-    """
-
-    point: Point
-    cuts: tuple[Cut, ...]
-    steps: int
-    feasible: bool
-    settled: bool
+    point: Point  # The table
+    cuts: tuple[Cut, ...]  # The last linearised constraints
+    steps: int  # Number of convex problems solved
+    feasible: bool  # Whether the table satisfies every constraint to its tolerance
+    settled: bool  # Whether the entropy had stopped changing
 
 
 def starting_tables(
@@ -137,14 +123,7 @@ def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[F
     Where those are given, E(T) is a number and the constraints are convex: outer approximation finds a table that keeps
     them, or proves that there is none.
 
-    Parameters
-    ----------
-    engine : Engine
-        The problem without internal constraints.
-    constraints : Constraints
-        The internal constraints.
-    tables : sequence of ndarray, shape (q, c)
-        Tables whose class counts are guesses. Those of rounded counts are guessed by the middle of their bounds first.
+    Shapes: ``tables`` (q, c).
     """
     out, people = [], engine.people
     guesses = [engine.leaves.centre()] if isinstance(engine.leaves, BoundedLeaves) else []
@@ -179,14 +158,7 @@ def convex_concave(
 ) -> LocalOptimum:
     """Climb to a local maximum of the entropy from one table.
 
-    Parameters
-    ----------
-    engine, constraints, start
-        As for :func:`~glassine.attacks.disclosure.cuts.outer_approximation`.
-    table : ndarray, shape (q, c)
-        Where to start.
-    most_steps : int
-        Limit of steps.
+    Shapes: ``table`` (q, c).
     """
     n = float(engine.people.n_people)
     allowance = constraints.allowance()
@@ -220,12 +192,7 @@ def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats)
     Each step maximises the entropy under the linearised constraints, and goes towards that maximum as far as the true
     ones allow. The entropy is concave, so that it rises all the way.
 
-    Parameters
-    ----------
-    engine, constraints, start
-        As for :func:`~glassine.attacks.disclosure.cuts.outer_approximation`.
-    table : ndarray, shape (q, c)
-        Where to start.
+    Shapes: ``table`` (q, c).
     """
     n, offset = float(engine.people.n_people), engine.leaves.offset
     sizes = engine.people.sizes[:, None]

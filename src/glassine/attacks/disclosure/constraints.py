@@ -29,17 +29,7 @@ def allowed_candidates(
 ) -> npt.NDArray[np.bool_]:
     """Return which candidates are known to have been allowed, shape (g,): that at each group of the families.
 
-    Parameters
-    ----------
-    families : Families
-        The candidates. Of kind MULTIWAY all groups are one candidate.
-    people : People
-        Whom the reader knows.
-    smallest : int or None
-        Fewest training records of a branch; None if it is not known.
-    members : ndarray, shape (l,), or None
-        Training records in each leaf, where the people are a superset of them; None where they are the people.
-        A branch then holds at least those of a leaf's records that the leaf's other people are too few to be.
+    Shapes: ``members`` (l,), or None.
     """
     out = families.known.copy()
     if smallest == 1 and members is not None:
@@ -83,29 +73,17 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cut:
-    """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``known``.
+    """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``known``."""
 
-    Attributes
-    ----------
-    family, at : int
-        The candidate that it stands for.
-    members, branch : ndarray of int32, shape (m,)
-        Quasi-identifiers, and the row of the coefficients of each.
-    coefficients : ndarray, shape (b, c)
-        The tangent.
-    known : float
-        The right-hand side.
-    slackness : float
-        By how much the constraint is looser than the right-hand side says, in people.
-    """
-
+    # family, at: the candidate that it stands for.
     family: int
     at: int
+    # members, branch: quasi-identifiers, and the row of the coefficients of each; shape (m,).
     members: npt.NDArray[np.int32]
     branch: npt.NDArray[np.int32]
-    coefficients: Floats
-    known: float
-    slackness: float
+    coefficients: Floats  # The tangent; shape (b, c)
+    known: float  # The right-hand side
+    slackness: float  # By how much the constraint is looser than the right-hand side says, in people
 
     def shortfall(self, x: Floats) -> float:
         """Return by how much a table, shape (q, c), fails the inequality; 0 where it holds."""
@@ -119,36 +97,19 @@ class Families:
     A family holds the quasi-identifiers of its node, grouped as the view says. Of kind :data:`MULTIWAY` it is
     one candidate, a branch for each group; of kind :data:`THRESHOLD` the candidate at g has the groups up to g on one
     side; of kind :data:`ONE_VALUE` the candidate g has that group alone on one side.
-
-    Attributes
-    ----------
-    order : ndarray of int32, shape (t,)
-        Quasi-identifiers, family by family and group by group.
-    groups : ndarray of int64, shape (g + 1,)
-        Where each group starts in ``order``.
-    families : ndarray of int64, shape (f + 1,)
-        Where each family starts among the groups.
-    sizes : ndarray of int64, shape (g,)
-        Number of people of each group.
-    kinds, splits : ndarray of int64, shape (f,)
-        The kind of each family, and the split, among those of the people, with which it competes.
-    views : tuple of View, length f
-        The attribute of each family, as the learner compared it.
-    values : ndarray of int32, shape (g,)
-        Number of each group in its view.
-    known : ndarray of bool, shape (g,)
-        Whether the learner had the candidate at each group.
     """
 
-    order: npt.NDArray[np.int32]
-    groups: npt.NDArray[np.int64]
-    families: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int32]  # Quasi-identifiers, family by family and group by group; shape (t,)
+    groups: npt.NDArray[np.int64]  # Where each group starts in ``order``; shape (g + 1,)
+    families: npt.NDArray[np.int64]  # Where each family starts among the groups; shape (f + 1,)
+    sizes: npt.NDArray[np.int64]  # Number of people of each group; shape (g,)
+    # kinds, splits: the kind of each family, and the split, among those of the people, with which it competes; shape
+    # (f,).
     kinds: npt.NDArray[np.int64]
     splits: npt.NDArray[np.int64]
-    views: tuple[View, ...]
-    values: npt.NDArray[np.int32]
-    known: npt.NDArray[np.bool_]
+    views: tuple[View, ...]  # The attribute of each family, as the learner compared it
+    values: npt.NDArray[np.int32]  # Number of each group in its view; shape (g,)
+    known: npt.NDArray[np.bool_]  # Whether the learner had the candidate at each group; shape (g,)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -193,51 +154,28 @@ class Families:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeTerms:
-    """What the splits' own side of the constraints comes to, each of shape (v,).
+    """What the splits' own side of the constraints comes to, each of shape (v,)."""
 
-    Attributes
-    ----------
-    chosen : ndarray
-        E(T), in people.
-    whole : ndarray
-        H, the impurity of the node, in people.
-    """
-
-    chosen: Floats
-    whole: Floats
+    chosen: Floats  # E(T), in people
+    whole: Floats  # H, the impurity of the node, in people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Worst:
-    """The candidate of each family with the least slack.
+    """The candidate of each family with the least slack."""
 
-    Attributes
-    ----------
-    slack : ndarray, shape (f,)
-        By how much the chosen split is better, in people; negative where a constraint is violated, infinite where no
-        candidate is allowed.
-    at : ndarray of int64, shape (f,)
-        Which candidate of the family it is.
-    """
-
+    # By how much the chosen split is better, in people; negative where a constraint is violated, infinite where no
+    # candidate is allowed; shape (f,).
     slack: Floats
-    at: npt.NDArray[np.int64]
+    at: npt.NDArray[np.int64]  # Which candidate of the family it is; shape (f,)
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A node and a candidate split of it.
+    """A node and a candidate split of it."""
 
-    Attributes
-    ----------
-    node : int
-        Index of the node in the tree.
-    candidate : str
-        The split that it competes with.
-    """
-
-    node: int
-    candidate: str
+    node: int  # Index of the node in the tree
+    candidate: str  # The split that it competes with
 
     def __str__(self) -> str:
         return f"node {self.node} against {self.candidate}"
@@ -248,38 +186,17 @@ class Constraints:
     """The internal constraints of a tree as functions of x, the people of each quasi-identifier and class.
 
     Of a sample, x has one more column: the people who are not in it.
-
-    Attributes
-    ----------
-    people : People
-        The people and the splits.
-    criterion : str
-        The measure by which splits were selected.
-    families : Families
-        The candidates.
-    divisors : ndarray, shape (v,)
-        Split information of the chosen splits; 1 where the criterion does not divide.
-    smallest : int or None
-        Fewest training records of a branch of a candidate; None if it is not known.
-    allowed : ndarray of bool, shape (g,)
-        Which candidates are known to have been looked at.
-    sampled : bool
-        Whether the training records are an unknown sample of the people.
-    tolerance : float
-        By how much of a node's size a candidate may be better.
-    notes : tuple of str
-        Which candidates were left out, and why.
     """
 
-    people: People
-    criterion: Criterion
-    families: Families
-    divisors: Floats
-    smallest: int | None
-    allowed: npt.NDArray[np.bool_]
-    sampled: bool
-    tolerance: float
-    notes: tuple[str, ...]
+    people: People  # The people and the splits
+    criterion: Criterion  # The measure by which splits were selected
+    families: Families  # The candidates
+    divisors: Floats  # Split information of the chosen splits; 1 where the criterion does not divide; shape (v,)
+    smallest: int | None  # Fewest training records of a branch of a candidate; None if it is not known
+    allowed: npt.NDArray[np.bool_]  # Which candidates are known to have been looked at; shape (g,)
+    sampled: bool  # Whether the training records are an unknown sample of the people
+    tolerance: float  # By how much of a node's size a candidate may be better
+    notes: tuple[str, ...]  # Which candidates were left out, and why
     node_sizes: Floats
 
     @property
@@ -327,10 +244,7 @@ class Constraints:
     def violations(self, x: npt.ArrayLike) -> tuple[Clash, ...]:
         """Return the constraints that a table breaks, the worst candidate of each node and attribute, worst first.
 
-        Parameters
-        ----------
-        x : array-like, shape (q, c)
-            People of each quasi-identifier and class, whole numbers or expected ones.
+        Shapes: ``x`` (q, c).
         """
         table = np.asarray(x, dtype=np.float64)
         worst = self.worst(table)
@@ -361,18 +275,7 @@ def derive_constraints(
 ) -> Constraints:
     """Return the constraints that the internal nodes of a tree impose.
 
-    Parameters
-    ----------
-    model : DecisionTree
-        The tree.
-    people : People
-        Whom the reader knows.
-    adversary : Adversary
-        What is known about the learner; without ``internal_nodes`` there are no constraints.
-    sampled : bool
-        Whether the training records are a sample of the people.
-    members : ndarray, shape (l,), optional
-        How many of the people of each leaf are in the sample, if it is known.
+    Shapes: ``members`` (l,), optional.
     """
     notes: list[str] = []
     sizes_of = members if sampled else people.leaf_sizes.astype(np.float64)

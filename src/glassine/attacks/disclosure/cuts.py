@@ -79,19 +79,7 @@ def cut_at(
 ) -> Cut:
     """Return the tangent of one constraint.
 
-    Parameters
-    ----------
-    constraints : Constraints
-        The constraints.
-    family, at : int
-        The candidate.
-    x : ndarray, shape (q, c)
-        Where the concave terms of the constraint are linearised: the cut keeps all that the constraint allows.
-    terms : NodeTerms, optional
-        E(T) and H where they are known numbers.
-    centre : ndarray, shape (q, c), optional
-        Without ``terms``: where the convex terms are linearised. The cut then allows nothing that the constraint
-        forbids on their account.
+    Shapes: ``x`` (q, c); ``centre`` (q, c), optional.
     """
     if constraints.sampled:
         return _sampled_cut(constraints, family, at, x, terms, x if centre is None else centre)
@@ -166,51 +154,27 @@ def _sampled_cut(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Point:
-    """A solution of the relaxation with some cuts.
+    """A solution of the relaxation with some cuts."""
 
-    Attributes
-    ----------
-    table : ndarray, shape (q, c)
-        Expected people of each quasi-identifier and class.
-    multipliers : ndarray, shape (k,)
-        Those of the cuts.
-    value : float
-        Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people.
-    entropy : float
-        Entropy of the table.
-    residual : float
-        Largest violation of a linear row by the table, in people.
-    feasible : bool
-        False if the rows and cuts were proven to contradict each other.
-    """
-
-    table: Floats
-    multipliers: Floats
-    value: float
-    entropy: float
-    residual: float
-    feasible: bool
+    table: Floats  # Expected people of each quasi-identifier and class; shape (q, c)
+    multipliers: Floats  # Those of the cuts; shape (k,)
+    value: float  # Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people
+    entropy: float  # Entropy of the table
+    residual: float  # Largest violation of a linear row by the table, in people
+    feasible: bool  # False if the rows and cuts were proven to contradict each other
 
 
 @dataclass(slots=True, eq=False)
 class Engine:
-    """The maximum-entropy problem of one tree, solved again and again as cuts come and go.
+    """The maximum-entropy problem of one tree, solved again and again as cuts come and go."""
 
-    Attributes
-    ----------
-    people, leaves : People, LeafKnowledge
-        What the reader knows.
-    totals : ndarray, shape (c,), or None
-        Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it
-        is not.
-    limit : TimeLimit or None
-        When the search ends.
-    """
-
+    # people, leaves: what the reader knows.
     people: People
     leaves: LeafKnowledge
+    # Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it is
+    # not; shape (c,), or None.
     totals: Floats | None = None
-    limit: TimeLimit | None = None
+    limit: TimeLimit | None = None  # When the search ends
     _atom: npt.NDArray[np.intp] = field(init=False)
     _refined: set[tuple[int, int]] = field(init=False, default_factory=set)
     _rows: Floats = field(init=False)
@@ -265,14 +229,7 @@ class Engine:
     def solve(self, cuts: Sequence[Cut], multipliers: Floats, *, precision: float, ceiling: float = np.inf) -> Point:
         """Return the table of most entropy under the leaves and some cuts.
 
-        Parameters
-        ----------
-        cuts : sequence of Cut
-            The cuts.
-        multipliers : ndarray, shape (k,)
-            Where to start.
-        precision, ceiling : float
-            As for :func:`~glassine.attacks.disclosure.dual.minimise`.
+        Shapes: ``multipliers`` (k,).
         """
         if self.limit is not None:
             self.limit.check()
@@ -366,27 +323,14 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Approximation:
-    """What outer approximation ends with.
+    """What outer approximation ends with."""
 
-    Attributes
-    ----------
-    point : Point
-        The last table.
-    bound : float
-        Upper bound of the entropy of every table that the linearised constraints allow, in nats over all people.
-    cuts : tuple of Cut
-        The cuts that the table was solved with.
-    rounds : int
-        How often the dual was solved.
-    converged : bool
-        Whether every constraint holds to its tolerance.
-    """
-
-    point: Point
+    point: Point  # The last table
+    # Upper bound of the entropy of every table that the linearised constraints allow, in nats over all people.
     bound: float
-    cuts: tuple[Cut, ...]
-    rounds: int
-    converged: bool
+    cuts: tuple[Cut, ...]  # The cuts that the table was solved with
+    rounds: int  # How often the dual was solved
+    converged: bool  # Whether every constraint holds to its tolerance
 
 
 def outer_approximation(
@@ -402,25 +346,7 @@ def outer_approximation(
 ) -> Approximation:
     """Maximise the entropy under internal constraints, by tangents at one solution after the other.
 
-    Parameters
-    ----------
-    engine : Engine
-        The problem without internal constraints.
-    constraints : Constraints
-        The internal constraints.
-    start : Point
-        The solution without them.
-    at : NodeTerms, or ndarray of shape (q, c)
-        E(T) and H where they are known numbers: the constraints are convex, and the result is the global optimum. Else
-        the table where the constraints' convex terms are linearised.
-    precision : float
-        Aimed gap of the dual, in nats a person.
-    ceiling : float
-        Largest multiplier: the price of a violation, which is then allowed.
-    warm : Approximation, optional
-        An earlier result, whose candidates are linearized again to begin with.
-    most_rounds : int
-        Limit of rounds.
+    Shapes: ``at`` (q, c).
     """
     terms, centre = (at, None) if isinstance(at, NodeTerms) else (None, at)
     n, allowance = float(engine.people.n_people), constraints.allowance()

@@ -34,63 +34,32 @@ FRACTION = 0.995
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DualProblem:
-    """Atoms, the rows of their leaves, and linear forms over all atoms.
+    """Atoms, the rows of their leaves, and linear forms over all atoms."""
 
-    Attributes
-    ----------
-    mass : ndarray, shape (a,)
-        People of each atom, positive; atoms are sorted by leaf.
-    leaf : ndarray of intp, shape (a,)
-        The leaf of each atom, every one from 0 to l - 1.
-    rows : Rows
-        The rows of the leaves.
-    forms : csr_matrix, shape (a c, k)
-        Coefficients of the cuts and class totals, row a c + j for class j of atom a.
-    known : ndarray, shape (k,)
-        Their right-hand sides: the forms are at least, or exactly, as large.
-    bounded : ndarray of bool, shape (k,)
-        Which forms are inequalities.
-    offset : ndarray, shape (c,)
-        Logarithm of what each class weighs before anything is known: a class that stands for several weighs more.
-    """
-
-    mass: Floats
-    leaf: npt.NDArray[np.intp]
-    rows: Rows
+    mass: Floats  # People of each atom, positive; atoms are sorted by leaf; shape (a,)
+    leaf: npt.NDArray[np.intp]  # The leaf of each atom, every one from 0 to l - 1; shape (a,)
+    rows: Rows  # The rows of the leaves
+    # Coefficients of the cuts and class totals, row a c + j for class j of atom a; shape (a c, k).
     forms: sparse.csr_matrix
-    known: Floats
-    bounded: npt.NDArray[np.bool_]
+    known: Floats  # Their right-hand sides: the forms are at least, or exactly, as large; shape (k,)
+    bounded: npt.NDArray[np.bool_]  # Which forms are inequalities; shape (k,)
+    # Logarithm of what each class weighs before anything is known: a class that stands for several weighs more; shape
+    # (c,).
     offset: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DualSolution:
-    """A point of the dual and the table that belongs to it.
+    """A point of the dual and the table that belongs to it."""
 
-    Attributes
-    ----------
-    rows : ndarray, shape (l, r)
-        Multipliers of the leaves' rows.
-    forms : ndarray, shape (k,)
-        Multipliers of the forms.
-    table : ndarray, shape (a, c)
-        Expected people of each atom and class.
-    value : float
-        The dual: an upper bound of the entropy of every table that satisfies the constraints, in nats over all people.
-    entropy : float
-        Entropy of the table.
-    residual : float
-        Largest violation of a row or form by the table, in people.
-    bounded_below : bool
-        False if the dual fell below zero, which no entropy does: the constraints contradict each other.
-    """
-
-    rows: Floats
-    forms: Floats
-    table: Floats
+    rows: Floats  # Multipliers of the leaves' rows; shape (l, r)
+    forms: Floats  # Multipliers of the forms; shape (k,)
+    table: Floats  # Expected people of each atom and class; shape (a, c)
+    # The dual: an upper bound of the entropy of every table that satisfies the constraints, in nats over all people.
     value: float
-    entropy: float
-    residual: float
+    entropy: float  # Entropy of the table
+    residual: float  # Largest violation of a row or form by the table, in people
+    # False if the dual fell below zero, which no entropy does: the constraints contradict each other.
     bounded_below: bool
 
 
@@ -188,18 +157,10 @@ class TimeLimitError(GlassineError):
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Until when a search may go on.
+    """Until when a search may go on."""
 
-    Attributes
-    ----------
-    seconds : float
-        Most seconds, above 0.
-    started : float
-        When it began, by the monotonic clock.
-    """
-
-    seconds: float
-    started: float = field(default_factory=time.monotonic)
+    seconds: float  # Most seconds, above 0
+    started: float = field(default_factory=time.monotonic)  # When it began, by the monotonic clock
 
     def check(self) -> None:
         """Raise TimeLimitError if the time is over."""
@@ -218,20 +179,7 @@ def minimise(
 ) -> DualSolution:
     """Minimise the dual.
 
-    Parameters
-    ----------
-    problem : DualProblem
-        The constraints.
-    rows : ndarray, shape (l, r)
-        Multipliers of the leaves' rows to start from.
-    forms : ndarray, shape (k,)
-        Multipliers of the forms to start from.
-    precision : float
-        Largest gap between the dual and the table's entropy that is aimed at, in nats over all people.
-    ceiling : float
-        Largest multiplier of an inequality among the forms; finite, it is the price of a violation per person.
-    limit : TimeLimit, optional
-        When the search ends, checked before each step.
+    Shapes: ``rows`` (l, r); ``forms`` (k,).
     """
     dual = _Dual(problem)
     theta = np.where(dual.exists, np.concatenate([rows.ravel(), forms]), 0.0)

@@ -29,40 +29,20 @@ AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Block:
-    """All tables of some quasi-identifiers that nothing so far excludes.
+    """All tables of some quasi-identifiers that nothing so far excludes."""
 
-    Attributes
-    ----------
-    members : ndarray of intp, shape (m,)
-        The quasi-identifiers.
-    tables : ndarray of int16, shape (k, m, c)
-        Their tables.
-    """
-
-    members: npt.NDArray[np.intp]
-    tables: Tables
+    members: npt.NDArray[np.intp]  # The quasi-identifiers; shape (m,)
+    tables: Tables  # Their tables; shape (k, m, c)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Enumeration:
-    """The posterior over all worlds.
+    """The posterior over all worlds."""
 
-    Attributes
-    ----------
-    table : ndarray, shape (q, c)
-        P(class | quasi-identifier); of a sample with a last column for those outside.
-    n_worlds : int
-        Number of tables.
-    log_assignments : float
-        Natural logarithm of the number of assignments of classes to people.
-    possible : ndarray of bool, shape (q, c)
-        Which cells are positive in some world.
-    """
-
-    table: Floats
-    n_worlds: int
-    log_assignments: float
-    possible: npt.NDArray[np.bool_]
+    table: Floats  # P(class | quasi-identifier); of a sample with a last column for those outside; shape (q, c)
+    n_worlds: int  # Number of tables
+    log_assignments: float  # Natural logarithm of the number of assignments of classes to people
+    possible: npt.NDArray[np.bool_]  # Which cells are positive in some world; shape (q, c)
 
 
 def enumerate_worlds(disclosure: Disclosure, *, most_worlds: int = 200_000) -> Enumeration:

@@ -19,25 +19,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """The linear rows of some leaves: ``forms @ (class counts of the leaf)`` is, or is at least, ``known``.
+    """The linear rows of some leaves: ``forms @ (class counts of the leaf)`` is, or is at least, ``known``."""
 
-    Attributes
-    ----------
-    forms : ndarray, shape (l, r, c)
-        One form for each row, zero where there is none.
-    known : ndarray, shape (l, r)
-        Right-hand sides.
-    exists, bounded : ndarray of bool, shape (l, r)
-        Which rows there are, and which are inequalities.
-    possible : ndarray of bool, shape (l, c)
-        Which classes can occur in the leaf.
-    """
-
-    forms: Floats
-    known: Floats
+    forms: Floats  # One form for each row, zero where there is none; shape (l, r, c)
+    known: Floats  # Right-hand sides; shape (l, r)
+    # exists, bounded: which rows there are, and which are inequalities; shape (l, r).
     exists: npt.NDArray[np.bool_]
     bounded: npt.NDArray[np.bool_]
-    possible: npt.NDArray[np.bool_]
+    possible: npt.NDArray[np.bool_]  # Which classes can occur in the leaf; shape (l, c)
 
     def take(self, leaves: npt.NDArray[np.intp]) -> Rows:
         """Return the rows of some leaves."""
@@ -52,30 +41,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeafKnowledge:
-    """What the reader knows of the leaves that hold people.
+    """What the reader knows of the leaves that hold people."""
 
-    Attributes
-    ----------
-    told : str
-        "leaf_counts", "error_rates" or "labels_only". Error rates over two classes are counts.
-    sizes : ndarray, shape (l,)
-        Number of people.
-    counts : ndarray, shape (l, c), or None
-        People of each class, if it is known.
-    labels : ndarray of intp, shape (l,), or None
-        The predicted class.
-    correct : ndarray, shape (l,), or None
-        People of the predicted class, if it is known.
-    n_classes : int
-        Number of classes.
-    """
-
-    told: Leaves
-    sizes: Floats
-    counts: Floats | None
-    labels: npt.NDArray[np.intp] | None
-    correct: Floats | None
-    n_classes: int
+    told: Leaves  # "leaf_counts", "error_rates" or "labels_only". Error rates over two classes are counts.
+    sizes: Floats  # Number of people; shape (l,)
+    counts: Floats | None  # People of each class, if it is known; shape (l, c), or None
+    labels: npt.NDArray[np.intp] | None  # The predicted class; shape (l,), or None
+    correct: Floats | None  # People of the predicted class, if it is known; shape (l,), or None
+    n_classes: int  # Number of classes
 
     @property
     def offset(self) -> Floats:
@@ -278,14 +251,9 @@ class ExpectedLeaves(LeafKnowledge):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundedLeaves(LeafKnowledge):
-    """What the leaves tell by rounded class counts.
+    """What the leaves tell by rounded class counts."""
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (l, c)
-        Bounds of the class counts, both included.
-    """
-
+    # low, high: bounds of the class counts, both included; shape (l, c).
     low: Floats
     high: Floats
 
@@ -376,12 +344,7 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
 def even_counts(low: Floats, high: Floats, n: int) -> Floats:
     """Return the class counts of most entropy within bounds: ``clip(level, low, high)`` where they add up to n.
 
-    Parameters
-    ----------
-    low, high : ndarray, shape (c,)
-        Bounds; n lies between their sums.
-    n : int
-        Number of people.
+    Shapes: ``low``, ``high`` (c,).
     """
     corners = np.unique(np.concatenate([low, high]))
     sums = np.clip(corners[:, None], low, high).sum(axis=1)

@@ -102,14 +102,7 @@ def expected_counts(published: npt.ArrayLike, size: int, noise: CountNoise) -> F
     be another prior: it holds nearly even counts for nearly certain, more so the larger the leaf, and would explain
     what is published by noise.
 
-    Parameters
-    ----------
-    published : array-like of int, shape (c,)
-        Noisy counts.
-    size : int
-        Number of people.
-    noise : CountNoise
-        Kind and scale of the noise.
+    Shapes: ``published`` (c,).
 
     Examples
     --------

@@ -21,75 +21,36 @@ CLOSEST = 1e-7
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Column:
-    """One attribute of the distinct quasi-identifiers.
+    """One attribute of the distinct quasi-identifiers."""
 
-    Attributes
-    ----------
-    codes : ndarray of int32, shape (q,)
-        Index into ``values``; -1 where the value is missing.
-    values : ndarray, shape (v,)
-        The different values, numbers in order.
-    levels : ndarray of int32, shape (v,), or None
-        Of numbers, between which a threshold can stand only where the level differs: learners compare in single
-        precision, and take values within 1e-7 for equal. None for a category.
-    """
-
-    codes: npt.NDArray[np.int32]
-    values: npt.NDArray[Any]
+    codes: npt.NDArray[np.int32]  # Index into ``values``; -1 where the value is missing; shape (q,)
+    values: npt.NDArray[Any]  # The different values, numbers in order; shape (v,)
+    # Of numbers, between which a threshold can stand only where the level differs: learners compare in single
+    # precision, and take values within 1e-7 for equal. None for a category; shape (v,), or None.
     levels: npt.NDArray[np.int32] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
-    """An internal node that people reach.
+    """An internal node that people reach."""
 
-    Attributes
-    ----------
-    node : int
-        Its index in the tree.
-    attribute : str
-        The attribute by which it splits.
-    members : ndarray of int32, shape (m,)
-        The quasi-identifiers that reach it.
-    branch : ndarray of int32, shape (m,)
-        The branch that each of them takes.
-    """
-
-    node: int
-    attribute: str
-    members: npt.NDArray[np.int32]
-    branch: npt.NDArray[np.int32]
+    node: int  # Its index in the tree
+    attribute: str  # The attribute by which it splits
+    members: npt.NDArray[np.int32]  # The quasi-identifiers that reach it; shape (m,)
+    branch: npt.NDArray[np.int32]  # The branch that each of them takes; shape (m,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class People:
-    """The distinct quasi-identifiers of a training set, and where they are in the tree.
+    """The distinct quasi-identifiers of a training set, and where they are in the tree."""
 
-    Attributes
-    ----------
-    person : ndarray of intp, shape (n,)
-        The quasi-identifier of each person.
-    sizes : ndarray of int64, shape (q,)
-        Number of people of each quasi-identifier.
-    first : ndarray of intp, shape (q,)
-        The first person of each.
-    columns : mapping of str to Column
-        The attributes of the tree that the reader knows.
-    leaf : ndarray of intp, shape (q,)
-        The leaf of each quasi-identifier, among those that hold people.
-    leaf_nodes : tuple of int
-        The node of each such leaf, depth first.
-    splits : tuple of Split
-        The internal nodes that people reach, parents first.
-    """
-
-    person: npt.NDArray[np.intp]
-    sizes: npt.NDArray[np.int64]
-    first: npt.NDArray[np.intp]
-    columns: Mapping[str, Column]
-    leaf: npt.NDArray[np.intp]
-    leaf_nodes: tuple[int, ...]
-    splits: tuple[Split, ...]
+    person: npt.NDArray[np.intp]  # The quasi-identifier of each person; shape (n,)
+    sizes: npt.NDArray[np.int64]  # Number of people of each quasi-identifier; shape (q,)
+    first: npt.NDArray[np.intp]  # The first person of each; shape (q,)
+    columns: Mapping[str, Column]  # The attributes of the tree that the reader knows
+    leaf: npt.NDArray[np.intp]  # The leaf of each quasi-identifier, among those that hold people; shape (q,)
+    leaf_nodes: tuple[int, ...]  # The node of each such leaf, depth first
+    splits: tuple[Split, ...]  # The internal nodes that people reach, parents first
 
     @property
     def n_people(self) -> int:
@@ -113,16 +74,7 @@ def read_people(
 
     People with the same values of the tree's attributes are one quasi-identifier: no constraint distinguishes them.
 
-    Parameters
-    ----------
-    model : DecisionTree
-        The tree.
-    data : mapping of str to ndarray, shape (n,)
-        The records, with every attribute that the tree tests.
-    categories : sequence of str
-        Columns of numbers that are codes of categories.
-    superset : bool
-        Whether the training records are some of these people only.
+    Shapes: ``data`` (n,).
     """
     tested = {literal.attribute for literal in model.literals}
     for name in model.attributes:
@@ -159,14 +111,7 @@ def read_people(
 def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Return the people of each quasi-identifier and class, shape (q, c).
 
-    Parameters
-    ----------
-    people : People
-        Whom the reader knows.
-    classes : sequence of scalars
-        The classes, in the order of the columns.
-    truth : array-like, shape (n,)
-        Class of each person.
+    Shapes: ``truth`` (n,).
     """
     out = np.zeros((len(people.sizes), len(classes)), dtype=np.int64)
     np.add.at(out, (people.person, true_codes(people, classes, truth)), 1)

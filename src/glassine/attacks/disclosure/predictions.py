@@ -35,20 +35,7 @@ def not_predicted(
     It is known where the caller names the target; where the classes of the training records in each leaf are those
     that the tree counts; or where the classes are texts that are values of the attribute.
 
-    Parameters
-    ----------
-    tree : DecisionTree
-        A tree with classes.
-    sensitive : str
-        The attribute.
-    target : str, optional
-        What the tree is said to predict.
-    domain : Domain, optional
-        It may declare the values of the attribute.
-    columns : mapping of str to ndarray, shape (n,), optional
-        The training records, with every attribute that the tree tests; without it, no leaf is compared.
-    truth : ndarray, shape (n,), optional
-        The attribute of the records, in the type of the classes.
+    Shapes: ``columns`` (n,), optional; ``truth`` (n,), optional.
     """
     if target not in (None, sensitive):
         return f"the tree predicts {target}, not {sensitive}."
@@ -83,17 +70,10 @@ def _agrees(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdout:
-    """Records that the tree was not trained on.
+    """Records that the tree was not trained on."""
 
-    Attributes
-    ----------
-    columns : mapping of str to ndarray, shape (m,)
-        The records.
-    codes : ndarray of intp, shape (m,)
-        Index of each one's class, -1 where it is none of the tree's: no prediction is right then.
-    """
-
-    columns: Mapping[str, npt.NDArray[Any]]
+    columns: Mapping[str, npt.NDArray[Any]]  # The records; shape (m,)
+    # Index of each one's class, -1 where it is none of the tree's: no prediction is right then; shape (m,).
     codes: Codes
 
     def accuracy(self, tree: DecisionTree) -> float:
@@ -104,12 +84,7 @@ class Holdout:
 def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
     """Return held-out records.
 
-    Parameters
-    ----------
-    evaluation : tuple of (data frame, array-like of shape (m,))
-        The records, and the class of each.
-    tree : DecisionTree
-        The tree that they are for.
+    Shapes: ``evaluation`` (m,).
     """
     if not isinstance(evaluation, tuple) or len(evaluation) != 2:
         raise InvalidParameterError(
@@ -144,12 +119,7 @@ def predictions(tree: DecisionTree, columns: Mapping[str, npt.NDArray[Any]]) -> 
 
     A record that satisfies no branch of a split, as with a category that the tree does not know, has none.
 
-    Parameters
-    ----------
-    tree : DecisionTree
-        The tree.
-    columns : mapping of str to ndarray, shape (m,)
-        The records, with every attribute that the tree tests.
+    Shapes: ``columns`` (m,).
     """
     labels = [cell.evidence.prediction for cell in tree.cells]
     cells = tree.cells_of(

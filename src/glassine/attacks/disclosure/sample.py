@@ -36,21 +36,12 @@ CHANCE = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampledLeaves(LeafKnowledge):
-    """What the leaves tell of a sample; the last class is outside it.
+    """What the leaves tell of a sample; the last class is outside it."""
 
-    Attributes
-    ----------
-    members : ndarray, shape (l,), or None
-        Training records of each leaf, if they are known.
-    rates : ndarray, shape (l,), or None
-        Share of each leaf's records that are of its label, where their number is not known.
-    fraction : float or None
-        Share of the people who are in the sample, if it is known.
-    """
-
-    members: Floats | None
+    members: Floats | None  # Training records of each leaf, if they are known; shape (l,), or None
+    # Share of each leaf's records that are of its label, where their number is not known; shape (l,), or None.
     rates: Floats | None
-    fraction: float | None
+    fraction: float | None  # Share of the people who are in the sample, if it is known
 
     @property
     def offset(self) -> Floats:
@@ -130,21 +121,11 @@ class SampledLeaves(LeafKnowledge):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampleEstimate:
-    """What the reader concludes about who was in the sample.
+    """What the reader concludes about who was in the sample."""
 
-    Attributes
-    ----------
-    membership : ndarray, shape (q,)
-        P(in the sample | quasi-identifier).
-    given_member : ndarray, shape (q, c)
-        P(class | quasi-identifier, in the sample); even where no one can be.
-    entropy : float
-        Entropy of membership and class together, in nats a person.
-    """
-
-    membership: Floats
-    given_member: Floats
-    entropy: float
+    membership: Floats  # P(in the sample | quasi-identifier); shape (q,)
+    given_member: Floats  # P(class | quasi-identifier, in the sample); even where no one can be; shape (q, c)
+    entropy: float  # Entropy of membership and class together, in nats a person
 
     @property
     def probabilities(self) -> Floats:
@@ -159,14 +140,7 @@ class SampleEstimate:
 def sample_estimate(table: Floats, sizes: npt.NDArray[np.int64], entropy: float) -> SampleEstimate:
     """Return the estimate of a table whose last column are the people outside.
 
-    Parameters
-    ----------
-    table : ndarray, shape (q, c + 1)
-        Expected people of each quasi-identifier.
-    sizes : ndarray of int64, shape (q,)
-        People of each quasi-identifier.
-    entropy : float
-        Entropy of the table, in nats over all people.
+    Shapes: ``table`` (q, c + 1); ``sizes`` (q,).
     """
     inside = table[:, :-1].sum(axis=1)
     c = table.shape[1] - 1

@@ -24,7 +24,6 @@ from scipy.special import gammaln
 from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
-from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.sample import SampledLeaves
 from glassine.errors import CountingLimitError, GlassineError, parameter
 
@@ -46,21 +45,12 @@ INFEASIBLE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combined:
-    """What the totals leave of some parts.
+    """What the totals leave of some parts."""
 
-    Attributes
-    ----------
-    factors : tuple of ndarray, shape (k,)
-        For each part what the others weigh beside each of its tables; 0 for tables that no others complete.
-    weight : float
-        Weight of all combinations.
-    number : int
-        How many combinations there are.
-    """
-
+    # For each part what the others weigh beside each of its tables; 0 for tables that no others complete; shape (k,).
     factors: tuple[Floats, ...]
-    weight: float
-    number: int
+    weight: float  # Weight of all combinations
+    number: int  # How many combinations there are
 
 
 def known_totals(disclosure: Disclosure) -> npt.NDArray[np.int64] | None:
@@ -87,16 +77,7 @@ def combine(
 ) -> Combined:
     """Return what known totals leave of parts that are independent of each other.
 
-    Parameters
-    ----------
-    sums : sequence of ndarray of int64, shape (k, c)
-        People of each class in each table of each part.
-    weights : sequence of ndarray, shape (k,)
-        Weights of the tables.
-    totals : ndarray of int64, shape (c,)
-        People of each class, -1 where it is not known.
-    limit : int
-        Most different sums that are held at once.
+    Shapes: ``sums`` (k, c); ``weights`` (k,); ``totals`` (c,).
     """
     known = np.flatnonzero(totals >= 0)
     aim = tuple(totals[known].tolist())
@@ -184,12 +165,7 @@ class StartError(GlassineError):
 def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> Floats:
     """Return the logarithm of the number of assignments that tables stand for.
 
-    Parameters
-    ----------
-    tables : ndarray of int, shape (..., q, c)
-        People of each quasi-identifier and class.
-    sizes : ndarray of int, shape (q,)
-        People of each quasi-identifier.
+    Shapes: ``tables`` (..., q, c); ``sizes`` (q,).
 
     Examples
     --------
@@ -233,45 +209,6 @@ def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], 
         elif leaves.rates is not None:
             held &= np.abs(own - leaves.rates[leaf] * records) <= ROUNDING * np.maximum(records, 1)
     return held
-
-
-def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
-    """Return whether a table is a world.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        What the reader knows.
-    table : array-like, shape (q, c)
-        People of each quasi-identifier and class; of a sample with a last column of those outside.
-    """
-    given = np.asarray(table, dtype=np.float64)
-    people = disclosure.people
-    if given.shape != (len(people.sizes), disclosure.leaves.n_classes) or not np.isfinite(given).all():
-        return False
-    x = np.rint(given).astype(np.int64)
-    if not ((x == given).all() and (x >= 0).all() and np.array_equal(x.sum(axis=1), people.sizes)):
-        return False
-    counts = np.zeros((len(people.leaf_nodes), x.shape[1]), dtype=np.int64)
-    np.add.at(counts, people.leaf, x)
-    told = all(bool(agrees_with_leaves(disclosure.leaves, row, i)) for i, row in enumerate(counts))
-    totals = known_totals(disclosure)
-    if totals is not None:
-        told = told and bool((counts.sum(axis=0) == totals)[totals >= 0].all())
-    return told and disclosure.constraints.satisfied(x)
-
-
-def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> Table:
-    """Return the table of the true classes, shape (q, c).
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        Whom the reader knows.
-    truth : array-like, shape (n,)
-        Class of each person.
-    """
-    return true_table(disclosure.people, disclosure.classes, truth)
 
 
 def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray[np.int64]:

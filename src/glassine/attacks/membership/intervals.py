@@ -14,25 +14,14 @@ from glassine.errors import InvalidParameterError, parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A measured figure with a two-sided confidence interval.
+    """A measured figure with a two-sided confidence interval."""
 
-    Attributes
-    ----------
-    value : float
-        The figure.
-    low, high : float
-        Bounds of the interval.
-    confidence : float
-        Its confidence, in (0, 1).
-    method : str
-        How the interval was computed.
-    """
-
-    value: float
+    value: float  # The figure
+    # low, high: bounds of the interval.
     low: float
     high: float
-    confidence: float
-    method: str
+    confidence: float  # Its confidence, in (0, 1)
+    method: str  # How the interval was computed
 
     def scaled(self, factor: float, offset: float) -> Estimate:
         """Return the estimate of ``factor * figure + offset``, for a positive factor."""
@@ -58,16 +47,6 @@ def check_confidence(confidence: Any) -> float:
 
 def clopper_pearson(hits: float, n: int, confidence: float) -> Estimate:
     """Return a rate with the exact interval of Clopper and Pearson.
-
-    Parameters
-    ----------
-    hits : float
-        Number of successes; of a fraction, as ties leave it, the lower bound takes the whole number below and the
-        upper bound that above.
-    n : int
-        Number of trials, at least 1.
-    confidence : float
-        In (0, 1).
 
     Examples
     --------
@@ -128,13 +107,6 @@ def area_under_roc(
 
     The interval is DeLong's on the logit scale; where its variance vanishes (complete separation, or one score for
     all) it is Newcombe's score interval, which stays wide for few records.
-
-    Parameters
-    ----------
-    members, nonmembers : ndarray of float, shapes (m,) and (n,)
-        Scores, higher for records that look like members.
-    confidence : float
-        In (0, 1).
 
     References
     ----------

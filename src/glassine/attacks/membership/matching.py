@@ -18,30 +18,14 @@ from glassine.models import DecisionTree, RuleList
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
-    """A threshold, and the candidates that reach its node.
+    """A threshold, and the candidates that reach its node."""
 
-    Attributes
-    ----------
-    tree : int
-        Which tree of an ensemble.
-    sample : int
-        Trees of one sample were trained on the same records; each bootstrap sample is another.
-    attribute : str
-        The attribute, or column of what a pipeline makes of the records.
-    threshold : float
-        The threshold.
-    rows : ndarray of int, shape (k,)
-        Candidates at the node whose value is not missing.
-    values : ndarray of float64, shape (k,)
-        Their values, rounded to single precision.
-    """
-
-    tree: int
-    sample: int
-    attribute: str
+    tree: int  # Which tree of an ensemble
+    sample: int  # Trees of one sample were trained on the same records; each bootstrap sample is another
+    attribute: str  # The attribute, or column of what a pipeline makes of the records
     threshold: float
-    rows: npt.NDArray[np.intp]
-    values: npt.NDArray[np.float64]
+    rows: npt.NDArray[np.intp]  # Candidates at the node whose value is not missing; shape (k,)
+    values: npt.NDArray[np.float64]  # Their values, rounded to single precision; shape (k,)
 
 
 def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.intp]] | None = None) -> Iterator[Split]:
@@ -338,12 +322,7 @@ ValuePair: TypeAlias = tuple[float, float]
 def pairs_at(values: Floats, threshold: float) -> list[ValuePair]:
     """Return the pairs of values between which scikit-learn would place just this threshold.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (k,), increasing
-        Different values of single precision.
-    threshold : float
-        The threshold.
+    Shapes: ``values`` (k,), increasing.
 
     Examples
     --------
@@ -375,18 +354,10 @@ def placed_between(low: Floats, high: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """A split, and the pairs of values that explain its threshold.
-
-    Attributes
-    ----------
-    split : Split
-        The split.
-    pairs : list of (float, float)
-        Pairs of values among the candidates at the node, lower value first.
-    """
+    """A split, and the pairs of values that explain its threshold."""
 
     split: Split
-    pairs: list[ValuePair]
+    pairs: list[ValuePair]  # Pairs of values among the candidates at the node, lower value first
 
     @classmethod
     def of(cls, split: Split) -> Match:

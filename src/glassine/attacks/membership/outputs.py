@@ -38,33 +38,15 @@ class UnansweredError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Records:
-    """Records and their classes.
+    """Records and their classes."""
 
-    Attributes
-    ----------
-    native : data frame or ndarray, shape (n, d)
-        The records, as a model takes them.
-    target : ndarray, shape (n,)
-        Their classes.
-    persons : Persons or None
-        Whose they are, where that is stated: then a statistic is one of people.
-    """
-
-    native: Any
-    target: npt.NDArray[Any]
-    persons: Persons | None = None
+    native: Any  # The records, as a model takes them; shape (n, d)
+    target: npt.NDArray[Any]  # Their classes; shape (n,)
+    persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
 
     @classmethod
     def read(cls, sample: Sample | Records, what: str) -> Records:
-        """Read records and classes (array or column's name); return those already read.
-
-        Raises
-        ------
-        InvalidParameterError
-            If it is no sample.
-        InvalidDataError
-            If there is no record, the lengths differ, or a class or an identifier is missing.
-        """
+        """Read records and classes (array or column's name); return those already read."""
         if isinstance(sample, cls):
             return sample
         if not isinstance(sample, Sample):
@@ -195,30 +177,15 @@ class Records:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What a classifier answers on records.
+    """What a classifier answers on records."""
 
-    Attributes
-    ----------
-    n_classes : int
-        Number of the model's classes.
-    truth : ndarray of int, shape (n,)
-        Index of each record's class; -1 for one that the model does not know.
-    predicted : ndarray of int, shape (n,)
-        Index of the predicted class.
-    probabilities : ndarray of float, shape (n, n_classes), or None
-        Probabilities of the classes, where the model gives them.
-    lacking : str
-        Why there are no probabilities, if there are none.
-    persons : Persons or None
-        Whose the records are, where that is stated.
-    """
-
-    n_classes: int
-    truth: npt.NDArray[np.intp]
-    predicted: npt.NDArray[np.intp]
+    n_classes: int  # Number of the model's classes
+    truth: npt.NDArray[np.intp]  # Index of each record's class; -1 for one that the model does not know; shape (n,)
+    predicted: npt.NDArray[np.intp]  # Index of the predicted class; shape (n,)
+    # Probabilities of the classes, where the model gives them; shape (n, n_classes), or None.
     probabilities: npt.NDArray[np.float64] | None
-    lacking: str = NO_PROBABILITIES
-    persons: Persons | None = None
+    lacking: str = NO_PROBABILITIES  # Why there are no probabilities, if there are none
+    persons: Persons | None = None  # Whose the records are, where that is stated
 
     @property
     def number(self) -> int:
@@ -266,15 +233,7 @@ class Answers:
 
 
 def answers(model: Any, records: Records) -> Answers:
-    """Return what a model answers on records.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the model is no classifier of one target, or has no ``predict``.
-    UnansweredError
-        If it raises an error, or answers in another shape or with other classes than it should.
-    """
+    """Return what a model answers on records."""
     classes = classes_of(model)
     plain = published(model)
     probabilities: npt.NDArray[np.float64] | None

@@ -26,21 +26,11 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What every attack on the same records shares.
+    """What every attack on the same records shares."""
 
-    Attributes
-    ----------
-    confidence : float
-        Confidence of the intervals.
-    rng : numpy.random.Generator
-        Source of splits and permutations.
-    shift : Shift or None
-        Whether members and holdout differ without the model.
-    """
-
-    confidence: float
-    rng: np.random.Generator
-    shift: Shift | None
+    confidence: float  # Confidence of the intervals
+    rng: np.random.Generator  # Source of splits and permutations
+    shift: Shift | None  # Whether members and holdout differ without the model
 
 
 def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
@@ -104,23 +94,7 @@ def judge_calls(
     scores: tuple[Scores, Scores] | None = None,
     gap: Estimate | None = None,
 ) -> MembershipResult:
-    """Return the result of an attack whose decisions were fixed before it saw these records' membership.
-
-    Parameters
-    ----------
-    attack : str
-        Its name.
-    members, nonmembers : ndarray of bool, shapes (m,) and (n,)
-        Who is called a member.
-    setting : Setting
-        What is common to all attacks.
-    decision : str
-        How it decides.
-    scores : pair of ndarray, optional
-        Scores of members and non-members, for the ROC curve; by default the decisions themselves.
-    gap : Estimate, optional
-        Balanced accuracy of the gap attack.
-    """
+    """Return the result of an attack whose decisions were fixed before it saw these records' membership."""
     calls = int(members.sum()), int(nonmembers.sum())
     control = _exact_control(calls, len(members), len(nonmembers))
     both = (members.astype(float), nonmembers.astype(float)) if scores is None else scores

@@ -30,22 +30,13 @@ ROUNDING = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountBounds:
-    """Bounds of the numbers of training records in the parts of a model, which hold all together.
+    """Bounds of the numbers of training records in the parts of a model, which hold all together."""
 
-    Attributes
-    ----------
-    low, high : ndarray of float64, shape (parts,)
-        Fewest and most records of each leaf or rule, whole numbers.
-    total : Interval
-        Fewest and most records in total.
-    confidence : float
-        Probability, over the noise, that all bounds hold; 1 where they hold for certain.
-    """
-
+    # low, high: fewest and most records of each leaf or rule, whole numbers; shape (parts,).
     low: Floats
     high: Floats
-    total: Interval
-    confidence: float
+    total: Interval  # Fewest and most records in total
+    confidence: float  # Probability, over the noise, that all bounds hold; 1 where they hold for certain
 
     def without(self, empty: npt.NDArray[np.bool_]) -> CountBounds:
         """Return the bounds where some parts can hold no record."""
@@ -188,16 +179,7 @@ def likeliest_counts(
     count is its own best, and with one the counts are moved there unit by unit, each time where it costs least: no
     other counts of that total are likelier. Among equal costs the count that moved least goes first.
 
-    Parameters
-    ----------
-    published : ndarray of int64, shape (k,)
-        Published counts.
-    noise : CountNoise
-        Kind and scale of the noise.
-    n_records : int or None
-        What the true counts add up to, if it is known.
-    possible : ndarray of bool, shape (k,)
-        Which counts can be positive.
+    Shapes: ``published`` (k,); ``possible`` (k,).
     """
     contradiction = UndefinedMeasureError(
         "the published counts cannot come from the stated noise: records are counted where the domain allows none, or "

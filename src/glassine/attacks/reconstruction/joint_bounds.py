@@ -47,43 +47,21 @@ CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Block:
-    """Free options that hang together, with parts numbered within each model.
+    """Free options that hang together, with parts numbered within each model."""
 
-    Attributes
-    ----------
-    options : ndarray of intp, shape (o,)
-        Their places in the system.
-    parts : ndarray of intp, shape (o, models)
-        Part of each model.
-    counts : tuple of ndarray of int64
-        Records of each part, positive.
-    log_sizes : ndarray, shape (o,)
-        Natural logarithm of the size of each option's cell.
-    """
-
-    options: Indices
-    parts: Indices
-    counts: tuple[Whole, ...]
-    log_sizes: Floats
+    options: Indices  # Their places in the system; shape (o,)
+    parts: Indices  # Part of each model; shape (o, models)
+    counts: tuple[Whole, ...]  # Records of each part, positive
+    log_sizes: Floats  # Natural logarithm of the size of each option's cell; shape (o,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
-    """Potentials and their table.
+    """Potentials and their table."""
 
-    Attributes
-    ----------
-    potentials : tuple of ndarray
-        For each model the potentials of its parts.
-    table : ndarray, shape (o,)
-        Expected records of each option.
-    residual : float
-        Sum of the absolute differences of the table's margins from the counts.
-    """
-
-    potentials: tuple[Floats, ...]
-    table: Floats
-    residual: float
+    potentials: tuple[Floats, ...]  # For each model the potentials of its parts
+    table: Floats  # Expected records of each option; shape (o,)
+    residual: float  # Sum of the absolute differences of the table's margins from the counts
 
 
 def maximise_entropy(block: Block) -> Fit:

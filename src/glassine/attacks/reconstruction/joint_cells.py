@@ -20,37 +20,19 @@ from glassine.errors import CountingLimitError, parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """The parts of the domain that hold records as far as each model reveals.
+    """The parts of the domain that hold records as far as each model reveals."""
 
-    Attributes
-    ----------
-    packing : Packing
-        The space, with every literal of the models, weighed by the domain's public shares.
-    boxes : ndarray of uint64, shape (cells, words)
-        The packed box of each cell; what rule lists leave out of it is in ``outside``.
-    leaves : ndarray of int32, shape (cells, models)
-        The leaf or rule of each model.
-    outside : tuple of (tuple of Box)
-        For each cell the boxes that do not belong to it.
-    measures : tuple of int or Fraction
-        Exact number of possible records of each cell, or its volume; none is zero.
-    weights : tuple of int or Fraction
-        What each cell weighs before the models are read: its chance by the domain's public shares, times the measure
-        of the whole domain. Without shares these are the measures.
-    total : int or Fraction
-        Measure of the whole domain, which is also its weight.
-    closed : Cells or None
-        These cells and those without a volume, such as single points of a continuum, which can hold records all the
-        same; their measures are zero. None where there are none.
-    """
-
-    packing: Packing
-    boxes: Words
-    leaves: npt.NDArray[np.int32]
-    outside: tuple[tuple[Box, ...], ...]
-    measures: tuple[Measure, ...]
+    packing: Packing  # The space, with every literal of the models, weighed by the domain's public shares
+    boxes: Words  # The packed box of each cell; what rule lists leave out of it is in ``outside``; shape (cells, words)
+    leaves: npt.NDArray[np.int32]  # The leaf or rule of each model; shape (cells, models)
+    outside: tuple[tuple[Box, ...], ...]  # For each cell the boxes that do not belong to it
+    measures: tuple[Measure, ...]  # Exact number of possible records of each cell, or its volume; none is zero
+    # What each cell weighs before the models are read: its chance by the domain's public shares, times the measure of
+    # the whole domain. Without shares these are the measures.
     weights: tuple[Measure, ...]
-    total: Measure
+    total: Measure  # Measure of the whole domain, which is also its weight
+    # These cells and those without a volume, such as single points of a continuum, which can hold records all the same;
+    # their measures are zero. None where there are none.
     closed: Cells | None = None
 
     def __len__(self) -> int:
@@ -179,25 +161,14 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class System:
-    """Options, and the parts whose counts are known.
+    """Options, and the parts whose counts are known."""
 
-    Attributes
-    ----------
-    cells, classes : ndarray of intp, shape (options,)
-        Cell of each option, and its class; -1 where classes do not count.
-    parts : ndarray of intp, shape (options, models)
-        Part of each model in which the option lies.
-    counts : tuple of ndarray of int64
-        For each model the number of records of its parts.
-    fixed : ndarray of int64, shape (options,)
-        Number of records of the options that is known; -1 where it is not.
-    """
-
+    # cells, classes: cell of each option, and its class; -1 where classes do not count; shape (options,).
     cells: Indices
     classes: Indices
-    parts: Indices
-    counts: tuple[Whole, ...]
-    fixed: Whole
+    parts: Indices  # Part of each model in which the option lies; shape (options, models)
+    counts: tuple[Whole, ...]  # For each model the number of records of its parts
+    fixed: Whole  # Number of records of the options that is known; -1 where it is not; shape (options,)
 
     def __len__(self) -> int:
         return len(self.cells)

@@ -39,21 +39,14 @@ SOME_REFERENCES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
-    """Bounds of the logarithm of the sum over all tables, and the expected table.
+    """Bounds of the logarithm of the sum over all tables, and the expected table."""
 
-    Attributes
-    ----------
-    lower, upper : float
-        The bounds, in nats.
-    expected : ndarray, shape (options,)
-        The table of maximum entropy.
-    table : ndarray of int64, shape (options,), or None
-        A table of whole numbers; None if none was found, so that it is open whether there is one.
-    """
-
+    # lower, upper: the bounds, in nats.
     lower: float
     upper: float
-    expected: Floats
+    expected: Floats  # The table of maximum entropy; shape (options,)
+    # A table of whole numbers; None if none was found, so that it is open whether there is one; shape (options,), or
+    # None.
     table: Whole | None
 
 
@@ -157,19 +150,12 @@ def _merged(block: Block, numbers: Whole, last: int, sizes: Sequence[Measure], n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aligned:
-    """What an attacker learns who also knows which record of one model's leaf is which of another's.
+    """What an attacker learns who also knows which record of one model's leaf is which of another's."""
 
-    Attributes
-    ----------
-    mean, largest : float
-        Bits about a record on average, and about the most exposed one.
-    fewest : int
-        Records of the smallest common part that holds one.
-    """
-
+    # mean, largest: bits about a record on average, and about the most exposed one.
     mean: float
     largest: float
-    fewest: int
+    fewest: int  # Records of the smallest common part that holds one
 
 
 def aligned(published: Sequence[Published], cells: Cells, data: Any) -> Aligned:

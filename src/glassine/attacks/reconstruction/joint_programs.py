@@ -203,18 +203,10 @@ def real_range(parts: Indices, counts: tuple[Whole, ...], options: Indices) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settled:
-    """A system without what is known of it.
+    """A system without what is known of it."""
 
-    Attributes
-    ----------
-    system : System
-        Its free options are positive in some table of real numbers, and not the same in every one.
-    table : ndarray of int64, or None
-        A table with all counts; None for three models and more, where finding one is a search.
-    """
-
-    system: System
-    table: Whole | None
+    system: System  # Its free options are positive in some table of real numbers, and not the same in every one
+    table: Whole | None  # A table with all counts; None for three models and more, where finding one is a search
 
 
 def settle(system: System, names: Sequence[str]) -> Settled:

@@ -73,24 +73,12 @@ class ClashError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A model whose counts tell nothing exact.
+    """A model whose counts tell nothing exact."""
 
-    Attributes
-    ----------
-    name : str
-        The model.
-    reason : str
-        Why its counts do not constrain the records.
-    counts : {"none", "rounded", "noisy", "zero"}
-        What it publishes in place of exact counts.
-    guarantee : Guarantee or None
-        The differential privacy that is claimed for it.
-    """
-
-    name: str
-    reason: str
-    counts: str = "none"
-    guarantee: Guarantee | None = None
+    name: str  # The model
+    reason: str  # Why its counts do not constrain the records
+    counts: str = "none"  # What it publishes in place of exact counts
+    guarantee: Guarantee | None = None  # The differential privacy that is claimed for it
 
     @property
     def can_be_counted(self) -> bool:
@@ -100,24 +88,12 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Published:
-    """A model and its counts.
+    """A model and its counts."""
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    model : DecisionTree or RuleList
-        The model.
-    counts : ndarray of int64, shape (cells, classes), or (cells, 1) where it has sizes alone
-        The counts of its leaves or rules.
-    classes : tuple of scalars or None
-        The classes of the columns; None where it has sizes alone.
-    """
-
-    name: str
+    name: str  # What it is called
     model: DecisionTree | RuleList
-    counts: Whole
-    classes: tuple[Scalar, ...] | None
+    counts: Whole  # The counts of its leaves or rules; shape (cells, classes), or (cells, 1) where it has sizes alone
+    classes: tuple[Scalar, ...] | None  # The classes of the columns; None where it has sizes alone
 
     @property
     def sizes(self) -> Whole:
@@ -132,21 +108,11 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReadModels:
-    """The models that are read.
+    """The models that are read."""
 
-    Attributes
-    ----------
-    exact : list of Published
-        Those whose counts are put together.
-    left : list of LeftOut
-        Those that tell nothing exact.
-    filled : tuple of str
-        Those of ``exact`` whose numbers of records were counted in the data.
-    """
-
-    exact: list[Published]
-    left: list[LeftOut]
-    filled: tuple[str, ...] = ()
+    exact: list[Published]  # Those whose counts are put together
+    left: list[LeftOut]  # Those that tell nothing exact
+    filled: tuple[str, ...] = ()  # Those of ``exact`` whose numbers of records were counted in the data
 
     @property
     def silence(self) -> str | None:

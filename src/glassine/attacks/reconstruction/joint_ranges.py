@@ -30,17 +30,10 @@ MOST_PROGRAMS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Possible:
-    """Which cells and classes can hold records.
+    """Which cells and classes can hold records."""
 
-    Attributes
-    ----------
-    cells : ndarray of bool, shape (cells,)
-        Whether a cell can.
-    classes : ndarray of bool, shape (cells, classes)
-        Whether a cell can hold records of a class; one column where classes are not published.
-    """
-
-    cells: Flags
+    cells: Flags  # Whether a cell can; shape (cells,)
+    # Whether a cell can hold records of a class; one column where classes are not published; shape (cells, classes).
     classes: Flags
 
 
@@ -156,24 +149,12 @@ MOST_PAIRS_OF_MODELS = 45
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shared:
-    """The models, and what is known of their cells.
+    """The models, and what is known of their cells."""
 
-    Attributes
-    ----------
-    published : list of Published
-        The models.
-    ranges : CellRanges
-        The cells.
-    possible : Possible
-        Which cells and classes can hold records.
-    classes : tuple of scalars or None
-        The classes; None where they are not published.
-    """
-
-    published: list[Published]
-    ranges: CellRanges
-    possible: Possible
-    classes: tuple[Scalar, ...] | None
+    published: list[Published]  # The models
+    ranges: CellRanges  # The cells
+    possible: Possible  # Which cells and classes can hold records
+    classes: tuple[Scalar, ...] | None  # The classes; None where they are not published
 
     def label(self, members: Members) -> Scalar | None:
         """Return the only class that some cells can hold."""

@@ -210,26 +210,14 @@ class PossibleRecords:
 
     @cached_property
     def n_records(self) -> int:
-        """Number of training records.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If it is zero or not published, or counts are noisy or rounded.
-        """
+        """Number of training records."""
         n = sum(self.supports)
         if not n:
             raise UndefinedMeasureError("the model's counts are all zero: it describes no record.")
         return n
 
     def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:
-        """Return the exact number of possible records of each leaf or rule, in order.
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If an attribute is a continuum: declare its resolution.
-        """
+        """Return the exact number of possible records of each leaf or rule, in order."""
         self._require_finite()
         return tuple(int(m) for m in self._worlds_of(domain_aware).measures)
 

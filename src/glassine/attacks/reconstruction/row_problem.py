@@ -31,57 +31,31 @@ class ContradictionError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """A published count: a sum of weighted numbers of records between two bounds.
+    """A published count: a sum of weighted numbers of records between two bounds."""
 
-    Attributes
-    ----------
-    options : ndarray of int
-        The options that are summed.
-    weights : ndarray of int or None
-        Their weights; None for ones.
-    low, high : int
-        The bounds, both included.
-    gains : tuple of float
-        Bits of likelihood that each unit above ``low`` adds, decreasing; empty where the count reveals no more.
-    """
-
-    options: Whole
+    options: Whole  # The options that are summed
+    # low, high: the bounds, both included.
     low: int
     high: int
-    weights: Whole | None = None
+    weights: Whole | None = None  # Their weights; None for ones
+    # Bits of likelihood that each unit above ``low`` adds, decreasing; empty where the count reveals no more.
     gains: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Options where records can lie, and what the counts say of the number of records of each.
+    """Options where records can lie, and what the counts say of the number of records of each."""
 
-    Attributes
-    ----------
-    packing : Packing
-        The space.
-    rows : ndarray of uint64
-        Packed box of each option.
-    classes, records : ndarray of int
-        Class and, where records are distinguished, number of the record of each option; -1 where unknown.
-    upper : ndarray of int
-        Largest number of records of each option.
-    bits : ndarray of float
-        log2 of the measure of each option's box.
-    totals : tuple of Total
-        The counts.
-    n_records : int
-        Number of records.
-    """
-
-    packing: Packing
-    rows: Words
+    packing: Packing  # The space
+    rows: Words  # Packed box of each option
+    # classes, records: class and, where records are distinguished, number of the record of each option; -1 where
+    # unknown.
     classes: Whole
     records: Whole
-    upper: Whole
-    bits: npt.NDArray[np.float64]
-    totals: tuple[Total, ...]
-    n_records: int
+    upper: Whole  # Largest number of records of each option
+    bits: npt.NDArray[np.float64]  # log2 of the measure of each option's box
+    totals: tuple[Total, ...]  # The counts
+    n_records: int  # Number of records
 
     @property
     def ordered(self) -> bool:

@@ -33,21 +33,11 @@ MOST_MOVES = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refitting:
-    """A fitted scikit-learn forest over binary attributes that can be trained again.
+    """A fitted scikit-learn forest over binary attributes that can be trained again."""
 
-    Attributes
-    ----------
-    members : list of fitted trees
-        Its trees.
-    forest : Forest
-        The same as a value.
-    domain : Domain
-        The public domain.
-    """
-
-    members: list[Any]
-    forest: Forest
-    domain: Domain
+    members: list[Any]  # Its trees; list of fitted trees
+    forest: Forest  # The same as a value
+    domain: Domain  # The public domain
 
     def improve(self, rows: Records, codes: npt.NDArray[np.intp], deadline: float) -> tuple[Records, bool | None]:
         """Return rows in the same leaves from which more of the forest comes out, and whether all of it does.
@@ -155,21 +145,12 @@ class MissingSolverError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """Numbers of records for each option.
+    """Numbers of records for each option."""
 
-    Attributes
-    ----------
-    numbers : ndarray of int
-        The chosen data set.
-    certain : ndarray of int or None
-        For each option the number of records that it has in every data set that meets the counts; None if not proved.
-    most_likely : bool
-        Whether it is proved that no data set that meets the counts is likelier.
-    """
-
-    numbers: Numbers
+    numbers: Numbers  # The chosen data set
+    # For each option the number of records that it has in every data set that meets the counts; None if not proved.
     certain: Numbers | None
-    most_likely: bool
+    most_likely: bool  # Whether it is proved that no data set that meets the counts is likelier
 
 
 def _cp_model() -> Any:

@@ -21,116 +21,66 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderFinding:
-    """What one reader concludes.
+    """What one reader concludes."""
 
-    Attributes
-    ----------
-    reader : str
-        What the reader uses.
-    entropy : float
-        Entropy left, in bits per person.
-    certain : ShownCount
-        People of whom one class has a probability of at least 0.99.
-    d_overall, guess_rate : float or None
-        Distance to the truth in bits, and share of right guesses, where the truth is known.
-    """
-
-    reader: str
-    entropy: float
-    certain: ShownCount
+    reader: str  # What the reader uses
+    entropy: float  # Entropy left, in bits per person
+    certain: ShownCount  # People of whom one class has a probability of at least 0.99
+    # d_overall, guess_rate: distance to the truth in bits, and share of right guesses, where the truth is known.
     d_overall: float | None = None
     guess_rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertainFinding:
-    """People of whom one class has a probability of at least 0.99, among all or in a subgroup.
+    """People of whom one class has a probability of at least 0.99, among all or in a subgroup."""
 
-    Attributes
-    ----------
-    outcome : str
-        The class.
-    certain : ShownCount
-        How many they are.
-    base_rate : float
-        Probability of the class without the model: its share of all people.
-    number : ShownCount
-        People, or records, of the subgroup; all where there is none.
-    attribute, value : str
-        The subgroup; empty for all.
-    """
-
-    outcome: str
-    certain: ShownCount
-    base_rate: float
-    number: ShownCount
+    outcome: str  # The class
+    certain: ShownCount  # How many they are
+    base_rate: float  # Probability of the class without the model: its share of all people
+    number: ShownCount  # People, or records, of the subgroup; all where there is none
+    # attribute, value: the subgroup; empty for all.
     attribute: str = ""
     value: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExposedPerson:
-    """A person of whom little is left open.
+    """A person of whom little is left open."""
 
-    Attributes
-    ----------
-    row : int
-        Row number, from 0.
-    probability : float
-        Probability of the most probable class.
-    """
-
-    row: int
-    probability: float
+    row: int  # Row number, from 0
+    probability: float  # Probability of the most probable class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthFinding:
-    """D_individual, the distance of the estimate to the truth, in bits: small means disclosed.
+    """D_individual, the distance of the estimate to the truth, in bits: small means disclosed."""
 
-    Attributes
-    ----------
-    mean, lower, median, upper : float
-        D_overall, and the quartiles over the people.
-    disclosed : ShownCount
-        People with less than a tenth of a bit.
-    """
-
+    # mean, lower, median, upper: D_overall, and the quartiles over the people.
     mean: float
     lower: float
     median: float
     upper: float
-    disclosed: ShownCount
+    disclosed: ShownCount  # People with less than a tenth of a bit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemedyFinding:
-    """A way to publish the tree, what it discloses and how accurate it is.
+    """A way to publish the tree, what it discloses and how accurate it is."""
 
-    Attributes
-    ----------
-    name, kind : str
-        What is done, and of which kind it is.
-    status : str
-        ``optimal``, ``local``, ``closed form`` or ``not measured``.
-    reason : str or None
-        Why there are no figures, or why the internal nodes were not used.
-    n_leaves, entropy, d_overall, accuracy, holdout_accuracy : float or None
-        Its figures; accuracy on the training records, and on held-out ones if there were any.
-    internal_nodes : bool
-        Whether the reader used the internal nodes.
-    """
-
+    # name, kind: what is done, and of which kind it is.
     name: str
     kind: str
-    status: str
-    reason: str | None = None
+    status: str  # ``optimal``, ``local``, ``closed form`` or ``not measured``
+    reason: str | None = None  # Why there are no figures, or why the internal nodes were not used
+    # n_leaves, entropy, d_overall, accuracy, holdout_accuracy: its figures; accuracy on the training records, and on
+    # held-out ones if there were any.
     n_leaves: float | None = None
     entropy: float | None = None
     d_overall: float | None = None
     accuracy: float | None = None
     holdout_accuracy: float | None = None
-    internal_nodes: bool = False
+    internal_nodes: bool = False  # Whether the reader used the internal nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,61 +108,35 @@ class SubgroupFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFinding:
-    """What the reader learns about who was in the training sample.
+    """What the reader learns about who was in the training sample."""
 
-    Attributes
-    ----------
-    fraction : float
-        Mean probability of having been in it.
-    lowest, highest : float
-        The least and the largest of anybody.
-    certain : ShownCount
-        People who were in it for certain.
-    """
-
-    fraction: float
+    fraction: float  # Mean probability of having been in it
+    # lowest, highest: the least and the largest of anybody.
     lowest: float
     highest: float
-    certain: ShownCount
+    certain: ShownCount  # People who were in it for certain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosureDetails:
-    """What only the holder of the data is to see of what can be inferred; small counts are hidden.
+    """What only the holder of the data is to see of what can be inferred; small counts are hidden."""
 
-    Attributes
-    ----------
-    n_leaves : int
-        Leaves that hold people.
-    truth : TruthFinding or None
-        D_individual, where the truth is known.
-    exposed : tuple of ExposedPerson
-        The most exposed people, the most exposed first.
-    k : ShownCount
-        People of the smallest leaf.
-    distinct_l, entropy_l, alpha, t : float
-        l-diversity, largest share of a class, and t-closeness of the leaves, each of the worst leaf.
-    active : tuple of str
-        Some of the internal constraints that shape the estimate; empty where small counts are hidden.
-    remedies : tuple of RemedyFinding
-        Empty unless they were asked for.
-    subgroups : tuple of SubgroupFinding
-        The most exposed subgroups, and the least exposed one; empty where no subgroup was asked for.
-    sample : SampleFinding or None
-        Who was in the training sample, where the attacker knows more people than that.
-    """
-
-    n_leaves: int
-    truth: TruthFinding | None
-    exposed: tuple[ExposedPerson, ...]
-    k: ShownCount
+    n_leaves: int  # Leaves that hold people
+    truth: TruthFinding | None  # D_individual, where the truth is known
+    exposed: tuple[ExposedPerson, ...]  # The most exposed people, the most exposed first
+    k: ShownCount  # People of the smallest leaf
+    # distinct_l, entropy_l, alpha, t: l-diversity, largest share of a class, and t-closeness of the leaves, each of the
+    # worst leaf.
     distinct_l: float
     entropy_l: float
     alpha: float
     t: float
+    # Some of the internal constraints that shape the estimate; empty where small counts are hidden.
     active: tuple[str, ...]
-    remedies: tuple[RemedyFinding, ...] = ()
+    remedies: tuple[RemedyFinding, ...] = ()  # Empty unless they were asked for
+    # The most exposed subgroups, and the least exposed one; empty where no subgroup was asked for.
     subgroups: tuple[SubgroupFinding, ...] = ()
+    # Who was in the training sample, where the attacker knows more people than that.
     sample: SampleFinding | None = None
 
 

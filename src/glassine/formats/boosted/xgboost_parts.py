@@ -29,39 +29,18 @@ MOST_CLASSES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What all trees of a model share.
+    """What all trees of a model share."""
 
-    Attributes
-    ----------
-    trees : list
-        The trees as they stand in the file.
-    names : tuple of str
-        The features.
-    kinds : list of str
-        Their types, where the file states them.
-    categories : list of (tuple of scalars or None)
-        The categories of each feature that has any, where the file names them.
-    objective : str
-        The objective.
-    base : list of float
-        The scores that every record starts with, one a class where there are more than two.
-    first : int
-        Number of trees of the first round.
-    weighted : bool
-        Whether the records of the second class have a weight of their own.
-    step : float
-        Bound on the steps of Poisson regression, which is part of its second derivative.
-    """
-
-    trees: list[Any]
-    names: tuple[str, ...]
-    kinds: list[Any]
+    trees: list[Any]  # The trees as they stand in the file
+    names: tuple[str, ...]  # The features
+    kinds: list[Any]  # Their types, where the file states them; list of str
+    # The categories of each feature that has any, where the file names them.
     categories: list[tuple[Scalar, ...] | None]
     objective: str
-    base: list[float]
-    first: int
-    weighted: bool
-    step: float
+    base: list[float]  # The scores that every record starts with, one a class where there are more than two
+    first: int  # Number of trees of the first round
+    weighted: bool  # Whether the records of the second class have a weight of their own
+    step: float  # Bound on the steps of Poisson regression, which is part of its second derivative
 
     @property
     def binary(self) -> bool:

@@ -69,21 +69,11 @@ def other_side(literal: Literal) -> Literal:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An attribute itself, or an increasing function of it.
+    """An attribute itself, or an increasing function of it."""
 
-    Attributes
-    ----------
-    attribute : str
-        The original attribute.
-    steps : tuple of (str, float)
-        The operations that turn the attribute into the column.
-    fill : scalar or None
-        What a missing value has become; None while it is still missing.
-    """
-
-    attribute: str
-    steps: tuple[Step, ...] = ()
-    fill: Scalar | None = None
+    attribute: str  # The original attribute
+    steps: tuple[Step, ...] = ()  # The operations that turn the attribute into the column
+    fill: Scalar | None = None  # What a missing value has become; None while it is still missing
 
     @property
     def knows_gaps(self) -> bool:
@@ -159,29 +149,14 @@ def shortest(value: float, low: float, high: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A number for each value of an attribute.
+    """A number for each value of an attribute."""
 
-    Attributes
-    ----------
-    attribute : str
-        The original attribute.
-    codes : tuple of (scalar, float)
-        The values that the encoder knows, and their codes.
-    missing : float or None
-        Code of a missing value, NaN if it stays missing; None if the encoder refuses it.
-    other : float or None
-        Code of every other value; None if the encoder refuses it.
-    knows_gaps : bool
-        Whether missing values are of its making or were seen in training, and not just unknown.
-    also_missing : tuple of float
-        Codes of other marks of a missing value, where an encoder distinguishes None from NaN.
-    """
-
-    attribute: str
-    codes: tuple[tuple[Scalar, float], ...]
-    missing: float | None
-    other: float | None
-    knows_gaps: bool = True
+    attribute: str  # The original attribute
+    codes: tuple[tuple[Scalar, float], ...]  # The values that the encoder knows, and their codes
+    missing: float | None  # Code of a missing value, NaN if it stays missing; None if the encoder refuses it
+    other: float | None  # Code of every other value; None if the encoder refuses it
+    knows_gaps: bool = True  # Whether missing values are of its making or were seen in training, and not just unknown
+    # Codes of other marks of a missing value, where an encoder distinguishes None from NaN.
     also_missing: tuple[float, ...] = ()
 
     def _mapped(self, change: Callable[[float], float]) -> Coded:
@@ -235,24 +210,12 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """A number for each interval of an attribute.
+    """A number for each interval of an attribute."""
 
-    Attributes
-    ----------
-    attribute : str
-        The original attribute.
-    tops : tuple of float
-        The intervals' upper ends, which belong to them; the last is infinite.
-    codes : tuple of float
-        The intervals' codes.
-    missing : float or None
-        As in :class:`Coded`.
-    """
-
-    attribute: str
-    tops: tuple[float, ...]
-    codes: tuple[float, ...]
-    missing: float | None
+    attribute: str  # The original attribute
+    tops: tuple[float, ...]  # The intervals' upper ends, which belong to them; the last is infinite
+    codes: tuple[float, ...]  # The intervals' codes
+    missing: float | None  # As in :class:`Coded`
 
     @property
     def knows_gaps(self) -> bool:

@@ -40,19 +40,11 @@ class StatedParameters:
     """Hyperparameters that a fitted estimator states.
 
     They are a statement: an estimator's parameters can be set after it was fitted, and a file can be edited.
-
-    Attributes
-    ----------
-    values : mapping of str to number, bool, str or None
-        Those that bound the size of a model, by name.
-    least : str
-        The one that bounds the records of every leaf from below; empty where none does.
-    smallest_leaf : int or None
-        That bound, in records; None where none is stated, or it is a share of unknown size.
     """
 
-    values: Mapping[str, Value]
-    least: str = ""
+    values: Mapping[str, Value]  # Those that bound the size of a model, by name
+    least: str = ""  # The one that bounds the records of every leaf from below; empty where none does
+    # That bound, in records; None where none is stated, or it is a share of unknown size.
     smallest_leaf: int | None = None
 
     @property
@@ -63,12 +55,6 @@ class StatedParameters:
 
 def stated_parameters(obj: object) -> StatedParameters | None:
     """Return the hyperparameters that a fitted estimator states; None for what is no tree or forest with parameters.
-
-    Parameters
-    ----------
-    obj : object
-        A tree or forest of scikit-learn, alone, at the end of a pipeline or as the best of a search, a tree of pystreed
-        or pydl8.5, or an optimal tree or rule list of Glassine.
 
     Examples
     --------

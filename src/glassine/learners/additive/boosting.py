@@ -32,18 +32,10 @@ MOST = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interactions:
-    """The public wish for pairs.
+    """The public wish for pairs."""
 
-    Attributes
-    ----------
-    number : int or None
-        How many pairs are chosen privately; None leaves it to the public rule.
-    named : tuple of (str, str)
-        Pairs that the user names; then none is chosen.
-    """
-
-    number: int | None = 0
-    named: tuple[tuple[str, str], ...] = ()
+    number: int | None = 0  # How many pairs are chosen privately; None leaves it to the public rule
+    named: tuple[tuple[str, str], ...] = ()  # Pairs that the user names; then none is chosen
 
     @property
     def wanted(self) -> bool:
@@ -118,22 +110,14 @@ EventT = TypeVar("EventT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boosting:
-    """Public choices of boosting; the defaults are those of the paper.
+    """Public choices of boosting; the defaults are those of the paper."""
 
-    Attributes
-    ----------
-    epochs, leaves, bins : int
-        Rounds over all terms, leaves of each tree, bins of a number.
-    rate : float
-        Learning rate.
-    clip : float
-        Largest size of a residual: half the range of a number, which is in [-1, 1]; of classes it bounds the vector.
-    """
-
+    # epochs, leaves, bins: rounds over all terms, leaves of each tree, bins of a number.
     epochs: int = 300
     leaves: int = 3
     bins: int = 32
-    rate: float = 0.01
+    rate: float = 0.01  # Learning rate
+    # Largest size of a residual: half the range of a number, which is in [-1, 1]; of classes it bounds the vector.
     clip: float = 1.0
 
 
@@ -209,30 +193,14 @@ def _sum_bins(codes: AnyArray, room: AnyArray, out: AnyArray) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Visits:
-    """The records that boosting visits, and what is public of each term's bins.
+    """The records that boosting visits, and what is public of each term's bins."""
 
-    Attributes
-    ----------
-    codes : ndarray, shape (terms, n)
-        Bin of each record in each term.
-    scores : ndarray, shape (outputs, n)
-        Scores of the records so far.
-    target : ndarray, shape (n,)
-        Targets in [-1, 1], or indices of classes.
-    loss : Loss
-        With which residuals are formed.
-    counts : ndarray, shape (terms, bins)
-        Released numbers of records, at least 0.
-    n_bins : tuple of int
-        Number of bins of each term.
-    """
-
-    codes: AnyArray
-    scores: AnyArray
-    target: AnyArray
-    loss: Loss
-    counts: Array
-    n_bins: tuple[int, ...]
+    codes: AnyArray  # Bin of each record in each term; shape (terms, n)
+    scores: AnyArray  # Scores of the records so far; shape (outputs, n)
+    target: AnyArray  # Targets in [-1, 1], or indices of classes; shape (n,)
+    loss: Loss  # With which residuals are formed
+    counts: Array  # Released numbers of records, at least 0; shape (terms, bins)
+    n_bins: tuple[int, ...]  # Number of bins of each term
 
 
 class Splits(Protocol):

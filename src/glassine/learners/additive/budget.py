@@ -48,22 +48,13 @@ def usable(epsilon: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianBudget:
-    """Epsilon and delta of one fit, and the mu that they allow.
+    """Epsilon and delta of one fit, and the mu that they allow."""
 
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        What the fit claims.
-    mu : float
-        Gaussian differential privacy that all releases together may have for one record.
-    unit : PrivacyUnit
-        Whose data the claim covers: one record, or one person with so many records.
-    """
-
+    # epsilon, delta: what the fit claims.
     epsilon: Fraction
     delta: Fraction
-    mu: float
-    unit: PrivacyUnit = RECORD
+    mu: float  # Gaussian differential privacy that all releases together may have for one record
+    unit: PrivacyUnit = RECORD  # Whose data the claim covers: one record, or one person with so many records
 
     @classmethod
     def of(cls, epsilon: object, delta: object, unit: PrivacyUnit = RECORD) -> GaussianBudget:
@@ -195,21 +186,11 @@ class Parts(Protocol[EventT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portion:
-    """What one release may cost, and where its noise comes from.
+    """What one release may cost, and where its noise comes from."""
 
-    Attributes
-    ----------
-    mu : float
-        Gaussian differential privacy of the release.
-    share : float
-        Its share of the budget, for the certificate.
-    randomness : Randomness
-        Source of the noise.
-    """
-
-    mu: float
-    share: float
-    randomness: Randomness
+    mu: float  # Gaussian differential privacy of the release
+    share: float  # Its share of the budget, for the certificate
+    randomness: Randomness  # Source of the noise
 
     def sums(self, squared_sensitivity: float, times: int = 1) -> NoisySums:
         """Return sums with noise that together, so many times, cost ``mu``: squares of mu add up."""
@@ -242,21 +223,11 @@ class Portions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySums:
-    """Sums with discrete Gaussian noise.
+    """Sums with discrete Gaussian noise."""
 
-    Attributes
-    ----------
-    noise : FineNoise
-        Its scale and the units.
-    randomness : Randomness
-        Its source.
-    share : float
-        Share of the budget, for the certificate.
-    """
-
-    noise: FineNoise
-    randomness: Randomness
-    share: float
+    noise: FineNoise  # Its scale and the units
+    randomness: Randomness  # Its source
+    share: float  # Share of the budget, for the certificate
 
     @property
     def units(self) -> int:

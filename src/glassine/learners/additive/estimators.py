@@ -42,26 +42,16 @@ LEAST_FOR_PAIRS = 0.5
 
 
 class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A fitted additive estimator: it reads records in its domain, and its model is edited without spending budget.
-
-    Attributes
-    ----------
-    model_ : AdditiveModel
-        The published model.
-    certificate_ : Certificate
-        Guarantee, events and assumptions.
-    domain_ : Domain
-        Domain of the attributes.
-    """
+    """A fitted additive estimator: it reads records in its domain, and its model is edited without spending budget."""
 
     released: ClassVar[frozenset[str]] = frozenset(
         {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
-    model_: AdditiveModel
-    certificate_: Certificate
-    domain_: Domain
+    model_: AdditiveModel  # The published model
+    certificate_: Certificate  # Guarantee, events and assumptions
+    domain_: Domain  # Domain of the attributes
 
     def _columns(self, X: Any) -> Columns:
         check_is_fitted(self, "model_")
@@ -165,17 +155,11 @@ class AdditiveEstimator(Editable):
 
 
 class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
-    """An additive estimator whose model has classes.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (c,)
-        Classes.
-    """
+    """An additive estimator whose model has classes."""
 
     released: ClassVar[frozenset[str]] = Editable.released | {"classes_"}
 
-    classes_: npt.NDArray[Any]
+    classes_: npt.NDArray[Any]  # Classes; shape (c,)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""

@@ -66,19 +66,12 @@ study may not, and a target in [-1, 1] needs none above half its range."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What a model is rounded to, in public.
+    """What a model is rounded to, in public."""
 
-    Attributes
-    ----------
-    max_items, max_points : int
-        As in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
-    share : float
-        Share of the squared mu for the counts at each total; 0 for none.
-    """
-
+    # max_items, max_points: as in :meth:`~glassine.models.AdditiveModel.to_scorecard`.
     max_items: int
     max_points: int
-    share: float
+    share: float  # Share of the squared mu for the counts at each total; 0 for none
 
     @classmethod
     def of(cls, max_items: Any, max_points: Any, share: object) -> Card:
@@ -94,32 +87,18 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is fixed before anything is released.
+    """What is fixed before anything is released."""
 
-    Attributes
-    ----------
-    algorithm, accounting : str
-        As in the estimators.
-    grids, coarse : tuple of Grid
-        Public cells of each attribute; and those where the signal is faint, of declared thresholds.
-    monotone : dict of str to bool
-        Numbers whose scores must be in order, and whether upwards.
-    interactions : Interactions
-        The public wish for pairs.
-    override : Choices or None
-        Choices of a penalised fit instead of those of the public rules, for studies.
-    card : Card or None
-        What the model is rounded to; None where it is published as fitted.
-    """
-
+    # algorithm, accounting: as in the estimators.
     algorithm: str
     accounting: str
+    # grids, coarse: public cells of each attribute; and those where the signal is faint, of declared thresholds.
     grids: tuple[Grid, ...]
     coarse: tuple[Grid, ...]
-    monotone: dict[str, bool]
-    interactions: Interactions = NO_INTERACTIONS
-    override: Choices | None = None
-    card: Card | None = None
+    monotone: dict[str, bool]  # Numbers whose scores must be in order, and whether upwards
+    interactions: Interactions = NO_INTERACTIONS  # The public wish for pairs
+    override: Choices | None = None  # Choices of a penalised fit instead of those of the public rules, for studies
+    card: Card | None = None  # What the model is rounded to; None where it is published as fitted
 
     @classmethod
     def of(
@@ -233,24 +212,14 @@ class Privacy(Protocol[EventT_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Private:
-    """A fit within a budget, each release with noise.
-
-    Attributes
-    ----------
-    budget : GaussianBudget
-        What it may spend.
-    paid : Paid
-        The payment, with the randomness.
-    parts : Portions
-        A filter over all releases.
-    """
+    """A fit within a budget, each release with noise."""
 
     bins: ClassVar[None] = None
     boosting: ClassVar[Boosting] = Boosting()
 
-    budget: GaussianBudget
-    paid: Paid
-    parts: Portions
+    budget: GaussianBudget  # What it may spend
+    paid: Paid  # The payment, with the randomness
+    parts: Portions  # A filter over all releases
 
     @classmethod
     def of(cls, budget: GaussianBudget, paid: Paid) -> Private:

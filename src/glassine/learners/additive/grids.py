@@ -33,34 +33,20 @@ EventT = TypeVar("EventT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """The public cells of one attribute, the last for missing values of a number, or for undeclared categories.
-
-    Attributes
-    ----------
-    attribute : str
-        The attribute.
-    cuts : ndarray, shape (cells - 1,), or None
-        Points between the cells of a number; a value on a cut is below it. None for a category.
-    groups : tuple of tuple of scalars, or None
-        Values of each cell of a category, None among them standing for missing values. None for a number.
-    sizes : tuple of int
-        Number of cells that one node covers, level by level, from coarse to the single cell. One level where cells are
-        not refined.
-    missing : bool
-        Whether a record may be in the last cell.
-    fixed : bool
-        Whether the cells are the bins: given by the user, and not merged.
-    bounds : (float, float), or None
-        Public range of a number.
-    """
+    """The public cells of one attribute, the last for missing values of a number, or for undeclared categories."""
 
     attribute: str
+    # Points between the cells of a number; a value on a cut is below it. None for a category; shape (cells - 1,), or
+    # None.
     cuts: Array | None
+    # Values of each cell of a category, None among them standing for missing values. None for a number.
     groups: tuple[tuple[Scalar | None, ...], ...] | None
+    # Number of cells that one node covers, level by level, from coarse to the single cell. One level where cells are
+    # not refined.
     sizes: tuple[int, ...]
-    missing: bool
-    fixed: bool
-    bounds: tuple[float, float] | None
+    missing: bool  # Whether a record may be in the last cell
+    fixed: bool  # Whether the cells are the bins: given by the user, and not merged
+    bounds: tuple[float, float] | None  # Public range of a number
 
     @property
     def n_cells(self) -> int:
@@ -213,24 +199,12 @@ MOST_BINS = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """The released bins of one attribute.
+    """The released bins of one attribute."""
 
-    Attributes
-    ----------
-    grid : Grid
-        The public cells.
-    bin_of : ndarray of int, shape (cells + 1,)
-        Bin of each cell, the last one behind the others.
-    counts : ndarray, shape (bins,)
-        Noisy number of records in each bin.
-    variances : ndarray, shape (bins,)
-        Variance of that noise.
-    """
-
-    grid: Grid
-    bin_of: npt.NDArray[np.int64]
-    counts: Array
-    variances: Array
+    grid: Grid  # The public cells
+    bin_of: npt.NDArray[np.int64]  # Bin of each cell, the last one behind the others; shape (cells + 1,)
+    counts: Array  # Noisy number of records in each bin; shape (bins,)
+    variances: Array  # Variance of that noise; shape (bins,)
 
     @property
     def n_bins(self) -> int:

@@ -33,22 +33,13 @@ EventT = TypeVar("EventT")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Pair:
-    """Two terms and their coarse bins.
+    """Two terms and their coarse bins."""
 
-    Attributes
-    ----------
-    first, second : int
-        The terms.
-    axes : tuple of two Axis
-        The coarse bins of each.
-    groups : tuple of two ndarray of int
-        Coarse bin of each bin of each.
-    """
-
+    # first, second: the terms.
     first: int
     second: int
-    axes: tuple[Axis, Axis]
-    groups: tuple[Ints, Ints]
+    axes: tuple[Axis, Axis]  # The coarse bins of each
+    groups: tuple[Ints, Ints]  # Coarse bin of each bin of each
 
     @classmethod
     def of(cls, axes: Sequence[Axis], first: int, second: int, most: int) -> Pair:
@@ -139,12 +130,7 @@ def codes_of(pairs: Sequence[Pair], codes: npt.NDArray[Any]) -> npt.NDArray[np.u
 def cells_of_pair(pair: Pair, counts: Array) -> Cells:
     """Return what the fit knows of a pair: cells, and priors under which a score is zero on average along either.
 
-    Parameters
-    ----------
-    pair : Pair
-        The pair.
-    counts : ndarray, shape (cells,)
-        Released joint counts, at least 1.
+    Shapes: ``counts`` (cells,).
     """
     rough = ROUGHNESS if any(axis.ordered and axis.n_ordered >= 3 for axis in pair.axes) else (1.0,)
     covariances: list[Array | None] = []
@@ -241,14 +227,7 @@ def gain(sums: Whole, counts: Whole, units: int) -> Fraction:
     most ``SCORE`` in size. It is reckoned in whole numbers, so that its error, below 2^-60, does not grow with the
     number of records.
 
-    Parameters
-    ----------
-    sums : ndarray of int, shape (bins, bins, outputs)
-        Sums of residuals in units.
-    counts : ndarray of int, shape (bins, bins)
-        Records.
-    units : int
-        Units of the clip.
+    Shapes: ``sums`` (bins, bins, outputs); ``counts`` (bins, bins).
     """
     sums, counts = sums.astype(object), counts.astype(object)
     alone = max(_explained(sums.sum(axis=axis), counts.sum(axis=axis), units) for axis in (0, 1))
@@ -286,21 +265,11 @@ def gain_reach(score: Number) -> Fraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Gains:
-    """Noisy gains of pairs.
+    """Noisy gains of pairs."""
 
-    Attributes
-    ----------
-    pairs : tuple of (int, int)
-        The pairs of terms.
-    values : ndarray, shape (pairs,)
-        Noisy gains, in squares of the clip.
-    deviation : float
-        Standard deviation of their noise.
-    """
-
-    pairs: tuple[tuple[int, int], ...]
-    values: Array
-    deviation: float
+    pairs: tuple[tuple[int, int], ...]  # The pairs of terms
+    values: Array  # Noisy gains, in squares of the clip; shape (pairs,)
+    deviation: float  # Standard deviation of their noise
 
     def best(self, number: int) -> list[tuple[int, int]]:
         """Return the pairs with the largest noisy gains."""
@@ -309,12 +278,7 @@ class Gains:
     def clear(self, most: int, by_chance: Array) -> list[tuple[int, int]]:
         """Return at most so many pairs whose gain stands out from noise and from chance.
 
-        Parameters
-        ----------
-        most : int
-            How many at most.
-        by_chance : ndarray, shape (pairs,)
-            What each would gain if nothing were to be found.
+        Shapes: ``by_chance`` (pairs,).
         """
         stands_out = self.values > CLEAR * self.deviation + WORTH * by_chance
         order = np.argsort(-self.values, kind="stable")

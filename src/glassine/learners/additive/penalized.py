@@ -53,18 +53,10 @@ EventT = TypeVar("EventT")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class FittedPairs:
-    """The pairs of a fit, in the order of the last of its scores.
-
-    Attributes
-    ----------
-    pairs : tuple of Pair
-        The pairs.
-    counts : tuple of ndarray, one of shape (cells,) for each pair
-        Noisy joint counts.
-    """
+    """The pairs of a fit, in the order of the last of its scores."""
 
     pairs: tuple[Pair, ...] = ()
-    counts: tuple[Array, ...] = ()
+    counts: tuple[Array, ...] = ()  # Noisy joint counts; shape (cells,) for each pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,21 +226,12 @@ def _lack(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairWish:
-    """Which pairs a fit may give a term.
+    """Which pairs a fit may give a term."""
 
-    Attributes
-    ----------
-    interactions : Interactions
-        The parameter of the estimator.
-    monotone : mapping of str to bool
-        Numbers whose scores must be in order, and whether upwards; none of them is in a chosen pair.
-    strength : float
-        Of the released signal: see :func:`~glassine.learners.additive.publishing.strength`.
-    """
-
-    interactions: Interactions
+    interactions: Interactions  # The parameter of the estimator
+    # Numbers whose scores must be in order, and whether upwards; none of them is in a chosen pair.
     monotone: Mapping[str, bool]
-    strength: float
+    strength: float  # Of the released signal: see :func:`~glassine.learners.additive.publishing.strength`
 
     def choose(
         self,

@@ -22,30 +22,14 @@ from glassine.models import AdditiveModel, Guarantee, Term
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """Choices of a penalised fit.
-
-    Attributes
-    ----------
-    rounds : int
-        Rounds.
-    rate : float
-        Share of each round's sums in their running mean.
-    clip : float
-        Largest size of a residual: of a class, or of a number in released standard deviations of the target.
-    caution : float
-        Variance of the noise that the penalty is set for, relative to that of all rounds together.
-    bin_share : float
-        Share of the squared mu for the bins.
-    early : float
-        Share of the rounds' squared mu for the first half of them, whose scores are not published.
-    """
+    """Choices of a penalised fit."""
 
     rounds: int
-    rate: float
-    clip: float
-    caution: float = 1.5
-    bin_share: float = 0.2
-    early: float = 0.5
+    rate: float  # Share of each round's sums in their running mean
+    clip: float  # Largest size of a residual: of a class, or of a number in released standard deviations of the target
+    caution: float = 1.5  # Variance of the noise that the penalty is set for, relative to that of all rounds together
+    bin_share: float = 0.2  # Share of the squared mu for the bins
+    early: float = 0.5  # Share of the rounds' squared mu for the first half of them, whose scores are not published
 
 
 FAINT = 400.0
@@ -172,19 +156,12 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shapes:
-    """Fitted scores.
+    """Fitted scores."""
 
-    Attributes
-    ----------
-    scores, errors : tuple of ndarray, one of shape (bins, outputs) for each term
-        Scores, and the standard deviation of the noise in them.
-    intercept : ndarray, shape (outputs,)
-        The intercept.
-    """
-
+    # scores, errors: scores, and the standard deviation of the noise in them; shape (bins, outputs) for each term.
     scores: tuple[Array, ...]
     errors: tuple[Array, ...]
-    intercept: Array
+    intercept: Array  # The intercept; shape (outputs,)
 
 
 def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, bool]:
@@ -233,43 +210,18 @@ def ordered(shapes: Shapes, axes: Sequence[Axis], monotone: Mapping[str, bool]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Frame:
-    """What is published beside the scores.
+    """What is published beside the scores."""
 
-    Attributes
-    ----------
-    domain : Domain
-        The public domain of the attributes.
-    target : Target
-        Classes or range, without the records' values.
-    guarantee : Guarantee or None
-        The claim; None of a fit that makes none.
-    source : str
-        Where the model comes from.
-    errors : callable
-        Returns what is published of standard deviations of noise: None where there is no noise.
-    """
-
-    domain: Domain
-    target: Target
-    guarantee: Guarantee | None
-    source: str
+    domain: Domain  # The public domain of the attributes
+    target: Target  # Classes or range, without the records' values
+    guarantee: Guarantee | None  # The claim; None of a fit that makes none
+    source: str  # Where the model comes from
+    # Returns what is published of standard deviations of noise: None where there is no noise.
     errors: Callable[[Array], Array | None]
 
 
 def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[Term] = ()) -> AdditiveModel:
-    """Return the model, in units of the target.
-
-    Parameters
-    ----------
-    axes : sequence of Axis
-        The bins of each term.
-    shapes : Shapes
-        Scores of each term, their standard deviations, and the intercept.
-    frame : Frame
-        What is published with them.
-    pairs : sequence of Term
-        Terms of two attributes, which follow those of one.
-    """
+    """Return the model, in units of the target."""
     target = frame.target
     factor, offset = target.scale
     terms = []

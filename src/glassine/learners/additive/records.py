@@ -32,17 +32,11 @@ Tables: TypeAlias = Mapping[tuple[int, ...], Ints]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Binned:
-    """The records in released bins.
+    """The records in released bins."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8 or uint16, shape (terms, n)
-        Bin of each record in each term.
-    values : ndarray, shape (n,)
-        The target of each record: index of the class, or the number clipped to its range and brought to [-1, 1].
-    """
-
-    codes: npt.NDArray[Any]
+    codes: npt.NDArray[Any]  # Bin of each record in each term; shape (terms, n)
+    # The target of each record: index of the class, or the number clipped to its range and brought to [-1, 1]; shape
+    # (n,).
     values: npt.NDArray[Any]
 
     def part(self, where: slice) -> Binned:
@@ -76,20 +70,11 @@ class AdditiveRecords(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HeldRecords:
-    """Records in memory.
+    """Records in memory."""
 
-    Attributes
-    ----------
-    columns : Columns
-        The records.
-    values : ndarray, shape (n,)
-        Their targets.
-    cells : list of ndarray
-        Their public cells, between counting and binning.
-    """
-
-    columns: Columns
-    values: npt.NDArray[Any]
+    columns: Columns  # The records
+    values: npt.NDArray[Any]  # Their targets; shape (n,)
+    # Their public cells, between counting and binning.
     cells: list[npt.NDArray[np.uint16]] = field(default_factory=list)
 
     def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
@@ -135,14 +120,9 @@ class CountedRecords:
 
     Guarantee: none. All counts are exact and whole, and the passes do not distinguish records of one group and class.
     Therefore what is released has the law that it has for records in memory. See ``records.md``.
-
-    Attributes
-    ----------
-    intake : EngineIntake
-        The records, and the domain that distinguishes undeclared categories from missing ones.
     """
 
-    intake: EngineIntake
+    intake: EngineIntake  # The records, and the domain that distinguishes undeclared categories from missing ones
 
     @property
     def values(self) -> npt.NDArray[Any]:

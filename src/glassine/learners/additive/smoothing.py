@@ -34,17 +34,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """What the fit knows of a term: its bins, or the cells of its two attributes.
+    """What the fit knows of a term: its bins, or the cells of its two attributes."""
 
-    Attributes
-    ----------
-    counts : ndarray, shape (cells,)
-        Released number of records in each cell, at least 1.
-    covariances : tuple of ndarray or None
-        Prior covariances of unit mean variance that are compared; None stands for independent scores.
-    """
-
-    counts: Array
+    counts: Array  # Released number of records in each cell, at least 1; shape (cells,)
+    # Prior covariances of unit mean variance that are compared; None stands for independent scores.
     covariances: tuple[Array | None, ...]
 
     @property
@@ -241,27 +234,13 @@ SLOWER, SLOWEST = 0.7, 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """Public choices of a penalised fit.
+    """Public choices of a penalised fit."""
 
-    Attributes
-    ----------
-    number : int
-        Rounds.
-    rate : float
-        Share of each round's sums in their running mean, in (0, 1].
-    clip : float
-        Largest size of a residual.
-    caution : float
-        Variance of the noise that the penalty is set for, relative to that of all rounds together.
-    early : float
-        Share of the squared mu for the first half of the rounds.
-    """
-
-    number: int
-    rate: float
-    clip: float
-    caution: float = 1.5
-    early: float = 0.5
+    number: int  # Rounds
+    rate: float  # Share of each round's sums in their running mean, in (0, 1]
+    clip: float  # Largest size of a residual
+    caution: float = 1.5  # Variance of the noise that the penalty is set for, relative to that of all rounds together
+    early: float = 0.5  # Share of the squared mu for the first half of the rounds
 
 
 class Descent:
@@ -353,12 +332,7 @@ class Descent:
     def take(self, sums: Array, curvature: float) -> tuple[Array, Array]:
         """Take one round's noisy sums; return what is added to the scores and to the intercept.
 
-        Parameters
-        ----------
-        sums : ndarray, shape (terms, bins, outputs)
-            Noisy sums of residuals.
-        curvature : float
-            Noisy sum of the records' curvatures, in the units of the weights.
+        Shapes: ``sums`` (terms, bins, outputs).
         """
         n = self.base.n_records
         self._slopes.append(curvature / (n * float(self.base.weights.sum())))

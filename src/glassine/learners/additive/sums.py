@@ -24,17 +24,12 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Packed:
-    """The bins of the records in groups of terms.
+    """The bins of the records in groups of terms."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8 or uint16, shape (groups, n)
-        Cell of each record in each group: the bins of its terms as the digits of one number.
-    places : ndarray of int64, shape (terms, 4)
-        Group of each term, number of its bins, cells of the digits below it, and cells of the whole group.
-    """
-
+    # Cell of each record in each group: the bins of its terms as the digits of one number; shape (groups, n).
     codes: npt.NDArray[Any]
+    # Group of each term, number of its bins, cells of the digits below it, and cells of the whole group; shape (terms,
+    # 4).
     places: Ints
 
     @property
@@ -54,14 +49,7 @@ def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
     The groups follow from the numbers of bins alone: were they to depend on the records, so would the rounding of
     scores.
 
-    Parameters
-    ----------
-    codes : ndarray of uint8 or uint16, shape (terms, n)
-        Bin of each record in each term.
-    sizes : sequence of int
-        Number of bins of each term.
-    outputs : int
-        Scores of each bin.
+    Shapes: ``codes`` (terms, n).
     """
     # The largest first: first fit then fills the groups well.
     room, groups = ROOM // outputs, list[list[int]]()
@@ -377,31 +365,8 @@ def advance(
 ) -> tuple[Ints, int]:
     """Move the scores of all records by a step, and return the sums of their clipped residuals in each bin.
 
-    Parameters
-    ----------
-    codes : ndarray of uint8 or uint16, shape (terms, n), or Packed
-        Bin of each record in each term; packed terms take less time.
-    scores : ndarray, shape (outputs, n)
-        Scores of the records; changed in place.
-    target : ndarray, shape (n,)
-        Target in [-1, 1], or the class.
-    step : ndarray, shape (terms, bins, outputs)
-        What is added to the score of each bin.
-    shift : ndarray, shape (outputs,)
-        What is added to the intercept.
-    classes : bool
-        Whether the target is a class.
-    clip : float
-        Largest size of a residual; of the vector of residuals, where there are several outputs.
-    units : int
-        Whole units to which a residual of that size is rounded.
-
-    Returns
-    -------
-    ndarray of int64, shape (terms, bins, outputs)
-        Each record adds to one bin of each term, a vector of at most ``units`` in length.
-    int
-        Sum of the records' curvatures, each at most ``units // 2``.
+    Shapes: ``codes`` (terms, n), or Packed; ``scores`` (outputs, n); ``target`` (n,); ``step`` (terms, bins, outputs);
+    ``shift`` (outputs,); the result (terms, bins, outputs).
     """
     if isinstance(codes, Packed):
         sums, curvature = advance(

@@ -53,21 +53,11 @@ EventT = TypeVar("EventT")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Target:
-    """What is to be predicted; all of it public.
+    """What is to be predicted; all of it public."""
 
-    Attributes
-    ----------
-    classes : tuple of scalars, or None
-        The public classes; None for numbers.
-    bounds : (float, float), or None
-        The public range of a number.
-    name : str
-        Name of the target, if it has one.
-    """
-
-    classes: tuple[Scalar, ...] | None
-    bounds: tuple[float, float] | None
-    name: str
+    classes: tuple[Scalar, ...] | None  # The public classes; None for numbers
+    bounds: tuple[float, float] | None  # The public range of a number
+    name: str  # Name of the target, if it has one
 
     @property
     def n_outputs(self) -> int:
@@ -104,29 +94,18 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """What is released of the target before anything else.
+    """What is released of the target before anything else."""
 
-    Attributes
-    ----------
-    n_records : float
-        Noisy number of records, at least 1.
-    start, weights, spreads : ndarray, shape (outputs,)
-        Intercept, curvature of the loss for one record, and variance of a residual.
-    deviation : float
-        Standard deviation of a number in [-1, 1]; 1 for classes.
-    shares : ndarray, shape (classes,), or None
-        Shares of the classes, of which the start follows; None for a number.
-    share_error : float
-        Standard deviation of the noise in a share.
-    """
-
-    n_records: float
+    n_records: float  # Noisy number of records, at least 1
+    # start, weights, spreads: intercept, curvature of the loss for one record, and variance of a residual; shape
+    # (outputs,).
     start: Array
     weights: Array
     spreads: Array
-    deviation: float
+    deviation: float  # Standard deviation of a number in [-1, 1]; 1 for classes
+    # Shares of the classes, of which the start follows; None for a number; shape (classes,), or None.
     shares: Array | None = None
-    share_error: float = 0.0
+    share_error: float = 0.0  # Standard deviation of the noise in a share
 
 
 def read_classes(
@@ -188,22 +167,7 @@ def read_numbers(
 ) -> Training:
     """Read the arguments of a regressor's fit.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets ``n_features_in_`` and, for named columns, ``feature_names_in_``.
-    X : data frame or array-like of shape (n, d)
-        The records.
-    y : array-like of shape (n,), or str
-        The numbers, or the name of the column of ``X`` that holds them.
-    domain : Domain or None
-        The public domain; it may declare the target as ``Real`` or ``Integer``. None infers it from the data.
-    bounds : (float, float) or None
-        The public range of the target. None takes it from the domain, or from the data.
-    times : array-like of shape (n,), or Persons, optional
-        How often each record counts: whole numbers, or whose records they are; some are left out or repeated.
-    private : bool, default=True
-        Whether the fit is private: it warns of what is taken from the data, and refuses no value of public records.
+    Shapes: ``X`` (n, d); ``y`` (n,), or str; ``times`` (n,), or Persons, optional.
     """
     reading.check_domain(domain)
     checked = None if bounds is None else checked_bounds(bounds)
@@ -326,21 +290,12 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Looks:
-    """Noisy counts or sums of the target, from one release or several, and the precision of their noise.
+    """Noisy counts or sums of the target, from one release or several, and the precision of their noise."""
 
-    Attributes
-    ----------
-    values : ndarray
-        Numbers of records of each class; or the number of records, and sum and sum of squares of the target.
-    precision : float
-        One over the variance of the noise of each.
-    classes : bool
-        Whether they are counts of classes.
-    """
-
+    # Numbers of records of each class; or the number of records, and sum and sum of squares of the target.
     values: Array
-    precision: float
-    classes: bool
+    precision: float  # One over the variance of the noise of each
+    classes: bool  # Whether they are counts of classes
 
     def and_then(self, other: Looks) -> Looks:
         """Return two releases as one: their mean, weighted by precision."""

@@ -38,18 +38,10 @@ from glassine.models import DecisionTree, Evidence, RuleList
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class NumericIntake(HeldIntake):
-    """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes.
+    """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes."""
 
-    Attributes
-    ----------
-    target_range : (float, float)
-        The public range of the target.
-    targets : ndarray of float, shape (m,)
-        The targets, clipped to it.
-    """
-
-    target_range: tuple[float, float]
-    targets: npt.NDArray[np.float64]
+    target_range: tuple[float, float]  # The public range of the target
+    targets: npt.NDArray[np.float64]  # The targets, clipped to it; shape (m,)
 
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
         """Return the parts of the records as bit sets of conjunctions."""
@@ -71,14 +63,7 @@ def read_numeric(
 ) -> NumericIntake:
     """Read the arguments of a regressor's fit.
 
-    Parameters
-    ----------
-    estimator, X, y, domain, bounds
-        As for :func:`glassine.learners.additive.targets.read_numbers`, with its errors.
-    times : Persons or array-like of shape (n,), optional
-        Whose records they are, or how many records each row stands for.
-    private : bool
-        Whether the fit is private: it warns of what is taken from the data, and refuses no value.
+    Shapes: ``times`` (n,), optional.
     """
     persons = times if isinstance(times, Persons) else None
     training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)

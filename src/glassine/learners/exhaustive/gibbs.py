@@ -50,34 +50,21 @@ LEAST_RATE = Fraction(100, 2**EPSILON_BITS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighting:
-    """How models are weighed.
+    """How models are weighed."""
 
-    Attributes
-    ----------
-    epsilon : Fraction or None
-        What a unit of cost costs, a multiple of 2^-40; None for the limit in which only models of least cost count.
-    part_weight : float
-        Prior weight of each split or rule of a model.
-    penalty : float
-        Cost of each split or rule, in units; zero unless epsilon is None.
-    powers : ndarray of float, shape (k,)
-        exp(-epsilon j) for j = 0, ..., k - 2, up to the largest cost or to exp(-700), and 0 for all larger j; with
-        jumps, for all j below 2^shift.
-    jumps : ndarray of float, shape (m,)
-        exp(-epsilon j 2^shift) for j = 0, ..., m - 2, and 0 for all larger j; one alone where there are no jumps.
-    shift : int
-        The power of a cost j is that of its low ``shift`` bits times the jump of the others.
-    fewest : int
-        Fewest counts of a leaf or rule, of all classes together; zero unless epsilon is None, as a private draw must
-        not depend on how many records a leaf holds.
-    """
-
+    # What a unit of cost costs, a multiple of 2^-40; None for the limit in which only models of least cost count.
     epsilon: Fraction | None
-    part_weight: float
-    penalty: float
+    part_weight: float  # Prior weight of each split or rule of a model
+    penalty: float  # Cost of each split or rule, in units; zero unless epsilon is None
+    # exp(-epsilon j) for j = 0, ..., k - 2, up to the largest cost or to exp(-700), and 0 for all larger j; with jumps,
+    # for all j below 2^shift; shape (k,).
     powers: npt.NDArray[np.float64]
+    # exp(-epsilon j 2^shift) for j = 0, ..., m - 2, and 0 for all larger j; one alone where there are no jumps; shape
+    # (m,).
     jumps: npt.NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
-    shift: int = NO_JUMPS
+    shift: int = NO_JUMPS  # The power of a cost j is that of its low ``shift`` bits times the jump of the others
+    # Fewest counts of a leaf or rule, of all classes together; zero unless epsilon is None, as a private draw must not
+    # depend on how many records a leaf holds.
     fewest: int = 0
 
     @classmethod
@@ -162,21 +149,11 @@ def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice of several.
+    """One choice of several."""
 
-    Attributes
-    ----------
-    number : int
-        What is chosen.
-    cost : float
-        Least cost of the models that remain.
-    scaled : int
-        Logarithm of the choice's weight, relative to a constant of the list, in units of 2^-48.
-    """
-
-    number: int
-    cost: float
-    scaled: int
+    number: int  # What is chosen
+    cost: float  # Least cost of the models that remain
+    scaled: int  # Logarithm of the choice's weight, relative to a constant of the list, in units of 2^-48
 
 
 def choices(

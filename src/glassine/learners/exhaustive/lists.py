@@ -182,21 +182,11 @@ class DrawnList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListClass(ModelClass[DrawnList]):
-    """All rule lists of at most some number of rules from a pool, each rule taking and leaving something.
+    """All rule lists of at most some number of rules from a pool, each rule taking and leaving something."""
 
-    Attributes
-    ----------
-    logic : RuleLogic
-        The p public rules.
-    length : int
-        Largest number of rules besides the default rule.
-    loss : Loss
-        What records cost, by the value of a rule.
-    """
-
-    logic: RuleLogic
-    length: int
-    loss: Loss
+    logic: RuleLogic  # The p public rules
+    length: int  # Largest number of rules besides the default rule
+    loss: Loss  # What records cost, by the value of a rule
 
     ways_out: ClassVar[str] = "Lower max_rules, take a smaller pool, or raise the limits."
 
@@ -279,23 +269,12 @@ class ListClass(ModelClass[DrawnList]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ListSums:
-    """Costs and weights of the lists that continue every set of rules.
+    """Costs and weights of the lists that continue every set of rules."""
 
-    Attributes
-    ----------
-    lists : ListClass
-        The class.
-    counts : ConjunctionCounts
-        Class counts of what every set of up to K rules leaves: conjunctions of negated rules.
-    weighting : Weighting
-        Epsilon, prior and penalty.
-    costs, weights : tuple of ndarray of float, shapes (binom(p, m),) for m = 0, ..., K - 1
-        As in :class:`~glassine.learners.exhaustive.trees.TreeSums`, by the rank of the set.
-    """
-
-    lists: ListClass
-    counts: ConjunctionCounts
-    weighting: Weighting
+    lists: ListClass  # The class
+    counts: ConjunctionCounts  # Class counts of what every set of up to K rules leaves: conjunctions of negated rules
+    weighting: Weighting  # Epsilon, prior and penalty
+    # costs, weights: as in :class:`~glassine.learners.exhaustive.trees.TreeSums`, by the rank of the set.
     costs: tuple[npt.NDArray[np.float64], ...]
     weights: tuple[npt.NDArray[np.float64], ...]
 

@@ -44,26 +44,15 @@ Whole = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Loss:
-    """What a record of each class costs in a leaf of each value.
+    """What a record of each class costs in a leaf of each value."""
 
-    Attributes
-    ----------
-    costs : ndarray of int64, shape (v, c)
-        Cost of a record of class y in a leaf of value i, at least 0.
-    labels : tuple of int
-        The class that a leaf of each value predicts, v of them.
-    probabilities : ndarray of float, shape (v, c), or None
-        The class probabilities of each value; None where a value is a label alone.
-    log_loss_range : float
-        Log loss, in nats, that is worth the largest cost; infinite where errors alone cost.
-    parts : int
-        How many parts a record counts as, each of one class: one, or ``PARTS`` where its target is a number.
-    """
-
-    costs: Whole
-    labels: tuple[int, ...]
+    costs: Whole  # Cost of a record of class y in a leaf of value i, at least 0; shape (v, c)
+    labels: tuple[int, ...]  # The class that a leaf of each value predicts, v of them
+    # The class probabilities of each value; None where a value is a label alone; shape (v, c), or None.
     probabilities: Floats | None = None
+    # Log loss, in nats, that is worth the largest cost; infinite where errors alone cost.
     log_loss_range: float = float("inf")
+    # How many parts a record counts as, each of one class: one, or ``PARTS`` where its target is a number.
     parts: int = 1
 
     def __post_init__(self) -> None:
@@ -124,16 +113,7 @@ class Loss:
     def ranking(cls, rates: Floats, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> Loss:
         """Return log loss with a share of errors, over values about the base rates.
 
-        Parameters
-        ----------
-        rates : ndarray of float, shape (c,)
-            Base rates, released or public, each above 0.
-        strength : float
-            Number of records that are not of the commonest class, times epsilon; infinite without privacy.
-        accuracy_share : float
-            Share of errors in the loss, in [0, 1).
-        steps : int, default=8
-            Most values on a ray of the grid.
+        Shapes: ``rates`` (c,).
         """
         grid = log_odds_grid(rates, strength, steps)
         labels = grid.argmax(axis=1)

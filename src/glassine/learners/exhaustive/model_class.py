@@ -256,20 +256,7 @@ class ModelClass(ABC, Generic[M]):
         part_weight: float | None = None,
         times: int = 1,
     ) -> None:
-        """Raise ClassTooLargeError if summing the class so many times may exceed the limits.
-
-        Parameters
-        ----------
-        memory_limit, time_limit : float
-            Most bytes, and most seconds.
-        more_bytes : int, default=0
-            Bytes of tables besides those of the class.
-        part_weight : float, optional
-            Prior weight of each split or rule of a private draw, whose weights must be summed in floating point; the
-            best member needs none.
-        times : int, default=1
-            How often the class is summed.
-        """
+        """Raise ClassTooLargeError if summing the class so many times may exceed the limits."""
         check_size(
             self.text() + (f", {times} times" if times > 1 else ""),
             self.ways_out,

@@ -33,17 +33,10 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smaller:
-    """What makes a fit small enough; all of it follows from the domain and the parameters, which are public.
+    """What makes a fit small enough; all of it follows from the domain and the parameters, which are public."""
 
-    Attributes
-    ----------
-    costly : tuple of str
-        The columns that cost most, the first most of all.
-    ways : tuple of (mapping of str to object, tuple of str)
-        Parameters to change and columns to leave out, each pair one way.
-    """
-
-    costly: tuple[str, ...]
+    costly: tuple[str, ...]  # The columns that cost most, the first most of all
+    # Parameters to change and columns to leave out, each pair one way.
     ways: tuple[tuple[Mapping[str, object], tuple[str, ...]], ...]
 
     def text(self, leave_out: Callable[[tuple[str, ...]], str]) -> str:

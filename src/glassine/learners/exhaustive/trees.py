@@ -57,20 +57,11 @@ class TreeClass(ModelClass[Tree]):
 
     A split is admissible at a node if both of its parts are possible in the domain; whether the data have records there
     does not matter.
-
-    Attributes
-    ----------
-    logic : LiteralLogic
-        The p public literals.
-    depth : int
-        Largest number of splits on a path.
-    loss : Loss
-        What records cost, by the value of a leaf.
     """
 
-    logic: LiteralLogic
-    depth: int
-    loss: Loss
+    logic: LiteralLogic  # The p public literals
+    depth: int  # Largest number of splits on a path
+    loss: Loss  # What records cost, by the value of a leaf
 
     ways_out: ClassVar[str] = "Lower max_depth, declare fewer thresholds or literals, or raise the limits."
 
@@ -158,25 +149,14 @@ class TreeClass(ModelClass[Tree]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TreeSums:
-    """Costs and weights of the trees below every node, where a node is a set of literals with signs.
+    """Costs and weights of the trees below every node, where a node is a set of literals with signs."""
 
-    Attributes
-    ----------
-    trees : TreeClass
-        The class.
-    counts : ConjunctionCounts
-        Class counts of conjunctions of up to d literals.
-    weighting : Weighting
-        Epsilon, prior and penalty.
-    costs, weights : tuple of ndarray of float, shapes (binom(p, m), 2^m) for m = 0, ..., d - 1
-        The sum over the trees below the node of rank r with sign pattern s is
-        ``weights[m][r, s] * exp(-epsilon * costs[m][r, s])``; the cost is the least one. Infinite where the node is
-        impossible, or where every tree has a leaf of too few records.
-    """
-
-    trees: TreeClass
-    counts: ConjunctionCounts
-    weighting: Weighting
+    trees: TreeClass  # The class
+    counts: ConjunctionCounts  # Class counts of conjunctions of up to d literals
+    weighting: Weighting  # Epsilon, prior and penalty
+    # costs, weights: the sum over the trees below the node of rank r with sign pattern s is ``weights[m][r, s] *
+    # exp(-epsilon * costs[m][r, s])``; the cost is the least one. Infinite where the node is impossible, or where every
+    # tree has a leaf of too few records.
     costs: tuple[npt.NDArray[np.float64], ...]
     weights: tuple[npt.NDArray[np.float64], ...]
 

@@ -137,23 +137,12 @@ class Remaining:
 
     A rule is kept as the rows of its literals and formed again at each count, so that the memory is that of the
     distinct literals: a pool of all pairs of them costs no more than the literals.
-
-    Attributes
-    ----------
-    bitsets : BitSets
-        The truth of the distinct literals.
-    rows : ndarray of int64
-        Rows of the literals of all rules, one rule after the other.
-    starts : ndarray of int64, shape (p + 1,)
-        First place of each rule in ``rows``.
-    words : ndarray of uint64, shape (w,)
-        The records that remain.
     """
 
-    bitsets: BitSets
-    rows: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    words: npt.NDArray[np.uint64]
+    bitsets: BitSets  # The truth of the distinct literals
+    rows: npt.NDArray[np.int64]  # Rows of the literals of all rules, one rule after the other
+    starts: npt.NDArray[np.int64]  # First place of each rule in ``rows``; shape (p + 1,)
+    words: npt.NDArray[np.uint64]  # The records that remain; shape (w,)
 
     @classmethod
     def of(cls, intake: Intake, antecedents: Sequence[Antecedent]) -> Remaining:
@@ -275,24 +264,15 @@ class GreedyPool:
     """A public pool of rules. Nothing of it is read from data.
 
     The domain's logic prunes the pool and no more: records need not obey it, so no guarantee rests on it.
-
-    Attributes
-    ----------
-    domain : Domain
-        What is publicly known about the attributes.
-    antecedents : tuple of tuple of Literal
-        The rules in order; those that are always true or always false for complete records, or equal to an earlier one,
-        are left out.
-    full : tuple of int
-        The atoms of complete records of each factor, as in :class:`~glassine.counting.logic.LiteralLogic`.
-    boxes : tuple of dict
-        Of each rule the factors that it constrains, with what it allows of these atoms.
     """
 
-    domain: Domain
+    domain: Domain  # What is publicly known about the attributes
+    # The rules in order; those that are always true or always false for complete records, or equal to an earlier one,
+    # are left out.
     antecedents: tuple[Antecedent, ...]
+    # The atoms of complete records of each factor, as in :class:`~glassine.counting.logic.LiteralLogic`.
     full: tuple[int, ...]
-    boxes: tuple[Box, ...]
+    boxes: tuple[Box, ...]  # Of each rule the factors that it constrains, with what it allows of these atoms
 
     @classmethod
     def of(cls, domain: Domain, antecedents: Sequence[Antecedent]) -> GreedyPool:
@@ -352,24 +332,13 @@ class GreedyPool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """A grown list.
+    """A grown list."""
 
-    Attributes
-    ----------
-    drawn : DrawnList
-        Rules and labels by index.
-    counts : ndarray of int64, shape (k + 1, c)
-        Class counts of the rules in order, the default rule last; noisy but in a fit without privacy.
-    scale : float or None
-        Scale of the noise on the counts.
-    events : tuple of Event
-        What was released.
-    """
-
-    drawn: DrawnList
+    drawn: DrawnList  # Rules and labels by index
+    # Class counts of the rules in order, the default rule last; noisy but in a fit without privacy; shape (k + 1, c).
     counts: npt.NDArray[np.int64]
-    scale: float | None = None
-    events: tuple[Event, ...] = ()
+    scale: float | None = None  # Scale of the noise on the counts
+    events: tuple[Event, ...] = ()  # What was released
 
     def model(self, pool: GreedyPool, intake: Intake, *, source: str, guarantee: Guarantee | None = None) -> RuleList:
         """Return the list as a published model."""

@@ -39,12 +39,7 @@ def _parts(captured: Counts, totals: Counts) -> tuple[Counts, Counts]:
 def counted_levels(captured: Counts, totals: Counts) -> list[int]:
     """Return the counted impurity of each split, both parts rounded down to multiples of 1 / 2^20, in these steps.
 
-    Parameters
-    ----------
-    captured : ndarray of int64, shape (p, c)
-        Class counts of what each rule captures.
-    totals : ndarray of int64, shape (c,)
-        Class counts of all remaining records.
+    Shapes: ``captured`` (p, c); ``totals`` (c,).
 
     Examples
     --------
@@ -175,10 +170,7 @@ def impurity(counts: npt.ArrayLike, criterion: Criterion) -> npt.NDArray[np.floa
 def split_information(sizes: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return the entropy, in nats, of the branch that a record takes, shape (...): the divisor of the gain ratio.
 
-    Parameters
-    ----------
-    sizes : array-like, shape (..., b)
-        Records of each branch, some in two branches at least.
+    Shapes: ``sizes`` (..., b).
 
     Examples
     --------

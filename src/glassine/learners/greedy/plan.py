@@ -61,44 +61,22 @@ class GreedyWish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GreedyPlan:
-    """What a fit does and what each part of it may spend.
+    """What a fit does and what each part of it may spend."""
 
-    Attributes
-    ----------
-    mechanism : str
-        One of :data:`MECHANISMS`.
-    published : bool
-        Whether the accounting is the paper's.
-    length : int
-        Largest number of rules besides the default rule, K.
-    support : Fraction
-        Minimum support as a share of the records.
-    confidence : float
-        The paper's C, with which its support check holds.
-    unit : PrivacyUnit
-        Whose data epsilon and delta cover: one record, or one person with so many records.
-    total : Fraction
-        Epsilon of the fit, divided by the most records of the unit. Its parts are for one record.
-    delta : Fraction or None
-        Delta of the fit; None where the published default 1 / n^2 is to be taken.
-    literals, counts, records : Fraction
-        Parts of epsilon for private thresholds, for the class counts of the rules, and for the number of records.
-    steps : tuple of Fraction
-        Part of epsilon for the choice of each rule, one per rule.
-    """
-
-    mechanism: str
-    published: bool
-    length: int
-    support: Fraction
-    confidence: float
-    total: Fraction
-    delta: Fraction | None
+    mechanism: str  # One of :data:`MECHANISMS`
+    published: bool  # Whether the accounting is the paper's
+    length: int  # Largest number of rules besides the default rule, K
+    support: Fraction  # Minimum support as a share of the records
+    confidence: float  # The paper's C, with which its support check holds
+    total: Fraction  # Epsilon of the fit, divided by the most records of the unit. Its parts are for one record.
+    delta: Fraction | None  # Delta of the fit; None where the published default 1 / n^2 is to be taken
+    # literals, counts, records: parts of epsilon for private thresholds, for the class counts of the rules, and for the
+    # number of records.
     literals: Fraction
     counts: Fraction
     records: Fraction
-    steps: tuple[Fraction, ...]
-    unit: PrivacyUnit = RECORD
+    steps: tuple[Fraction, ...]  # Part of epsilon for the choice of each rule, one per rule
+    unit: PrivacyUnit = RECORD  # Whose data epsilon and delta cover: one record, or one person with so many records
 
     @classmethod
     def of(cls, wish: GreedyWish, *, with_literals: bool, unit: PrivacyUnit = RECORD) -> GreedyPlan:

@@ -29,39 +29,17 @@ AUDIT_IT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One thing that is asked of a published model.
+    """One thing that is asked of a published model."""
 
-    Attributes
-    ----------
-    id : str
-        Its number in the table.
-    list : str
-        Who asks.
-    asked : str
-        What is asked.
-    source : str
-        Document and section; empty where it was not seen.
-    heading : str
-        The name that the source gives it, if it has one.
-    figures : tuple of str
-        Names of the figures that answer it.
-    unmeasured : str
-        Why no figure answers it, or what figures leave open.
-    unseen : str
-        Which source was not read, so that the item is not confirmed.
-    person : tuple of str
-        What only a person can state.
-    """
-
-    id: str
-    list: str
-    asked: str
-    source: str
-    heading: str = ""
-    figures: tuple[str, ...] = ()
-    unmeasured: str = ""
-    unseen: str = ""
-    person: tuple[str, ...] = ()
+    id: str  # Its number in the table
+    list: str  # Who asks
+    asked: str  # What is asked
+    source: str  # Document and section; empty where it was not seen
+    heading: str = ""  # The name that the source gives it, if it has one
+    figures: tuple[str, ...] = ()  # Names of the figures that answer it
+    unmeasured: str = ""  # Why no figure answers it, or what figures leave open
+    unseen: str = ""  # Which source was not read, so that the item is not confirmed
+    person: tuple[str, ...] = ()  # What only a person can state
 
 
 CODE = re.compile(r"\\`(-*[A-Za-z]+(?:[- ][A-Za-z]+)*)\\`")
@@ -70,20 +48,11 @@ CODE = re.compile(r"\\`(-*[A-Za-z]+(?:[- ][A-Za-z]+)*)\\`")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """An item with its answers.
+    """An item with its answers."""
 
-    Attributes
-    ----------
-    item : Item
-        What is asked.
-    answers : tuple of Answer
-        Figures with their methods, and why there are no others.
-    person : tuple of (str, str)
-        What only a person can state, and what the sign-off of the report states of it; empty without a statement.
-    """
-
-    item: Item
-    answers: tuple[Answer, ...]
+    item: Item  # What is asked
+    answers: tuple[Answer, ...]  # Figures with their methods, and why there are no others
+    # What only a person can state, and what the sign-off of the report states of it; empty without a statement.
     person: tuple[tuple[str, str], ...] = ()
 
 

@@ -19,28 +19,15 @@ from glassine.report.sections.policy import worded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A check in words.
+    """A check in words."""
 
-    Attributes
-    ----------
-    rule : str
-        Name of the rule.
-    label : str
-        The rule in words.
-    status : str
-        ``pass``, ``fail``, ``unknown`` or ``not applicable``.
-    figure, limit : str
-        What was measured, and the limit.
-    meaning : str
-        What it says.
-    """
-
-    rule: str
-    label: str
-    status: str
+    rule: str  # Name of the rule
+    label: str  # The rule in words
+    status: str  # ``pass``, ``fail``, ``unknown`` or ``not applicable``
+    # figure, limit: what was measured, and the limit.
     figure: str
     limit: str
-    meaning: str
+    meaning: str  # What it says
 
     @property
     def sentence(self) -> str:

@@ -37,18 +37,10 @@ OPEN_LEAVES = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Levels of exposure: five equal steps, or four up to the policy's limit and one beyond it.
+    """Levels of exposure: five equal steps, or four up to the policy's limit and one beyond it."""
 
-    Attributes
-    ----------
-    limit : float or None
-        The policy's limit.
-    top : float
-        Bits at the full width of a bar.
-    """
-
-    limit: float | None
-    top: float
+    limit: float | None  # The policy's limit
+    top: float  # Bits at the full width of a bar
 
     @classmethod
     def of(cls, findings: Findings) -> Scale:

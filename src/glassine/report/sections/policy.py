@@ -144,25 +144,14 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureRow:
-    """A question that the audit asks, and how far it was answered.
+    """A question that the audit asks, and how far it was answered."""
 
-    Attributes
-    ----------
-    name, short : str
-        The measurement, and what it is about in a word or two.
-    question : str
-        What it answers.
-    state : str
-        ``measured``, ``partly measured``, ``not measured`` or ``failed``.
-    reason : str
-        Why not; empty if measured.
-    """
-
+    # name, short: the measurement, and what it is about in a word or two.
     name: str
     short: str
-    question: str
-    state: str
-    reason: str
+    question: str  # What it answers
+    state: str  # ``measured``, ``partly measured``, ``not measured`` or ``failed``
+    reason: str  # Why not; empty if measured
 
 
 def _label(name: str, policy: Policy, kind: str) -> str:
