@@ -310,7 +310,7 @@ class LazyTable:
                 yield self._groups(plan, grouped[start : start + PART])
 
     def totals(self, attributes: Mapping[str, Attribute]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return the values of :attr:`keep`, if any, and how often each occurs, after a look at all attributes."""
+        """Return the values of :attr:`keep`, 0 without it, and their numbers, after a look at all attributes."""
         conformed = self._conformed(attributes)
         whole = {i: name for i, name in enumerate(attributes) if self.outside.refuses and not attributes[name].missing}
         flags = []
