@@ -183,10 +183,8 @@ def test_a_model_without_an_estimate_does_not_stop_the_others(monkeypatch: pytes
 
 def test_what_needs_classes_is_refused() -> None:
     fitted = summary(classes=None)
-    with pytest.raises(InvalidModelError, match="a scorecard is of two classes"):
+    with pytest.raises(InvalidModelError, match="two classes: the interval at a total needs the variance there"):
         fitted.scorecard()
-    with pytest.raises(InvalidParameterError, match="near-optimal trees are of classes"):
-        fitted.near_optimal()
     with pytest.raises(InvalidParameterError, match="measure must be one of 'squared_error', got 'gini'"):
         fitted.tree(2, "gini")
     with pytest.raises(InvalidParameterError, match="measure must be one of 'gini', 'errors', 'log_loss'"):
