@@ -30,6 +30,7 @@ TASKS = (
     "audit",
     "additive model",
     "private summary",
+    "private summary of a number",
 )
 ENGINES = ("polars", "duckdb")
 
@@ -140,8 +141,8 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     frame, public = opened(path, engine), domain()
     private: dict[str, Any] = {"epsilon": 0.1, "random_state": 0}
 
-    def fit(estimator: Any) -> str:
-        estimator.fit(frame, "high")
+    def fit(estimator: Any, target: str = "high") -> str:
+        estimator.fit(frame, target)
         model = estimator.certificate_.model if estimator.certificate_.events else str(estimator.objective_)
         published = estimator.additive() if isinstance(estimator, PrivateSummary) else estimator.model_
         additive = isinstance(estimator, PrivateEBMClassifier | PrivateSummary)
@@ -167,6 +168,7 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         "audit": audited,
         "additive model": lambda: fit(PrivateEBMClassifier(domain=public, **private)),
         "private summary": lambda: fit(PrivateSummary(domain=public, **private)),
+        "private summary of a number": lambda: fit(PrivateSummary(domain=public, **private), "bmi"),
     }
 
 

@@ -6,7 +6,8 @@ of so many direct fits that share this budget. Noise comes from the operating sy
 and the split's number. ``GLASSINE_DATA`` names the data.
 
 With ``--near-optimal`` it prints instead how the near-optimal trees of a summary compare with those of its training
-records: all trees of depth 3 on the summary's literals, within one point of the lowest errors.
+records: all trees of depth 3, or 2 of a number, on the summary's literals, within one point of the lowest errors. Those
+of a number are squared errors, as shares of its variance.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ from glassine import (  # noqa: E402
 )
 from glassine.data.conform import Outside, conform  # noqa: E402
 from glassine.learners.additive.grids import read_cells  # noqa: E402
+from glassine.learners.additive.records import PARTS, parts_of, scaled  # noqa: E402
 from glassine.learners.publishing import probabilities  # noqa: E402
 from glassine.learners.summaries.regions import RegionCounts, Regions, Splits  # noqa: E402
 from glassine.learners.summaries.reliance import RelianceSearch  # noqa: E402
-from glassine.learners.summaries.tree_sets import TreeSet  # noqa: E402
+from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet  # noqa: E402
 from glassine.models import AdditiveModel  # noqa: E402
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
 
@@ -53,54 +55,69 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.process_time() - used
 
 
-def exact_counts(holds: np.ndarray, labels: np.ndarray, splits: Splits, regions: Regions) -> RegionCounts:
-    """Return the counts of records, given by the literals that they satisfy (n, literals) and their classes."""
+def exact_counts(holds: np.ndarray, weights: np.ndarray, splits: Splits, regions: Regions) -> RegionCounts:
+    """Return the counts of records, given by the literals that they satisfy (n, literals) and their parts by class."""
     both = np.stack([holds, ~holds], axis=2).reshape(len(holds), -1).astype(np.float32)
     both = np.concatenate([both, np.ones((len(holds), 1), dtype=np.float32)], axis=1)
-    whole, inside = np.empty((len(regions.pairs), 2)), np.empty((len(regions.pairs), splits.number, 2))
-    for label in (0, 1):
-        own = both[labels == label]
-        true = np.ascontiguousarray(own[:, :-1:2])
+    n_classes = weights.shape[1]
+    whole = np.empty((len(regions.pairs), n_classes))
+    inside = np.empty((len(regions.pairs), splits.number, n_classes))
+    for label in range(n_classes):
+        some = weights[:, label] > 0
+        own = both[some]
+        true = np.ascontiguousarray(own[:, :-1:2]) * weights[some, label, None]
         for first in np.unique(regions.pairs[:, 0]):
             rows = np.flatnonzero(regions.pairs[:, 0] == first)
-            inner = own[own[:, first] > 0][:, regions.pairs[rows, 1]]
-            whole[rows, label] = inner.sum(axis=0, dtype=np.float64)
-            inside[rows, :, label] = inner.T @ true[own[:, first] > 0]
+            within = own[:, first] > 0
+            inner = own[within][:, regions.pairs[rows, 1]]
+            whole[rows, label] = inner.T @ weights[some, label][within]
+            inside[rows, :, label] = inner.T @ true[within]
     return RegionCounts(whole=whole, inside=inside, margins=())
 
 
-def compare_near_optimal(summary: PrivateSummary, columns: Any, labels: np.ndarray, depth: int = 3) -> dict[str, float]:
+def compare_near_optimal(summary: PrivateSummary, columns: Any, target: np.ndarray) -> dict[str, float]:
     """Return how the near-optimal trees of a summary compare with those of the records that it was made from.
 
     Trees and their errors are exact on the records; so are the intervals of reliance.
     """
+    number = summary.released_.squares is not None
+    depth, growth = (2, summary._growth(None)) if number else (3, summary._growth("errors"))
     near, spent = timed(lambda: summary.near_optimal(depth))
-    splits = Splits.of(summary._growth("errors"))
+    splits = Splits.of(growth)
+    weights, loss = np.eye(len(getattr(summary, "classes_", ())))[[] if number else target], LeafLoss()
+    if number:
+        values = scaled(target, summary.target_range_)
+        weights = np.zeros((len(target), summary.released_.n_classes))
+        for levels, parts in parts_of(values, weights.shape[1]):
+            weights[np.arange(len(target)), levels] += (np.zeros(0) if parts is None else parts) / PARTS
+        loss = LeafLoss(levels=summary.released_.levels, variance=float(values.var()))
     coarse = summary.released_.coarse
     cells = read_cells(columns, [axis.grid for axis in coarse])
     codes = np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)])
     regions = Regions.of(splits.number, depth)
-    counts = exact_counts(splits.holds(codes), labels, splits, regions)
+    counts = exact_counts(splits.holds(codes), weights, splits, regions)
     margins = tuple(
-        np.bincount(own, minlength=size) / len(labels) for own, size in zip(codes, splits.sizes, strict=True)
+        np.bincount(own, minlength=size) / len(target) for own, size in zip(codes, splits.sizes, strict=True)
     )
     counts = RegionCounts(whole=counts.whole, inside=counts.inside, margins=margins)
-    least = summary._growth("errors").least
-    truth = TreeSet(splits, counts, depth=depth, slack=near.slack, least=least)
-    names = {value: place for place, value in enumerate(summary.classes_.tolist())}
+    truth = TreeSet(splits, counts, depth=depth, slack=near.slack, least=growth.least, loss=loss)
     excess = []
     for tree in near.sample(300, random_state=0):
-        predicted = np.array([names[value] for value in tree.predict(columns).tolist()])
-        excess.append((float((predicted != labels).sum()) - truth.lowest) / len(labels))
+        predicted = tree.predict(columns)
+        if number:
+            missed = float(((predicted - target) ** 2).mean() / target.var())
+        else:
+            missed = float((predicted != summary.classes_[target]).mean())
+        excess.append(missed - truth.lowest_share)
     true_reliance, own_reliance = RelianceSearch(truth), RelianceSearch(near._trees)
     ranges = [true_reliance.of(k) for k in range(len(splits.sizes))]
-    low, high = (np.array([one[i] / len(labels) for one in ranges]) for i in (0, 1))
+    low, high = (np.array([one[i] / truth.total for one in ranges]) for i in (0, 1))
     own_low, own_high = (np.array([getattr(one, end) for one in near.reliances]) for end in ("low", "high"))
-    own = np.array([own_reliance.of(k) for k in range(len(splits.sizes))]) / near._trees.n_records
+    own = np.array([own_reliance.of(k) for k in range(len(splits.sizes))]) / near._trees.total
     without = {
         one.attribute
         for k, one in enumerate(near.reliances)
-        if (truth.lowest_without(k) - truth.lowest) / len(labels) > near.slack
+        if (truth.lowest_without(k) - truth.lowest) / truth.total > near.slack
     }
     # Attributes in one bin can be tested by no tree, here or there.
     used = np.isin(np.arange(len(splits.sizes)), splits.attributes)
@@ -108,7 +125,7 @@ def compare_near_optimal(summary: PrivateSummary, columns: Any, labels: np.ndarr
     alone = (own[:, 0] <= low + TOLERANCE) & (own[:, 1] >= high - TOLERANCE)
     return {
         "lowest errors, summary": near.lowest_errors,
-        "lowest errors, records": truth.lowest / len(labels),
+        "lowest errors, records": truth.lowest_share,
         "share of trees within 1 point": float((np.array(excess) <= 0.01).mean()),
         "share of trees within 2 points": float((np.array(excess) <= 0.02).mean()),
         "attributes": float(used.sum()),
@@ -185,8 +202,13 @@ def main() -> None:
         )
         if given.near_optimal:
             columns = conform(data.frame[train], data.domain, outside=outside)
-            labels = (np.asarray(data.target[train]) == (data.classes or ())[1]).astype(np.int64)
-            for name, value in compare_near_optimal(summary, columns, labels).items():
+            known = np.asarray(data.target[train])
+            known = (
+                np.clip(known, *data.target_range)
+                if data.target_range
+                else (known == (data.classes or ())[1]).astype(np.int64)
+            )
+            for name, value in compare_near_optimal(summary, columns, known).items():
                 sys.stdout.write(f"{epsilon:g},{split},{name},{value:.4g}\n")
             sys.stdout.flush()
             continue

@@ -137,7 +137,9 @@ def test_what_a_summary_has_no_use_for_is_refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_number_is_summarized_from_file_to_file(declared: bool, folder: Path, run: Run) -> None:
+def test_a_number_is_summarized_from_file_to_file(
+    declared: bool, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(0)
     age = rng.integers(20, 81, 4000)
     pl.DataFrame({"age": age, "fee": 10.0 + age + rng.normal(0, 4, 4000)}).write_csv(folder / "fees.csv")
@@ -157,9 +159,20 @@ def test_a_number_is_summarized_from_file_to_file(declared: bool, folder: Path, 
     done = run("fit", "scorecard", "--summary", "s.json", "-o", "card.json", cwd=folder)
     assert done.status == 2
     assert "a scorecard is of two classes" in done.err
-    done = run("compare", "--summary", "s.json", "--max-depth", "2", "--max-rules", "1", cwd=folder)
+    compared = ("compare", "--summary", "s.json", "--max-depth", "2", "--max-rules", "1")
+    done = run(*compared, cwd=folder)
     assert "expected error" in done.out
     assert "AUC" not in done.out
+    rows = json.loads(run(*compared, "--json", cwd=folder).out)["models"]
+    least = min(row["expected_error_spread"] / row["expected_error"] for row in rows if not row["refusal"])
+    monkeypatch.setattr("glassine.learners.summaries.estimates.MOST_SPREAD", 1.001 * least)
+    done = run(*compared, cwd=folder)
+    assert done.status == 0, done.err
+    assert "no estimate: the noise is too strong for an estimate of the error" in done.out
+    assert "expected error" in done.out
+    done = run("compare", "--summary", "s.json", "--near-optimal", "1,0.02", "-o", "near.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert "squared errors" in (folder / "near.html").read_text()
     found = json.loads(run("audit", "s.json", "--json", cwd=folder).out)
     assert found["guarantee"]["epsilon"] == 4.0
 

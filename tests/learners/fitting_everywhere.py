@@ -17,6 +17,7 @@ from glassine import (
     OptimalRuleListClassifier,
     OptimalTreeClassifier,
     PrivateEBMClassifier,
+    PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateSummary,
@@ -97,6 +98,21 @@ def learners() -> dict[str, Callable[[], Any]]:
     }
 
 
+def regressors() -> dict[str, Callable[[], Any]]:
+    """Return every learner of a number that takes lazy frames."""
+    given: dict[str, Any] = {"domain": DOMAIN, "epsilon": 2.0, "random_state": 7}
+    return {
+        "summary of a number": lambda: PrivateSummary(**given),
+        "regressor": lambda: PrivateEBMRegressor(**given),
+        "regressor with pairs": lambda: PrivateEBMRegressor(interactions=2, **given),
+        "regressor by boosting": lambda: PrivateEBMRegressor(algorithm="boosting", **given),
+    }
+
+
+NUMBER = "age"
+"""A target with gaps, and values beyond its range."""
+
+
 def model_text(model: Any) -> str:
     """Return a model as the text of its JSON."""
     return json.dumps(to_dict(model))
@@ -107,7 +123,7 @@ def fitted(make: Callable[[], Any], X: Any, y: Any = "sick") -> dict[str, Any]:
     estimator = make().fit(X, y)
     out = {
         "model": model_text(estimator.tree() if isinstance(estimator, PrivateSummary) else estimator.model_),
-        "classes": estimator.classes_.tolist(),
+        "classes": getattr(estimator, "classes_", np.zeros(0)).tolist(),
         "domain": repr(estimator.domain_),
     }
     out["certificate"] = estimator.certificate_.to_json()

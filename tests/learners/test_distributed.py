@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from tests.learners.fitting_everywhere import WAYS, fitted, learners, sample
+from tests.learners.fitting_everywhere import NUMBER, WAYS, fitted, learners, regressors, sample
 from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
 
 pytestmark = pytest.mark.slow
@@ -55,6 +55,14 @@ def test_two_dask_processes_give_the_same_counts(frame: Any) -> None:
 def test_two_dask_processes_give_the_same_model(frame: Any, learner: str) -> None:
     make = learners()[learner]
     assert fitted(make, frame) == fitted(make, sample(N))
+
+
+@pytest.mark.usefixtures("one_process")
+@pytest.mark.parametrize("learner", regressors())
+def test_dask_gives_the_same_model_of_a_number(learner: str) -> None:
+    frame = import_module("dask.dataframe").from_pandas(sample(N).to_pandas(), npartitions=PARTS)
+    make = regressors()[learner]
+    assert fitted(make, frame, NUMBER) == fitted(make, sample(N), NUMBER)
 
 
 def test_two_dask_processes_give_the_same_audit(frame: Any) -> None:

@@ -23,7 +23,8 @@ from glassine.learners.additive import records as ebm_records
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, bin_counted, public_grids
 from glassine.learners.additive.records import blocks_of
-from glassine.learners.additive.targets import read_classes
+from glassine.learners.additive.targets import read_classes, read_numbers
+from glassine.learners.summaries.merging import coarse_axis
 from glassine.privacy.randomness import Randomness
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
 
@@ -119,6 +120,61 @@ def test_a_frame_that_changes_between_two_queries_is_refused() -> None:
     lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
     with pytest.raises(InvalidDataError, match="another number of records"):
         PrivateEBMClassifier(domain=DOMAIN, random_state=0).fit(lazy, "sick")
+
+
+def test_records_with_a_number_that_change_between_two_queries_are_refused() -> None:
+    frame = sample(40).drop_nulls("age")
+    sizes: Iterator[int] = chain([len(frame)], repeat(len(frame) - 3))
+    lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
+    with pytest.raises(InvalidDataError, match="another number of records"):
+        PrivateSummary(domain=DOMAIN, random_state=0).fit(lazy, "age")
+
+
+def test_records_with_a_number_are_grouped_once_and_then_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries: list[int] = []
+
+    def spy(frame: Any) -> Any:
+        queries.append(len(found := collect(frame)))
+        return found
+
+    monkeypatch.setattr(engines, "collect", spy)
+    frame = sample(400)
+    fitted_lazily = PrivateSummary(4.0, domain=DOMAIN, random_state=7).fit(frame.lazy(), "age")
+    assert len(fitted_lazily.released_.rounds) == 2
+    # How many there are, the categories, and all bins with the number; further ones are of cells.
+    assert len(queries) == 3
+
+
+@pytest.mark.parametrize("part", [2**20, 150])
+def test_parts_of_numbers_are_those_of_records_in_memory(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "PART", part)
+    monkeypatch.setattr(ebm_records, "MOST_AT_ONCE", 2 * part)
+    frame = sample(500)
+    held, counted = (
+        read_numbers(PrivateSummary(), one, "dose", domain=DOMAIN, bounds=None) for one in (frame, frame.lazy())
+    )
+    grids = public_grids(held.domain, None)
+    fine = bin_counted(
+        held.records.cell_counts(grids), grids, Portion(mu=100.0, share=0.1, randomness=Randomness.of(0))
+    )[0]
+    coarse = [coarse_axis(axis, np.arange(axis.n_bins) // 2) for axis in fine]
+    assert sorted(held.records.values) == sorted(counted.records.values)
+    for axes in (coarse, fine, coarse):
+        places = [(0,), *combinations(range(len(axes)), 2)]
+        there, here = (one.records.tables(grids, axes, places, 3) for one in (held, counted))
+        assert {place: table.tolist() for place, table in here.items()} == {k: v.tolist() for k, v in there.items()}
+    some = coarse[2:]
+    few, counts = counted.records.distinct(grids, some)
+    all_of_them = held.records.binned(grids, some)
+    assert few.codes.dtype == all_of_them.codes.dtype
+    kinds = [
+        sorted(zip(*codes.tolist(), values.tolist(), strict=True))
+        for codes, values in (
+            (np.repeat(few.codes, counts, axis=1), np.repeat(few.values, counts)),
+            (all_of_them.codes, all_of_them.values),
+        )
+    ]
+    assert kinds[0] == kinds[1]
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=7), st.integers(1, 5000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, repeat
@@ -12,13 +13,23 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from glassine import OptimalTreeClassifier, PrivateTreeClassifier
+from glassine import Domain, Integer, OptimalTreeClassifier, PrivateEBMRegressor, PrivateTreeClassifier, Real
 from glassine.data import frames as fine
 from glassine.data import lazy as engines
 from glassine.data.conform import collect
 from glassine.data.count_table import CountTable
 from glassine.errors import InvalidDataError
-from tests.learners.fitting_everywhere import DOMAIN, HERE, arrays, fitted, learners, model_text, sample
+from tests.learners.fitting_everywhere import (
+    DOMAIN,
+    HERE,
+    NUMBER,
+    arrays,
+    fitted,
+    learners,
+    model_text,
+    regressors,
+    sample,
+)
 from tests.learners.same_everywhere import ODD, plain, same_reading
 
 
@@ -41,6 +52,31 @@ def test_every_library_of_this_process_gives_the_same_model(learner: str, expect
         # They tell undeclared categories from missing ones, which a table does not.
         table = CountTable.from_frame(frame.lazy(), DOMAIN)
         assert fitted(make, table)["model"] == expected[learner]["model"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", regressors())
+def test_every_library_of_this_process_gives_the_same_model_of_a_number(learner: str) -> None:
+    frame, make = sample(), regressors()[learner]
+    expected = fitted(make, frame, NUMBER)
+    for place in HERE:
+        assert fitted(make, HERE[place](frame), NUMBER) == expected, place
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=2).lazy()
+    assert fitted(make, shuffled, NUMBER) == expected
+
+
+@pytest.mark.parametrize("place", HERE)
+def test_odd_targets_are_left_out_or_clipped_alike(place: str) -> None:
+    rng = np.random.default_rng(0)
+    records = pl.DataFrame({"x": rng.integers(0, 9, 60), "y": rng.uniform(-2, 2, 60)})
+    odd = pl.Series([math.inf, -math.inf, 1e301, -0.0, None, math.nan, *records["y"][6:].to_list()])
+    meant = pl.Series([1.5, -1.5, 1.5, 0.0, None, None, *records["y"][6:].to_list()])
+    domain = Domain({"x": Integer(0, 9), "y": Real(-1.5, 1.5)})
+    regressor = PrivateEBMRegressor(4.0, domain=domain, random_state=0)
+    found = clone(regressor).fit(HERE[place](records.with_columns(y=odd)), "y").model_
+    assert found == clone(regressor).fit(records.with_columns(y=meant).drop_nulls(), "y").model_
+    with pytest.raises(InvalidDataError, match="no record has a number"):
+        clone(regressor).fit(HERE[place](records.with_columns(y=pl.lit(None).cast(pl.Float64))), "y")
 
 
 @pytest.mark.slow

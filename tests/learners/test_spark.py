@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.learners.fitting_everywhere import WAYS, fitted, learners, sample
+from tests.learners.fitting_everywhere import NUMBER, WAYS, fitted, learners, regressors, sample
 from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
 
 pytestmark = [
@@ -66,6 +66,12 @@ def test_spark_gives_the_same_counts(frame: Any) -> None:
 def test_spark_gives_the_same_model(frame: Any, learner: str) -> None:
     make = learners()[learner]
     assert fitted(make, frame) == fitted(make, sample(N))
+
+
+@pytest.mark.parametrize("learner", ["summary of a number", "regressor with pairs"])
+def test_spark_gives_the_same_model_of_a_number(frame: Any, learner: str) -> None:
+    make = regressors()[learner]
+    assert fitted(make, frame, NUMBER) == fitted(make, sample(N), NUMBER)
 
 
 def test_spark_gives_the_same_audit(frame: Any) -> None:

@@ -131,3 +131,22 @@ def test_what_nearly_all_decide_differently_reads_as_all() -> None:
     text = render_text(near_optimal_page(replace(found, leaves=leaves, ambiguous=0.99997)))
     assert "100.0% of the expected records" in " ".join(text.split())
     assert "over 99.9%" not in text
+
+
+def test_trees_of_a_number_are_told_by_how_far_apart_they_predict() -> None:
+    found = near_optimal_trees(
+        target="<b>fee</b>", lowest_errors=0.3521, ambiguous=3.217, n_asked=3, disputed={1: (10.5, 12.25)}
+    )
+    text = " ".join(render_text(found).split())
+    assert "squared errors exceed the lowest, 35.2% of the variance, by at most 1 point" in text
+    assert "Their predictions for a record are 3.217 apart on average." in text
+    assert "rise in a tree's squared errors" in text
+    assert "as a share of the variance" in text
+    assert "age <= 30: 0.3 apart; 25.0% of all records" in text
+    assert "row 3: 10.5 to 12.25" in text
+    assert "least and greatest number" in text
+    html = render_html(found)
+    assert "rise in squared errors, of the variance" in html
+    assert "<b>fee</b>" not in html
+    for of_classes in ("decided differently", "another class", "Adult"):
+        assert of_classes.lower() not in html.lower(), of_classes

@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import chisquare
 
 from glassine import Domain, Integer, Ledger, PrivateSummary
-from glassine.data.conform import conform
+from glassine.data.conform import Outside, conform
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.summaries import near_optimal
@@ -27,8 +27,8 @@ from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
 from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Node
-from glassine.learners.summaries.tree_sets import TreeSet, errors_of
-from tests.summaries.people import DOMAIN, people, summary
+from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet
+from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 SIZES = (3, 2, 3)
 LEAST = 5.0
@@ -64,7 +64,9 @@ def planted(seed: int, classes: int = 2, gaps: bool = False) -> tuple[JunctionTr
     return JunctionTree.of(totals, margins, edges), joint, splits
 
 
-# All trees, one by one: a leaf is a class, a split (literal, tree, tree).
+LEVELS = np.array([-1.0, 0.0, 1.0])
+
+# All trees, one by one: a leaf is a class or a mean, a split (literal, tree, tree).
 Plain = Any
 
 
@@ -72,6 +74,13 @@ Plain = Any
 class Brute:
     joint: np.ndarray
     splits: Splits
+    number: bool = False
+
+    def leaf(self, counts: np.ndarray) -> tuple[Plain, float]:
+        if not self.number:
+            return int(counts.argmax()), float(counts.sum() - counts.max())
+        mean = float(counts @ LEVELS / counts.sum())
+        return round(mean, 9), float(counts @ (LEVELS - mean) ** 2)
 
     def mask(self, literal: int) -> np.ndarray:
         shape = [1, 1, 1, 1]
@@ -79,8 +88,7 @@ class Brute:
         return np.asarray(self.splits.bins[literal].reshape(shape))
 
     def trees(self, depth: int, table: np.ndarray) -> Iterator[tuple[Plain, float]]:
-        counts = table.sum(axis=(1, 2, 3))
-        yield int(counts.argmax()), float(counts.sum() - counts.max())
+        yield self.leaf(table.sum(axis=(1, 2, 3)))
         for literal in range(self.splits.number) if depth else ():
             true, false = table * self.mask(literal), table * ~self.mask(literal)
             if min(true.sum(), false.sum()) < LEAST:
@@ -91,17 +99,21 @@ class Brute:
                 continue
             others = list(self.trees(depth - 1, false))
             for (left, a), (right, b) in itertools.product(self.trees(depth - 1, true), others):
-                if not (isinstance(left, int) and left == right):
+                if isinstance(left, tuple) or left != right:
                     yield (literal, left, right), a + b
 
     def predicted(self, tree: Plain) -> np.ndarray:
-        """Return the class of each cell, shape of the joint table without classes."""
-        if isinstance(tree, int):
+        """Return the class, or mean, of each cell, shape of the joint table without classes."""
+        if not isinstance(tree, tuple):
             return np.full(SIZES, tree)
         literal, true, false = tree
         return np.where(self.mask(literal)[0], self.predicted(true), self.predicted(false))
 
     def errors(self, predicted: np.ndarray, table: np.ndarray) -> float:
+        if self.number:
+            return float(
+                sum((part * (level - predicted) ** 2).sum() for level, part in zip(LEVELS, table, strict=True))
+            )
         return float(sum(part[predicted != label].sum() for label, part in enumerate(table)))
 
     def without(self, attribute: int) -> np.ndarray:
@@ -111,21 +123,23 @@ class Brute:
 
 
 def attributes_of(tree: Plain, splits: Splits) -> set[int]:
-    if isinstance(tree, int):
+    if not isinstance(tree, tuple):
         return set()
     return {int(splits.attributes[tree[0]])} | attributes_of(tree[1], splits) | attributes_of(tree[2], splits)
 
 
-def plain(node: Node, splits: Splits) -> Plain:
+def plain(node: Node, brute: Brute) -> Plain:
     if node.true is None or node.false is None:
-        return int(node.counts.argmax())
-    literal = next(i for i, one in enumerate(splits.literals) if one is node.literal)
-    return literal, plain(node.true, splits), plain(node.false, splits)
+        return brute.leaf(node.counts)[0]
+    literal = next(i for i, one in enumerate(brute.splits.literals) if one is node.literal)
+    return literal, plain(node.true, brute), plain(node.false, brute)
 
 
-def search(distribution: JunctionTree, splits: Splits, depth: int, slack: float) -> TreeSet:
+def search(
+    distribution: JunctionTree, splits: Splits, depth: int, slack: float, loss: LeafLoss | None = None
+) -> TreeSet:
     counts = RegionCounts.of(distribution, splits, Regions.of(splits.number, depth))
-    return TreeSet(splits, counts, depth=depth, slack=slack, least=LEAST)
+    return TreeSet(splits, counts, depth=depth, slack=slack, least=LEAST, loss=loss)
 
 
 @pytest.mark.parametrize(
@@ -139,17 +153,25 @@ def search(distribution: JunctionTree, splits: Splits, depth: int, slack: float)
         (5, 1, 0.2, 3, False),
         (6, 2, 0.05, 2, True),
         (7, 3, 0.01, 2, True),
+        (8, 3, 0.02, None, False),
+        (9, 2, 0.1, None, True),
+        (10, 1, 0.2, None, False),
+        (11, 2, 0.0, None, False),
     ],
 )
 def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
-    seed: int, depth: int, slack: float, classes: int, gaps: bool
+    seed: int, depth: int, slack: float, classes: int | None, gaps: bool
 ) -> None:
-    distribution, joint, splits = planted(seed, classes, gaps)
-    trees = search(distribution, splits, depth, slack)
-    brute = Brute(joint, splits)
+    number = classes is None
+    distribution, joint, splits = planted(seed, classes or 3, gaps)
+    brute = Brute(joint, splits, number)
     every = list(brute.trees(depth, joint))
     lowest = min(errors for _, errors in every)
-    near = [(tree, errors) for tree, errors in every if errors <= lowest + slack * joint.sum() + 1e-6]
+    whole = joint.sum() if not number else brute.leaf(joint.sum(axis=(1, 2, 3)))[1]
+    loss = LeafLoss(levels=LEVELS, variance=whole / joint.sum()) if number else LeafLoss()
+    trees = search(distribution, splits, depth, slack, loss)
+    near = [(tree, errors) for tree, errors in every if errors <= lowest + slack * whole + 1e-6]
+    assert trees.lowest_share == pytest.approx(lowest / whole, rel=1e-6)
     assert trees.lowest == pytest.approx(lowest, rel=1e-6)
     predicted = [brute.predicted(tree) for tree, _ in near]
     for attribute in range(3):
@@ -161,21 +183,25 @@ def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
     cells = np.array(list(itertools.product(*map(range, SIZES)))).T
     decisions = trees.decisions(cells)
     for cell, row in zip(cells.T, decisions, strict=True):
-        assert set(np.flatnonzero(row)) == {int(own[tuple(cell)]) for own in predicted}
-    assert errors_of(trees.best()) == pytest.approx(lowest, rel=1e-6)
+        values = {own[tuple(cell)] for own in predicted}
+        assert (
+            row == pytest.approx((min(values), max(values)), abs=1e-6) if number else set(np.flatnonzero(row)) == values
+        )
+    assert trees.loss.of_tree(trees.best()) == pytest.approx(lowest, rel=1e-6)
     sample, number = sample_trees(trees, 100, np.random.default_rng(seed))
-    assert {plain(tree, splits) for tree in sample} <= {tree for tree, _ in near}
+    assert {plain(tree, brute) for tree in sample} <= {tree for tree, _ in near}
     assert number == pytest.approx(len(near), rel=0.3)
 
 
 @pytest.mark.slow
 def test_every_near_optimal_tree_is_sampled_equally_often() -> None:
     distribution, joint, splits = planted(0)
-    every = list(Brute(joint, splits).trees(3, joint))
+    brute = Brute(joint, splits)
+    every = list(brute.trees(3, joint))
     limit = min(errors for _, errors in every) + 0.02 * joint.sum()
     near = [tree for tree, errors in every if errors <= limit]
     sample, _ = sample_trees(search(distribution, splits, 3, 0.02), 1500, np.random.default_rng(7))
-    seen = Counter(plain(tree, splits) for tree in sample)
+    seen = Counter(plain(tree, brute) for tree in sample)
     assert set(seen) == set(near)
     assert len(near) > 20
     assert chisquare([seen[tree] for tree in near]).pvalue > 0.001
@@ -237,7 +263,7 @@ def test_importance_intervals_hold_those_of_the_summary_itself() -> None:
     reliances = {one.attribute: one for one in near().reliances}
     own = RelianceSearch(near()._trees)
     for place, (name, one) in enumerate(reliances.items()):
-        low, high = (value / near()._trees.n_records for value in own.of(place))
+        low, high = (value / near()._trees.total for value in own.of(place))
         assert one.low <= low <= high <= one.high, name
         assert one.loss_without >= -1e-9
         assert one.indispensable == (one.agreement == 1.0)
@@ -317,6 +343,41 @@ def test_multiplicity_states_what_the_set_states() -> None:
     assert written["attributes"][1]["indispensable"] == near().reliances[1].indispensable
     alone = near().multiplicity()
     assert (alone.n_asked, alone.disputed, alone.to_dict()["records"]) == (None, {}, None)
+
+
+@pytest.mark.slow
+def test_near_optimal_trees_of_a_number_say_how_far_apart_they_predict() -> None:
+    fitted = summary(classes=None)
+    found = fitted.near_optimal(2, 0.02, bootstrap=3)
+    reliances = {one.attribute: one for one in found.reliances}
+    assert reliances["job"].indispensable
+    assert reliances["noise"].high < 0.02
+    # Noise of 5 of a standard deviation of about 13 remains, and what two conditions leave of the age.
+    assert 0.15 < found.lowest_errors < 0.45
+    greedy = fitted.tree(2)
+    frame, y = people(classes=None, seed=1)
+    kept = np.isfinite(y)
+    columns, numbers = conform(frame.filter(kept), DOMAIN, outside=Outside.CLIP), np.clip(y[kept], *RANGE)
+    left = [((tree.predict(columns) - numbers) ** 2).mean() / numbers.var() for tree in (found.best, greedy)]
+    assert left[0] < left[1] + 0.01
+    assert left[0] == pytest.approx(found.lowest_errors, abs=0.05)
+    trees = found.sample(40, random_state=0)
+    assert max(((tree.predict(columns) - numbers) ** 2).mean() / numbers.var() for tree in trees) < left[0] + 0.04
+    decided = found.decisions(frame[:200])
+    predicted = np.array([tree.predict(conform(frame[:200], DOMAIN)) for tree in trees])
+    assert (predicted >= decided[:, 0] - 1e-6).all()
+    assert (predicted <= decided[:, 1] + 1e-6).all()
+    apart = (decided[:, 1] - decided[:, 0]).mean()
+    assert found.ambiguity() == pytest.approx(apart, rel=0.2)
+    assert sum(one.share for one in found.regions()) == pytest.approx(1.0)
+    plain_values = json.loads(json.dumps(found.multiplicity(frame[:5]).to_dict(), allow_nan=False))
+    assert plain_values["number"] == "target"
+    assert plain_values["predictions_apart"] == found.ambiguity()
+    assert plain_values["records"]["disputed"][0]["predictions"] == decided[0].tolist()
+    assert "decided_differently" not in plain_values
+    weak = PrivateSummary(0.2, domain=DOMAIN, target_range=RANGE, random_state=0).fit(*people(300, classes=None))
+    with pytest.raises(InvalidParameterError, match="noise is too strong"):
+        weak.near_optimal(1)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from glassine.data.conform import Outside, conform
 from glassine.domain import Between
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.records import PARTS, Binned, parts_of
-from glassine.learners.summaries import release, rounds
+from glassine.learners.summaries import estimates, release, rounds
 from glassine.learners.summaries.estimates import replicates
 from glassine.privacy import accounting
 from tests.summaries.people import DOMAIN, RANGE, people, summary
@@ -145,7 +145,9 @@ def test_means_of_regions_and_errors_are_close_to_the_records() -> None:
     assert math.isnan(found.accuracy)
     rows = compare_models(fitted, max_depth=2, max_rules=1, bootstrap=2)
     assert {row.model for row in rows} == {"tree", "rule-list", "additive"}
-    assert [row.estimate.error for row in rows] == sorted(row.estimate.error for row in rows)
+    errors = [row.estimate.error for row in rows if row.estimate is not None]
+    assert len(errors) == len(rows)
+    assert errors == sorted(errors)
     assert rows[0].to_dict()["expected_correct"] is None
 
 
@@ -162,12 +164,27 @@ def test_replicates_have_the_noise_of_the_squares_and_a_wide_spread_is_refused()
         noisy.reported(fitted.tree(1), bootstrap=5)
 
 
+def test_a_model_without_an_estimate_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = summary(classes=None)
+    whole = compare_models(fitted, ("tree",), max_depth=3, bootstrap=3)
+    shares = [row.estimate.error_spread / row.estimate.error for row in whole if row.estimate is not None]
+    monkeypatch.setattr(estimates, "MOST_SPREAD", (min(shares) + max(shares)) / 2)
+    rows = compare_models(fitted, ("tree",), max_depth=3, bootstrap=3)
+    refused = [row for row in rows if row.estimate is None]
+    assert 0 < len(refused) < len(rows) == 3
+    assert rows[-len(refused) :] == tuple(refused)
+    assert all("too strong for an estimate of the error" in row.refusal for row in refused)
+    assert [row.refusal for row in rows[: -len(refused)]] == [""] * (3 - len(refused))
+    assert (refused[0].to_dict()["expected_error"], refused[0].to_dict()["refusal"]) == (None, refused[0].refusal)
+    monkeypatch.setattr(estimates, "MOST_SPREAD", 0.0)
+    with pytest.raises(InvalidParameterError, match="too strong for an estimate of the error"):
+        compare_models(fitted, ("tree",), bootstrap=3)
+
+
 def test_what_needs_classes_is_refused() -> None:
     fitted = summary(classes=None)
-    with pytest.raises(InvalidModelError, match="a scorecard is of two classes"):
+    with pytest.raises(InvalidModelError, match="two classes: the interval at a total needs the variance there"):
         fitted.scorecard()
-    with pytest.raises(InvalidParameterError, match="near-optimal trees are of classes"):
-        fitted.near_optimal()
     with pytest.raises(InvalidParameterError, match="measure must be one of 'squared_error', got 'gini'"):
         fitted.tree(2, "gini")
     with pytest.raises(InvalidParameterError, match="measure must be one of 'gini', 'errors', 'log_loss'"):

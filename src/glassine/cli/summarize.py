@@ -377,23 +377,18 @@ def compare_from_summary(
     with in_options({"models": "--models", "max_depth": "--max-depth", "max_rules": "--max-rules"}):
         rows = compare_models(summary, models or OF_A_SUMMARY, max_depth=max_depth, max_rules=max_rules)
     certificate = summary.certificate_
+    estimates = [row.estimate for row in rows if row.estimate is not None]
     plain = {
         "schema": SCHEMA,
         "epsilon": certificate.epsilon,
         "delta": certificate.delta,
         "summary": certificate.model,
-        "records": rows[0].estimate.n_records,
+        "records": estimates[0].n_records,
         "note": FLATTERS,
         "models": [row.to_dict() for row in rows],
     }
     lines = [f"Models of a summary at epsilon {certificate.epsilon:g}; nothing more is spent.", FLATTERS, ""]
-    for row in rows:
-        one, options = row.estimate, _options(row)
-        auc = "" if one.auc != one.auc else f"AUC {one.auc:.3f} (spread {one.auc_spread:.3f}), "
-        said = f"{auc}expected correct {one.accuracy:.1%} (spread {one.accuracy_spread:.1%})"
-        if one.error == one.error:
-            said = f"expected error {one.error:.4g} (spread {one.error_spread:.2g})"
-        lines.append(f"{f'{row.model} {options}':<28}{said}")
+    lines += [f"{f'{row.model} {_options(row)}':<28}{_expected(row)}" for row in rows]
     best = rows[0]
     lines += ["", f"Next: glassine fit {best.model} --summary {path} {_options(best)}".rstrip() + " -o model.json"]
     text = "\n".join(lines)
@@ -402,6 +397,17 @@ def compare_from_summary(
     elif output is not None:
         write_text(text + "\n", output)
     print_value(plain if as_json else text, as_json)
+
+
+def _expected(row: SummaryRow) -> str:
+    """Return the figures of a row, or why there are none."""
+    one = row.estimate
+    if one is None:
+        return f"no estimate: {row.refusal}"
+    if one.error == one.error:
+        return f"expected error {one.error:.4g} (spread {one.error_spread:.2g})"
+    auc = "" if one.auc != one.auc else f"AUC {one.auc:.3f} (spread {one.auc_spread:.3f}), "
+    return f"{auc}expected correct {one.accuracy:.1%} (spread {one.accuracy_spread:.1%})"
 
 
 def near_optimal_from_summary(

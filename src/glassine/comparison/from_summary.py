@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -28,11 +30,13 @@ class SummaryRow:
 
     model: str  # Its kind
     parameters: dict[str, int]  # The parameters of the method that gives it
-    estimate: Estimate  # What the summary makes of it, which flatters it
+    estimate: Estimate | None  # What the summary makes of it, which flatters it; None where it cannot say
+    refusal: str = ""  # Why it cannot say; empty where it can
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; no figure of a summary is called accuracy."""
-        own = {name: None if value != value else value for name, value in asdict(self.estimate).items()}
+        figures = {} if self.estimate is None else asdict(self.estimate)
+        own = defaultdict(lambda: None, {name: value for name, value in figures.items() if value == value})
         return {
             "model": self.model,
             "parameters": self.parameters,
@@ -42,6 +46,7 @@ class SummaryRow:
             "expected_auc_spread": own["auc_spread"],
             "expected_error": own["error"],
             "expected_error_spread": own["error_spread"],
+            "refusal": self.refusal or None,
         }
 
 
@@ -53,9 +58,14 @@ def compare_models(
     max_rules: int = 3,
     bootstrap: int = 10,
 ) -> tuple[SummaryRow, ...]:
-    """Return models of a summary, the one with the highest estimate first.
+    """Return models of a summary, the one with the highest estimate first, those without one last.
 
     **Guarantee**: that of the summary; every figure follows from it.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is out of its range, or :meth:`PrivateSummary.reported` refuses every model.
     """
     unknown = next((name for name in models if name not in OF_A_SUMMARY), None)
     if unknown is not None or not models:
@@ -74,13 +84,22 @@ def compare_models(
         "additive": [({}, summary.additive)],
         "scorecard": [({"max_items": n}, partial(summary.scorecard, n)) for n in cards],
     }
-    rows = [
-        SummaryRow(model=kind, parameters=given, estimate=summary.reported(make(), bootstrap=bootstrap))
-        for kind in OF_A_SUMMARY
-        if kind in models
-        for given, make in makes[kind]
-    ]
-    if n_classes is None:
-        return tuple(sorted(rows, key=lambda row: row.estimate.error))
-    measure = "auc" if n_classes == 2 else "accuracy"
-    return tuple(sorted(rows, key=lambda row: -getattr(row.estimate, measure)))
+    rows, refusals = [], []
+    asked = [(kind, *one) for kind in OF_A_SUMMARY if kind in models for one in makes[kind]]
+    for kind, given, make in asked:
+        try:
+            estimate, refusal = summary.reported(make(), bootstrap=bootstrap), ""
+        except InvalidParameterError as error:
+            refusals.append(error)
+            estimate, refusal = None, str(error.message)
+        rows.append(SummaryRow(model=kind, parameters=given, estimate=estimate, refusal=refusal))
+    if len(refusals) == len(rows):
+        raise refusals[0]
+
+    def rank(row: SummaryRow) -> float:
+        one = row.estimate
+        if one is None:
+            return math.inf
+        return one.error if n_classes is None else -one.auc if n_classes == 2 else -one.accuracy
+
+    return tuple(sorted(rows, key=rank))

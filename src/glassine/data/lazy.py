@@ -270,7 +270,7 @@ class LazyTable:
                 yield self._groups(plan, grouped[start : start + PART])
 
     def totals(self, attributes: Mapping[str, Attribute]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return the different values of :attr:`keep` and how often each occurs, after a look at all attributes."""
+        """Return the values of :attr:`keep`, 0 without it, and their numbers, after a look at all attributes."""
         conformed = self._conformed(attributes)
         whole = {i: name for i, name in enumerate(attributes) if self.outside.refuses and not attributes[name].missing}
         flags = []
@@ -278,7 +278,8 @@ class LazyTable:
             column = nw.col(f"k{i}")
             gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
             flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
-        flagged = conformed.select(nw.col("kept"), ones(), *flags).group_by("kept")
+        one = [nw.lit(0).alias("kept")] if self.keep is None else []
+        flagged = conformed.with_columns(*one, ones(), *flags).group_by("kept")
         counted = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in whole)))
         for i, name in whole.items():
             if int(counted[f"k{i}"].max() or 0):

@@ -41,7 +41,7 @@ from glassine.learners.reading import (
     check_target,
     first_column,
     multiplicities_of,
-    name_features,
+    name_columns,
     named,
     open_table,
     pop_target,
@@ -264,16 +264,7 @@ def _left_in_place(
     keep: Outside,
 ) -> Intake:
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
-    columns = nw.from_native(X).collect_schema().names()
-    if target not in columns:
-        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Add or rename it.")
-    names = tuple(name for name in columns if name != target)
-    if any(not isinstance(name, str) for name in names):
-        raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
-    if not names:
-        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
-    name_features(estimator, names)
-    attributes = without_target(domain, names, target)
+    attributes = name_columns(estimator, X, target, domain)
     outside = _outside(domain, private=private) | keep
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)

@@ -172,6 +172,20 @@ def name_features(estimator: Any, names: Sequence[str]) -> None:
     estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
+def name_columns(estimator: Any, X: Any, target: str, domain: Domain) -> Domain:
+    """Name the columns of a lazy frame to an estimator, and return the domain of its attributes."""
+    columns = nw.from_native(X).collect_schema().names()
+    if target not in columns:
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Add or rename it.")
+    names = tuple(name for name in columns if name != target)
+    if any(not isinstance(name, str) for name in names):
+        raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
+    if not names:
+        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
+    name_features(estimator, names)
+    return without_target(domain, names, target)
+
+
 def _array_names(estimator: Any, width: int) -> tuple[str, ...]:
     domain = getattr(estimator, "domain", None)
     if isinstance(domain, Domain):
@@ -366,4 +380,5 @@ class EngineIntake:
         return groups
 
     def _labels(self, groups: Groups) -> npt.NDArray[np.int64]:
-        return index_of(groups.kept, self.classes)
+        # Where the target is a number there are no classes to keep.
+        return np.zeros(0, dtype=np.int64) if self.table.keep is None else index_of(groups.kept, self.classes)

@@ -226,6 +226,12 @@ class Axis:
         """Number of bins in order; behind them may come that of the last cell."""
         return int(self.bin_of[:-1].max()) + 1
 
+    def merged(self, coarser: Axis) -> npt.NDArray[np.int64] | None:
+        """Return the bin of a coarser axis that each bin is in, shape (bins,); None if some bin is in several."""
+        out = np.zeros(self.n_bins, dtype=np.int64)
+        out[self.bin_of] = coarser.bin_of
+        return out if np.array_equal(out[self.bin_of], coarser.bin_of) else None
+
     def published(self) -> tuple[NumericBins | CategoryBins, npt.NDArray[np.int64]]:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
         last = int(self.bin_of[-1]) if self.grid.missing else -1

@@ -98,16 +98,7 @@ class HeldRecords:
         order = {grid.attribute: k for k, grid in enumerate(grids)}
         kept = [order[axis.grid.attribute] for axis in axes]
         codes = apply_bins(self.cells[0], kept, [axis.bin_of for axis in axes])
-        out = {}
-        parts = parts_of(self.values, n_classes)
-        for place in places:
-            shape = (*(axes[k].n_bins for k in place), n_classes)
-            out[place] = np.zeros(shape, dtype=np.int64)
-            for labels, times in parts:
-                flat = np.ravel_multi_index((*(codes[k] for k in place), labels), shape)
-                # Sums of whole numbers below 2^53 are exact as doubles.
-                out[place] += np.bincount(flat, times, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
-        return out
+        return _tables(codes, parts_of(self.values, n_classes), axes, places, n_classes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -160,7 +151,7 @@ class CountedRecords:
 
     def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints]:
         """Return the distinct records in bins, and how often each occurs."""
-        codes, labels, counts = self._in_bins(axes)
+        codes, labels, counts = _in_bins(self.intake, axes)
         return Binned(codes=codes, values=labels), counts
 
     def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
@@ -168,32 +159,138 @@ class CountedRecords:
         out: dict[Places, Ints] = {}
         ends = [(place[0], place[-1]) for place in places]
         for block in blocks_of([axis.n_bins for axis in axes], ends, MOST_GROUPS // n_classes):
-            codes, labels, counts = self._in_bins([axes[k] for k in block])
+            codes, labels, counts = _in_bins(self.intake, [axes[k] for k in block])
             for place in places:
                 if place not in out and set(place) <= set(block):
                     out[place] = np.zeros((*(axes[k].n_bins for k in place), n_classes), dtype=np.int64)
                     np.add.at(out[place], (*(codes[block.index(k)] for k in place), labels), counts)
         return out
 
-    def _in_bins(self, axes: Sequence[Axis]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Ints]:
-        """Return the bins of the distinct records, shape (terms, m), their classes, and how many there are of each."""
-        cuts = {}
-        for axis in axes:
-            if axis.grid.cuts is not None:
-                borders = np.flatnonzero(np.diff(axis.bin_of[:-1]))
-                cuts[axis.grid.attribute] = tuple(float(cut) for cut in axis.grid.cuts[borders])
-        cells = int(np.prod([axis.n_bins for axis in axes], dtype=object)) * len(self.intake.classes)
-        queries = -(-min(cells, self.intake.n_records) // MOST_AT_ONCE)
-        parts = []
-        small = np.min_scalar_type(len(self.intake.classes))
-        names = [axis.grid.attribute for axis in axes]
-        for columns, labels, counts in self.intake.grouped_in_parts(names, cuts, queries):
-            # The number that stands for a bin is the largest of its cells, which is in that bin.
-            places = read_cells(columns, [axis.grid for axis in axes])
-            codes = apply_bins(places, range(len(axes)), [axis.bin_of for axis in axes])
-            parts.append((codes, labels.astype(small), counts))
-        every = list(zip(*parts, strict=True))
-        return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CountedNumbers:
+    """Records whose target is a number, that an engine counts.
+
+    Cells are counted as in :class:`CountedRecords`. For all else records are grouped by their bins and their number,
+    once as long as bins only merge: a byte or two for each term, and sixteen, for each distinct record.
+
+    Guarantee: none, as of :class:`CountedRecords`.
+
+    Attributes
+    ----------
+    intake : EngineIntake
+        The records, without classes; its domain declares the target.
+    target : str
+        The column of the number.
+    bounds : (float, float)
+        Its public range.
+    grouped : list of (sequence of Axis, Binned, ndarray)
+        The distinct records in bins and how often each occurs, once they were asked for.
+    """
+
+    intake: EngineIntake
+    target: str
+    bounds: tuple[float, float]
+    grouped: list[tuple[Sequence[Axis], Binned, Ints]] = field(default_factory=list)
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The number of each record, shape (n,), brought to [-1, 1]."""
+        if not self.grouped:
+            _, numbers, counts = _in_bins(self.intake, (), self.target)
+            return np.repeat(scaled(numbers, self.bounds), counts)
+        _, binned, counts = self.grouped[0]
+        return np.repeat(binned.values, counts)
+
+    def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
+        """Return the exact number of records in each public cell of each attribute."""
+        return CountedRecords(intake=self.intake).cell_counts(grids)
+
+    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
+        """Return all records in the released bins of some attributes."""
+        few, counts = self.distinct(grids, axes)
+        return Binned(codes=np.repeat(few.codes, counts, axis=1), values=np.repeat(few.values, counts))
+
+    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints]:
+        """Return the distinct records in bins, some perhaps in several parts, and how often each occurs."""
+        found = self._grouped(axes)
+        self.grouped.clear()
+        return found
+
+    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
+        """Return the exact parts of records at each level in each cell of one or two terms each."""
+        binned, counts = self._grouped(axes)
+        parts = [(level, part * counts) for level, part in parts_of(binned.values, n_classes) if part is not None]
+        return _tables(binned.codes, parts, axes, places, n_classes)
+
+    def _grouped(self, axes: Sequence[Axis]) -> tuple[Binned, Ints]:
+        """Return the records in bins, from those in finer ones if there are any, and how often each occurs."""
+        for finer, binned, counts in self.grouped:
+            own = {axis.grid.attribute: (axis, row) for axis, row in zip(finer, binned.codes, strict=True)}
+            rows = []
+            for axis in axes:
+                fine, row = own.get(axis.grid.attribute, (None, binned.codes[0]))
+                lookup = None if fine is None else fine.merged(axis)
+                if lookup is None:
+                    break
+                rows.append(lookup.astype(np.min_scalar_type(axis.n_bins - 1))[row])
+            else:
+                codes = np.stack(rows)
+                return Binned(codes=codes, values=binned.values), counts
+        codes, numbers, counts = _in_bins(self.intake, axes, self.target)
+        found = Binned(codes=codes, values=scaled(numbers, self.bounds)), counts
+        self.grouped[:] = [(axes, *found)]
+        return found
+
+
+def _in_bins(
+    intake: EngineIntake, axes: Sequence[Axis], target: str | None = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Ints]:
+    """Return the bins of the distinct records, shape (terms, m), class or number of each, and how many there are."""
+    cuts = {}
+    for axis in axes:
+        if axis.grid.cuts is not None:
+            borders = np.flatnonzero(np.diff(axis.bin_of[:-1]))
+            cuts[axis.grid.attribute] = tuple(float(cut) for cut in axis.grid.cuts[borders])
+    cells = int(np.prod([axis.n_bins for axis in axes], dtype=object)) * len(intake.classes)
+    # There may be as many numbers as records.
+    most = min(cells, intake.n_records) if target is None else intake.n_records
+    parts = []
+    small = np.min_scalar_type(len(intake.classes))
+    names = [*(axis.grid.attribute for axis in axes), *([] if target is None else [target])]
+    for columns, labels, counts in intake.grouped_in_parts(names, cuts, -(-most // MOST_AT_ONCE)):
+        # The number that stands for a bin is the largest of its cells, which is in that bin.
+        places = read_cells(columns, [axis.grid for axis in axes])
+        codes = apply_bins(places, range(len(axes)), [axis.bin_of for axis in axes])
+        parts.append((codes, labels.astype(small) if target is None else columns.numbers[target], counts))
+    every = list(zip(*parts, strict=True))
+    return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
+
+
+def _tables(
+    codes: npt.NDArray[Any],
+    parts: Sequence[tuple[Ints, Ints | None]],
+    axes: Sequence[Axis],
+    places: Sequence[Places],
+    n_classes: int,
+) -> Tables:
+    """Return the sums of parts of records, by class or level, in each cell of one or two terms each."""
+    out = {}
+    for place in places:
+        shape = (*(axes[k].n_bins for k in place), n_classes)
+        out[place] = np.zeros(shape, dtype=np.int64)
+        for labels, times in parts:
+            flat = np.ravel_multi_index((*(codes[k] for k in place), labels), shape)
+            # Sums of whole numbers below 2^53 are exact as doubles.
+            out[place] += np.bincount(flat, times, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
+    return out
+
+
+def scaled(numbers: npt.NDArray[np.float64], bounds: tuple[float, float]) -> npt.NDArray[np.float64]:
+    """Return numbers clipped to their public range and brought to [-1, 1]."""
+    half, middle = bounds[1] / 2 - bounds[0] / 2, bounds[0] / 2 + bounds[1] / 2
+    # Rounding may leave the interval on which the sensitivity rests.
+    return np.clip((np.clip(numbers, *bounds) - middle) / half, -1.0, 1.0)
 
 
 def parts_of(values: npt.NDArray[Any], n_levels: int) -> list[tuple[Ints, Ints | None]]:

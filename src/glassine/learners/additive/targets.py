@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.conform import Columns, Outside, conform
+from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
+from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.learners import reading
 from glassine.learners.additive.budget import Mechanism
-from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
+from glassine.learners.additive.records import AdditiveRecords, CountedNumbers, CountedRecords, HeldRecords, scaled
 from glassine.learners.budget import DOMAIN_FROM_DATA, RANGE_FROM_DATA, check_number, warn_of
 from glassine.learners.intake import read_training
 from glassine.learners.persons import Persons
@@ -43,6 +44,9 @@ SMALLEST_SPREAD = 0.02
 """A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much.
 
 The clip follows the deviation: one near zero would leave nothing of the residuals but their signs."""
+
+ANYTHING = Real(-LARGEST, LARGEST, missing=True)
+"""As what a target is read, before it is clipped to its range."""
 
 LARGEST_TARGET = 1e280
 """Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
@@ -167,21 +171,24 @@ def read_numbers(
 ) -> Training:
     """Read the arguments of a regressor's fit.
 
-    Shapes: ``X`` (n, d); ``y`` (n,), or str; ``times`` (n,), or Persons, optional.
+    Shapes: ``X`` (n, d), or a lazy frame of a private fit, whose engine counts if domain and range are public and
+    ``y`` is a name; ``y`` (n,), or str; ``times`` (n,), or Persons, optional.
     """
     reading.check_domain(domain)
     checked = None if bounds is None else checked_bounds(bounds)
     persons = times if isinstance(times, Persons) else None
     name = _name(y)
+    limits = checked if checked is not None else _declared_bounds(domain, name)
+    strict = not private or domain is None or domain.inferred or limits is None
     if isinstance(y, str):
+        if domain is not None and limits is not None and not strict and times is None and is_lazy(X):
+            # The engine counts: no record comes into memory whole.
+            return _left_in_place(estimator, X, y, domain=domain, limits=limits, ranged=checked is not None)
         X, y = reading.pop_target(X, y, domain)
     reading.check_target(estimator, y)
     if persons is not None:
         domain = persons.without_column(domain)
     names, records = reading.named(estimator, X, reset=True, target=name)
-    caveats = []
-    limits = checked if checked is not None else _declared_bounds(domain, name)
-    strict = not private or domain is None or domain.inferred or limits is None
     numbers = _finite_numbers(y) if strict else _readable_numbers(y)
     check_lengths(_num_samples(reading.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
@@ -192,8 +199,7 @@ def read_numbers(
     if not rows.any():
         raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
     records, numbers = reading.take_rows(records, rows), numbers[rows]
-    if domain is not None and name in domain and domain[name].inferred and checked is None:
-        caveats.append(RANGE_FROM_DATA)
+    caveats = _of_range(domain, name, ranged=checked is not None)
     if limits is None:
         limits = checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
         caveats.append(RANGE_FROM_DATA)
@@ -206,12 +212,9 @@ def read_numbers(
         caveats.append(DOMAIN_FROM_DATA)
     if private:
         warn_of(caveats, domain)
-    half, middle = limits[1] / 2 - limits[0] / 2, limits[0] / 2 + limits[1] / 2
-    values = (np.clip(numbers, *limits) - middle) / half
+    values = scaled(numbers, limits)
     outside = Outside.KEEP_UNDECLARED | (Outside.REFUSE if strict else Outside.CLIP)
     columns = records if isinstance(records, Columns) else conform(records, domain, outside=outside)
-    # Rounding may have left the interval on which the sensitivity rests.
-    values = np.clip(values, -1.0, 1.0)
     if persons is not None:
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
         if not len(kept):
@@ -231,6 +234,35 @@ def read_numbers(
     )
 
 
+def _of_range(domain: Domain | None, name: str, *, ranged: bool) -> list[str]:
+    """Return the caveat of a declared range that was taken from the data."""
+    inferred = domain is not None and name in domain and domain[name].inferred and not ranged
+    return [RANGE_FROM_DATA] if inferred else []
+
+
+def _left_in_place(
+    estimator: Any, X: Any, target: str, *, domain: Domain, limits: tuple[float, float], ranged: bool
+) -> Training:
+    """Look through the records of a lazy frame, which stay where they are; those without a number are left out."""
+    attributes = reading.name_columns(estimator, X, target, domain)
+    lazy = nw.from_native(X)
+    number = expressions(lazy, {target: ANYTHING}, outside=Outside.CLIP)[0]
+    table = LazyTable(frame=lazy.filter(~number.is_null()).to_native(), outside=Outside.KEEP_UNDECLARED | Outside.CLIP)
+    _, counts = table.totals({name: attributes[name] for name in attributes})
+    if not counts.sum():
+        raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
+    caveats = _of_range(domain, target, ranged=ranged)
+    warn_of(caveats, attributes)
+    read = Domain({**{name: attributes[name] for name in attributes}, target: ANYTHING})
+    intake = EngineIntake(table=table, n_records=int(counts.sum()), domain=read, classes=(), caveats=())
+    return Training(
+        records=CountedNumbers(intake=intake, target=target, bounds=limits),
+        target=Target(classes=None, bounds=limits, name=target),
+        domain=attributes,
+        caveats=tuple(caveats),
+    )
+
+
 def _readable_numbers(y: Any) -> Array:
     """Return each number, read independently of the others; NaN where there is none."""
     series = nw.from_native(y, series_only=True, pass_through=True)
@@ -238,8 +270,7 @@ def _readable_numbers(y: Any) -> Array:
         data: Any = series.alias("target").to_frame().to_native()
     else:
         data = {"target": column_of(y)}
-    anything = Real(-LARGEST, LARGEST, missing=True)
-    return conform(data, Domain({"target": anything}), outside=Outside.CLIP).numbers["target"]
+    return conform(data, Domain({"target": ANYTHING}), outside=Outside.CLIP).numbers["target"]
 
 
 def _finite_numbers(y: Any) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
@@ -15,6 +16,7 @@ from sklearn.base import RegressorMixin
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.bits import BitSets
 from glassine.data.frames import truths
+from glassine.data.lazy import held, is_lazy
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -66,6 +68,8 @@ def read_numeric(
     Shapes: ``times`` (n,), optional.
     """
     persons = times if isinstance(times, Persons) else None
+    if is_lazy(X):
+        X = held(nw.from_native(X)).to_native()
     training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
     records, (half, middle) = training.records, training.target.scale
     if not isinstance(records, HeldRecords):

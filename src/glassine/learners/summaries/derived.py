@@ -153,6 +153,12 @@ class SummaryModels:
         InvalidModelError
             If the summary has more than two classes, or a number as its target.
         """
+        if self._target.classes is None:
+            raise InvalidModelError(
+                "a scorecard is of two classes: the interval at a total needs the variance there, which follows from a "
+                "risk, but not from the mean of a number; the summary has one sum of squares for all records.",
+                remedy="Use the additive model: its scores add up in units of the target.",
+            )
         model = self.additive(shrinkage=shrinkage, monotone=monotone)
         return model.to_scorecard(max_items=max_items, max_points=max_points)
 
@@ -258,7 +264,8 @@ class SummaryModels:
         max_depth : int, default=3
             Most splits on a path, in [1, 3].
         slack : float, default=0.01
-            Most errors beyond the lowest, as a share of the records, in [0, 0.2].
+            Most errors beyond the lowest, as a share of the records, in [0, 0.2]. Of a number squared errors, as a
+            share of its variance.
         bootstrap : int, default=20
             Replicates, in [2, 200]. Each releases the summary again from its own distribution.
 
@@ -266,7 +273,7 @@ class SummaryModels:
         ------
         InvalidParameterError
             If a parameter is out of its range; if the summary has too many bins for the depth; or if noise is too
-            strong: the released number of records times mu is below 500; or if the target is a number.
+            strong: the released number of records times mu is below 500.
 
         References
         ----------
@@ -274,19 +281,14 @@ class SummaryModels:
         Takagi, Seltzer and Rudin (2022), *Exploring the Whole Rashomon Set of Sparse Decision Trees*; Marx, Calmon and
         Ustun (2020), *Predictive Multiplicity in Classification*.
         """
-        if self._target.classes is None:
-            raise InvalidParameterError(
-                "near-optimal trees are of classes, and the target of the summary is a number.",
-                remedy="Use its trees.",
-            )
-        growth = self._growth("errors")
+        growth = self._growth(None if self._target.classes is None else "errors")
         depth = check_whole(max_depth, "max_depth", 1, 3)
         share = check_number(slack, "slack", low=0.0, high=0.2)
         n_replicates = check_whole(bootstrap, "bootstrap", 2, 200)
         check_strength(growth.tree, self._mu)
         return near_optimal_trees(
             self.released_,
-            self.domain_,
+            self._target,
             growth,
             self._published,
             guarantee=self._guarantee(),

@@ -51,7 +51,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
     counts by class of the pairs along a spanning tree of that ranking, and noisy sums of residuals of two additive
     models. Trees, rule lists, additive models and scorecards follow: any number of them, with any settings. If the
     target is a number, a record counts in parts at the two nearest of a few levels of it, and there is a noisy sum of
-    squares; there are no scorecards and no near-optimal trees.
+    squares; there are no scorecards.
 
     Parameters
     ----------

@@ -24,10 +24,11 @@ class Reliance:
     low, high : float
         Bounds of the least and greatest reliance of a near-optimal tree: the widest ends of the summary and its
         replicates, and of the replicates mirrored at the summary (basic bootstrap). Reliance is how many more errors
-        a tree makes once the attribute is drawn independently of all else, as a share of the records.
+        a tree makes once the attribute is drawn independently of all else, as a share of the records, or of the
+        variance of a number.
     loss_without : float
-        Lowest errors of a tree that never tests the attribute, less the lowest of all trees, as a share of the
-        records; the least over the summary and its replicates.
+        Lowest errors of a tree that never tests the attribute, less the lowest of all trees, as such a share; the
+        least over the summary and its replicates.
     indispensable : bool
         Whether that exceeds the slack: no near-optimal tree does without the attribute.
     agreement : float
@@ -53,7 +54,8 @@ class LeafAmbiguity:
     share : float
         Expected share of the records.
     ambiguous : float
-        Share of these for which near-optimal trees predict different classes.
+        Share of these for which near-optimal trees predict different classes; of a number how far their least and
+        greatest predictions are apart on average.
     """
 
     literals: tuple[Literal, ...]
@@ -73,9 +75,10 @@ class Multiplicity:
     max_depth : int
         Most splits on a path.
     slack : float
-        Most errors beyond the lowest, as a share of the records.
+        Most errors beyond the lowest, as a share of the records; of a number squared errors, as a share of the
+        variance.
     lowest_errors : float
-        Lowest errors of a tree, as a share of the records; the summary's own estimate, which is too low.
+        Lowest errors of a tree, as such a share; the summary's own estimate, which is too low.
     n_trees : float
         About how many trees there are.
     n_replicates : int
@@ -85,15 +88,19 @@ class Multiplicity:
     tested : tuple of str
         Attributes that a tree can test; the others have one bin.
     ambiguous : float
-        Share of the domain's expected records for which near-optimal trees predict different classes.
+        Share of the domain's expected records for which near-optimal trees predict different classes; of a number
+        how far their least and greatest predictions are apart on average.
     leaves : tuple of LeafAmbiguity
         The same for each leaf of the best tree.
     guarantee : Guarantee
         That of the summary.
+    target : str
+        Name of a target that is a number; empty of classes.
     n_asked : int or None
         How many records were passed; None if none were.
     disputed : dict of int to tuple of scalars
-        Of the rows, from 0, for which near-optimal trees predict different classes, these classes.
+        Of the rows, from 0, for which near-optimal trees predict different classes, these classes; of a number the
+        least and the greatest prediction.
     """
 
     max_depth: int
@@ -106,6 +113,7 @@ class Multiplicity:
     ambiguous: float
     leaves: tuple[LeafAmbiguity, ...]
     guarantee: Guarantee
+    target: str = ""
     n_asked: int | None = None
     disputed: Mapping[int, tuple[Scalar, ...]]
 
@@ -113,8 +121,10 @@ class Multiplicity:
         """Return plain values that JSON can hold; conditions are texts, rows count from 0."""
         guarantee = self.guarantee
         asked = None
+        differing = "predictions_apart" if self.target else "decided_differently"
         if self.n_asked is not None:
-            rows = [{"row": row, "classes": list(classes)} for row, classes in self.disputed.items()]
+            name = "predictions" if self.target else "classes"
+            rows = [{"row": row, name: list(values)} for row, values in self.disputed.items()]
             asked = {"n_records": self.n_asked, "disputed": rows}
         return {
             "schema": SCHEMA,
@@ -122,17 +132,18 @@ class Multiplicity:
             "delta": guarantee.delta,
             "caveats": list(guarantee.caveats),
             "max_depth": self.max_depth,
+            "number": self.target or None,
             "slack": self.slack,
             "expected_lowest_errors": self.lowest_errors,
             "trees": self.n_trees,
             "replicates": self.n_replicates,
             "attributes": [{**asdict(one), "tested": one.attribute in self.tested} for one in self.reliances],
-            "decided_differently": self.ambiguous,
+            differing: self.ambiguous,
             "leaves": [
                 {
                     "conditions": [str(literal) for literal in leaf.literals],
                     "share": leaf.share,
-                    "decided_differently": leaf.ambiguous,
+                    differing: leaf.ambiguous,
                 }
                 for leaf in self.leaves
             ],

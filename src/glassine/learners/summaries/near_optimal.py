@@ -1,4 +1,4 @@
-"""Near-optimal trees of a summary: importance intervals, samples, and records on which such trees disagree."""
+"""Near-optimal trees of a summary: importance intervals, samples, and records on which such trees differ."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import read_cells
+from glassine.learners.additive.targets import Target
 from glassine.learners.antecedents import check_whole
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.denoising import junction_tree
@@ -24,7 +25,7 @@ from glassine.learners.summaries.released import Released
 from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Growth, Node
-from glassine.learners.summaries.tree_sets import TreeSet
+from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet
 from glassine.models import DecisionTree, Guarantee
 
 REPRESENTATIVES = 400
@@ -36,23 +37,22 @@ BEYOND = 0.5
 On the two splits of Adult at epsilon 1 that chose it, 24 of 28 intervals contained both true ends, 21 without; on two
 others 25, with and without."""
 
-Bools = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class NearOptimalTrees:
     """All trees whose expected errors are near the lowest, under a summary's distribution.
 
-    A tree tests fixed literals: those of the summary's bins. Each leaf predicts its most frequent class.
+    A tree tests fixed literals: those of the summary's bins. Each leaf predicts its most frequent class, or its mean.
+    Errors of a number are squared ones, as shares of its variance.
 
     Attributes
     ----------
     max_depth : int
         Most splits on a path.
     slack : float
-        Most errors beyond the lowest, as a share of the records.
+        Most errors beyond the lowest, as a share of the records, or of the variance of a number.
     lowest_errors : float
-        Lowest errors of a tree, as a share of the records; the summary's own estimate, which is too low.
+        Lowest errors of a tree, as such a share; the summary's own estimate, which is too low.
     reliances : tuple of Reliance
         Importance intervals, one per attribute.
     best : DecisionTree
@@ -73,6 +73,7 @@ class NearOptimalTrees:
     _trees: TreeSet = field()
     _released: Released = field()
     _domain: Domain = field()
+    _target: Target = field()
     _publish: Callable[[Node], DecisionTree] = field()
 
     def __repr__(self) -> str:
@@ -102,10 +103,11 @@ class NearOptimalTrees:
         """Return about how many near-optimal trees there are, from 200 samples."""
         return sample_trees(self._trees, 200, np.random.default_rng(0))[1]
 
-    def decisions(self, records: Any) -> Bools:
+    def decisions(self, records: Any) -> npt.NDArray[Any]:
         """Return the classes that near-optimal trees predict for records, shape (n, classes).
 
-        All trees agree on a record with one class. The answer says nothing of training records, but it
+        All trees agree on a record with one class. Of a number it is their least and greatest prediction, shape (n, 2).
+        The answer says nothing of training records, but it
         is not protected: do not pass records that are to stay private.
 
         Parameters
@@ -121,10 +123,17 @@ class NearOptimalTrees:
         columns = conform(records, self._domain, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
         coarse = self._released.coarse
         cells = read_cells(columns, [axis.grid for axis in coarse])
-        return self._trees.decisions(np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)]))
+        return self._decisions(np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)]))
+
+    def _decisions(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        found, (half, middle) = self._trees.decisions(codes), self._target.scale
+        return found if self._target.classes is not None else half * found + middle
 
     def ambiguity(self, literals: Sequence[Literal] = ()) -> float:
-        """Return the share of a region's expected records for which near-optimal trees predict different classes."""
+        """Return the share of a region's expected records for which near-optimal trees predict different classes.
+
+        Of a number it is how far their least and greatest predictions are apart, in its units: the mean over records.
+        """
         codes = representatives(junction_tree(self._released)).codes
         weights = np.ones(codes.shape[1])
         for place, shares in bin_shares(self._released, self._domain, literals).items():
@@ -134,12 +143,13 @@ class NearOptimalTrees:
         chosen = np.random.default_rng(2).permutation(inside)[:REPRESENTATIVES]
         if not len(chosen):
             raise InvalidParameterError("the summary expects no records in the region.", remedy="Name a larger one.")
-        different = self._trees.decisions(codes[:, chosen]).sum(axis=1) > 1
+        found = self._decisions(codes[:, chosen])
+        different = found.sum(axis=1) > 1 if self._target.classes is not None else found[:, 1] - found[:, 0]
         return float(weights[chosen] @ different / weights[chosen].sum())
 
     def regions(self) -> tuple[LeafAmbiguity, ...]:
-        """Return the leaves of the best tree with the share of their records that near-optimal trees dispute."""
-        total = self._trees.n_records
+        """Return the leaves of the best tree with the :meth:`ambiguity` of each."""
+        total = float(self._trees.counts.whole[0].sum())
         out: list[LeafAmbiguity] = []
 
         def walk(part: Node, path: tuple[Literal, ...], tree: DecisionTree, node: int) -> None:
@@ -166,11 +176,14 @@ class NearOptimalTrees:
         InvalidDataError
             If the records lack an attribute.
         """
-        classes = self.best.classes or ()
+        classes = self._target.classes
         disputed: dict[int, tuple[Scalar, ...]] = {}
         asked = None if records is None else self.decisions(records)
         for row, near in enumerate(() if asked is None else asked):
-            if near.sum() > 1:
+            if classes is None:
+                if near[1] > near[0]:
+                    disputed[row] = tuple(near.tolist())
+            elif near.sum() > 1:
                 disputed[row] = tuple(name for name, is_near in zip(classes, near, strict=True) if is_near)
         tested = np.unique(self._trees.splits.attributes)
         return Multiplicity(
@@ -184,6 +197,7 @@ class NearOptimalTrees:
             ambiguous=self.ambiguity(),
             leaves=self.regions(),
             guarantee=self.guarantee,
+            target="" if classes is not None else self._target.name or "target",
             n_asked=None if asked is None else len(asked),
             disputed=disputed,
         )
@@ -191,7 +205,7 @@ class NearOptimalTrees:
 
 def near_optimal_trees(
     released: Released,
-    domain: Domain,
+    target: Target,
     growth: Growth,
     publish: Callable[[Node], DecisionTree],
     *,
@@ -210,8 +224,9 @@ def near_optimal_trees(
     regions = Regions.of(splits.number, max_depth)
 
     def trees_of(own: Released) -> TreeSet:
-        counts = RegionCounts.of(junction_tree(own), splits, regions)
-        return TreeSet(splits, counts, depth=max_depth, slack=slack, least=growth.least)
+        tree = junction_tree(own)
+        counts, loss = RegionCounts.of(tree, splits, regions), LeafLoss.of(own, tree)
+        return TreeSet(splits, counts, depth=max_depth, slack=slack, least=growth.least, loss=loss)
 
     trees = trees_of(released)
     rng = np.random.default_rng(0)
@@ -233,21 +248,22 @@ def near_optimal_trees(
     return NearOptimalTrees(
         max_depth=max_depth,
         slack=slack,
-        lowest_errors=trees.lowest / trees.n_records,
+        lowest_errors=trees.lowest_share,
         reliances=reliances,
         best=publish(trees.best()),
         n_replicates=bootstrap,
         guarantee=guarantee,
         _trees=trees,
         _released=released,
-        _domain=domain,
+        _domain=growth.domain,
+        _target=target,
         _publish=publish,
     )
 
 
 def _figures(trees: TreeSet) -> tuple[list[float], list[float], list[float]]:
-    """Return least and greatest reliance on each attribute, and the loss without it, as shares of the records."""
-    n_attributes, total = len(trees.splits.sizes), trees.n_records
+    """Return least and greatest reliance on each attribute, and the loss without it, as shares of the errors' unit."""
+    n_attributes, total = len(trees.splits.sizes), trees.total
     reliance = RelianceSearch(trees)
     ranges = [reliance.of(k) for k in range(n_attributes)]
     without = [(trees.lowest_without(k) - trees.lowest) / total for k in range(n_attributes)]

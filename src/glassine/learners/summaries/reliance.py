@@ -32,9 +32,9 @@ class RelianceSearch:
         self._trees = trees
 
     def of(self, attribute: int) -> tuple[float, float]:
-        """Return the least and the greatest reliance of a near-optimal tree on an attribute, in records.
+        """Return the least and the greatest reliance of a near-optimal tree on an attribute, in the unit of its errors.
 
-        Reliance is the number of errors once the attribute is drawn from its own distribution, independently of class
+        Reliance is the errors once the attribute is drawn from its own distribution, independently of class
         and other attributes, less the tree's errors (Fisher, Rudin and Dominici 2019).
         """
         if not (self._trees.splits.attributes == attribute).any():
@@ -46,7 +46,7 @@ class RelianceSearch:
         """Return by how much errors grow once an attribute is drawn again: of leaves, and of splits of last regions."""
         trees = self._trees
         regions, last, splits = trees.regions, trees.last, trees.splits
-        whole, inside = trees.counts.whole, trees.counts.inside
+        whole, inside, loss = trees.counts.whole, trees.counts.inside, trees.loss.losses
         none = 2 * splits.number
         mask, margin = masks_of(splits, attribute), trees.counts.margins[attribute]
         own = np.flatnonzero(splits.attributes == attribute)
@@ -56,21 +56,21 @@ class RelianceSearch:
         stripped = regions.at[tuple(np.where(on_it[signed], none, signed).T)]
         meets = mask[signed[:, 0]] * mask[signed[:, 1]]
         share = meets @ margin
-        leaf = share * _missed(whole[stripped], trees.labels) - trees.wrong
+        leaf = share * loss(whole[stripped], trees.labels) - trees.wrong
         stump = np.zeros((last.stop - last.start, splits.number))
         # Splits on another attribute move only where the region has a condition on this one.
         rows = last.start + np.flatnonzero(on_it[signed[last]].any(axis=1))
         bases = stripped[rows]
         for side in (0, 1):
             part = inside[bases] if side == 0 else whole[bases][:, None] - inside[bases]
-            errors = share[rows][:, None] * _missed(part, trees.side_labels[rows, :, side])
+            errors = share[rows][:, None] * loss(part, trees.side_labels[rows, :, side])
             stump[rows - last.start] += errors - trees.side_wrong[rows, :, side]
         # Splits on this attribute leave the region's other conditions alone.
         stump[:, own] = 0.0
         for side in (0, 1):
             shares = (meets[last] * margin) @ mask[2 * own + side].T
             part = np.broadcast_to(whole[stripped[last]][:, None], (len(stump), len(own), whole.shape[1]))
-            errors = shares * _missed(part, trees.side_labels[last, own, side])
+            errors = shares * loss(part, trees.side_labels[last, own, side])
             stump[:, own] += errors - trees.side_wrong[last, own, side]
         return leaf, stump
 
@@ -108,12 +108,6 @@ class RelianceSearch:
         costs = np.concatenate([trees.wrong[trees.last, None], trees.stumps], axis=1)
         order = np.argsort(costs, axis=1, kind="stable")
         return np.take_along_axis(costs, order, axis=1), order
-
-
-def _missed(counts: Array, labels: Ints) -> Array:
-    """Return the records that are not of the class that is predicted; classes stand along the last axis."""
-    hit = np.take_along_axis(counts, labels[..., None], axis=-1)[..., 0]
-    return np.asarray(counts.sum(axis=-1) - hit)
 
 
 class Fronts(NamedTuple):

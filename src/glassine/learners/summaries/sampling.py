@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.learners.summaries.splitting import Node
-from glassine.learners.summaries.tree_sets import TreeSet, errors_of
+from glassine.learners.summaries.tree_sets import TreeSet
 
 GRID = 200
 """Steps of the slack in which sampling counts trees. Coarser ones reject more samples; none makes them wrong."""
@@ -27,7 +27,7 @@ def sample_trees(trees: TreeSet, number: int, rng: np.random.Generator) -> tuple
     while len(out) < number:
         tree = counter.draw(rng)
         drawn += 1
-        if errors_of(tree) <= trees.bound:
+        if trees.loss.of_tree(tree) <= trees.bound:
             out.append(tree)
     return out, counter.total * len(out) / drawn
 
@@ -64,7 +64,7 @@ class _Counter:
     def _divisions(self, region: int) -> list[tuple[int, int, int, int]]:
         """Return the splits of a region within the slack: steps that they lose, both sides, and a place to take out.
 
-        That place is of the two leaves of one class; beyond the grid if there is no such pair.
+        That place is of the two leaves of one prediction; beyond the grid if there is no such pair.
         """
         trees = self._trees
         lost = self._steps(trees.costs(trees.lowest_below, region) - trees.lowest_below[region])
@@ -97,7 +97,8 @@ class _Counter:
             left = _pick(numbers[which], rng)
             parts = self._drawn(true, left, rng), self._drawn(false, steps - offset - left, rng)
             leaves = all(part.true is None for part in parts)
-            if not (leaves and parts[0].counts.argmax() == parts[1].counts.argmax()):
+            labels = [float(trees.loss.labels(part.counts)) for part in parts]
+            if not (leaves and labels[0] == labels[1]):
                 return trees.divided(region, which, *parts)
 
     def _ways(self, steps: int, offset: int, true: int, false: int, _: int) -> Array:

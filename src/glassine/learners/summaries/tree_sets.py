@@ -1,17 +1,21 @@
 """All trees of a few splits on fixed literals: the lowest errors, the trees near them, and what these predict.
 
-A tree's errors add up over its leaves, and follow from the counts of regions of at most three literals. Dynamic
-programming over regions therefore searches all trees at once.
+A tree's errors, or squared errors, add up over its leaves, and follow from the counts of regions of at most three
+literals. Dynamic programming over regions therefore searches all trees at once.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.learners.summaries.additive import variance_of
+from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
+from glassine.learners.summaries.released import Released
 from glassine.learners.summaries.splitting import Growth, Node, Region
 
 TINY = 1e-9
@@ -22,11 +26,54 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeafLoss:
+    """What leaves predict and lose: errors of their most frequent class, or squared errors of their mean.
+
+    Attributes
+    ----------
+    levels : ndarray, or None
+        Of a number what stands for the classes. Sums of the target are exact in levels; those of its squares are not,
+        but add up to the same for all trees.
+    variance : float
+        That of a number; 1 of classes.
+    """
+
+    levels: Array | None = None
+    variance: float = 1.0
+
+    @classmethod
+    def of(cls, released: Released, tree: JunctionTree) -> LeafLoss:
+        """Return the loss of a summary's trees."""
+        return cls(levels=released.levels, variance=variance_of(released, tree))
+
+    def labels(self, counts: Array) -> npt.NDArray[Any]:
+        """Return the class, or the mean, that each leaf predicts; classes or levels stand along the last axis."""
+        if self.levels is None:
+            return np.asarray(counts.argmax(axis=-1))
+        return np.asarray(counts @ self.levels / np.maximum(counts.sum(axis=-1), TINY))
+
+    def losses(self, counts: Array, labels: npt.NDArray[Any]) -> Array:
+        """Return what is lost where these are predicted."""
+        if self.levels is None:
+            hit = np.take_along_axis(counts, labels[..., None], axis=-1)[..., 0]
+            return np.asarray(counts.sum(axis=-1) - hit)
+        squares, sums = counts @ self.levels**2, counts @ self.levels
+        return np.asarray(squares - 2 * labels * sums + labels**2 * counts.sum(axis=-1))
+
+    def of_tree(self, tree: Node) -> float:
+        """Return what a tree loses."""
+        if tree.true is None or tree.false is None:
+            return float(self.losses(tree.counts, self.labels(tree.counts)))
+        return self.of_tree(tree.true) + self.of_tree(tree.false)
+
+
 class TreeSet:
     """The trees of at most some depth whose errors exceed the lowest by no more than a slack.
 
-    Each leaf predicts its most frequent class; each side of a split holds at least some expected records; and no split
-    has two leaves of the same class, which would be the same tree again.
+    Each leaf predicts its most frequent class, or its mean; each side of a split holds at least some expected records;
+    and no split has two leaves of the same prediction, which would be the same tree again. Errors of a number are
+    squared ones.
 
     Parameters
     ----------
@@ -37,22 +84,24 @@ class TreeSet:
     depth : int
         Most splits on a path, in [1, 3].
     slack : float
-        Most errors beyond the lowest, as a share of all records.
+        Most errors beyond the lowest, as a share of all records, or of the squared error of the mean.
     least : float
         Least expected records of each side of a split, above 0.
+    loss : LeafLoss
+        What leaves predict and lose.
 
     Attributes
     ----------
-    n_records : float
-        All expected records.
+    total : float
+        All expected records; of a number the squared error of its mean.
     lowest : float
-        Lowest expected errors of a tree, in records.
+        Lowest expected errors of a tree, in records; of a number but for a sum that all trees have in common.
     slack, bound : float
-        Most errors beyond the lowest, and most expected errors, of a near-optimal tree, in records.
+        Most errors beyond the lowest, and most expected errors, of a near-optimal tree.
     regions : Regions
         The regions in which trees have their last splits, and those above.
     labels, wrong : ndarray, shape (regions,)
-        Most frequent class of each region, and its errors as a leaf.
+        What each region predicts as a leaf, and its errors.
     side_labels, side_wrong : ndarray, shape (regions, literals, 2)
         The same of both sides of each split; the literal holds on the first.
     divides : ndarray of bool, shape (regions, literals)
@@ -64,21 +113,32 @@ class TreeSet:
         negative where no near-optimal tree has the region.
     """
 
-    def __init__(self, splits: Splits, counts: RegionCounts, *, depth: int, slack: float, least: float) -> None:
+    def __init__(
+        self,
+        splits: Splits,
+        counts: RegionCounts,
+        *,
+        depth: int,
+        slack: float,
+        least: float,
+        loss: LeafLoss | None = None,
+    ) -> None:
         self.splits, self.counts, self.depth = splits, counts, depth
+        self.loss = loss or LeafLoss()
         self.regions = Regions.of(splits.number, depth)
         whole, inside = counts.whole, counts.inside
         # Both sides of each literal: axis 2 is 0 where it holds.
         sides = np.stack([inside, whole[:, None] - inside], axis=2)
-        self.labels, self.side_labels = whole.argmax(axis=1), sides.argmax(axis=3)
-        self.wrong = whole.sum(axis=1) - whole.max(axis=1)
-        self.side_wrong = sides.sum(axis=3) - sides.max(axis=3)
+        self.labels, self.side_labels = self.loss.labels(whole), self.loss.labels(sides)
+        self.wrong = self.loss.losses(whole, self.labels)
+        self.side_wrong = self.loss.losses(sides, self.side_labels)
         self.divides = (sides.sum(axis=3).min(axis=2) >= least) & splits.divide(self.regions)
-        self.n_records = float(whole[0].sum())
+        self.total = self.loss.variance * float(whole[0].sum())
         self.stumps = np.where(self.divides[self.last], self.side_wrong[self.last].sum(axis=2), np.inf)
         self.lowest_below = self._lowest(np.ones(splits.number, dtype=np.bool_))
         self.lowest = float(self.lowest_below[0])
-        self.slack = slack * self.n_records + TINY
+        # Sums of more records are rounded more.
+        self.slack = slack * self.total + TINY * max(1.0, self.total / 1000)
         self.bound = self.lowest + self.slack
         self.reach = self._reached()
 
@@ -115,6 +175,13 @@ class TreeSet:
         """Return the lowest errors of the trees that never test an attribute."""
         return float(self._lowest(self.splits.attributes != attribute)[0])
 
+    @property
+    def lowest_share(self) -> float:
+        """Lowest errors as a share of all records, or lowest squared error as a share of that of the mean."""
+        if self.loss.levels is None:
+            return self.lowest / self.total
+        return max(1.0 - (float(self.wrong[0]) - self.lowest) / self.total, 0.0)
+
     def _reached(self) -> Array:
         reach = np.full(len(self.lowest_below), -np.inf)
         reach[0] = self.slack
@@ -125,10 +192,12 @@ class TreeSet:
                 np.maximum.at(reach, side[inner], left[inner])
         return np.where(reach >= 0, reach, -1.0)
 
-    # Which classes near-optimal trees predict.
+    # What near-optimal trees predict.
 
-    def decisions(self, codes: Ints) -> Bools:
+    def decisions(self, codes: Ints) -> npt.NDArray[Any]:
         """Return the classes that some near-optimal tree predicts for records, shape (n, classes).
+
+        Of a number the least and the greatest prediction, shape (n, 2).
 
         Parameters
         ----------
@@ -136,35 +205,36 @@ class TreeSet:
             Bins of the records.
         """
         different, where = np.unique(self.splits.holds(codes), axis=0, return_inverse=True)
-        n_classes = self.counts.whole.shape[1]
-        out = np.zeros((len(different), n_classes), dtype=np.bool_)
-        for row, holds in zip(out, different, strict=True):
-            for label in range(n_classes):
-                row[label] = self._lowest_with(holds, label) <= self.bound
+        if self.loss.levels is None:
+            out = np.zeros((len(different), self.counts.whole.shape[1]), dtype=np.bool_)
+            for row, holds in zip(out, different, strict=True):
+                row[self._predicted(holds)] = True
+        else:
+            ends = [(own.min(), own.max()) for own in map(self._predicted, different)]
+            out = np.array(ends, dtype=np.float64).reshape(-1, 2)
         return np.asarray(out[where.ravel()])
 
-    def _lowest_with(self, holds: Bools, label: int) -> float:
-        """Return the lowest errors of the trees that predict a class for a record."""
-        side = np.where(holds, 0, 1)
-        signed = 2 * np.arange(self.splits.number) + side
+    def _predicted(self, holds: Bools) -> npt.NDArray[Any]:
+        """Return what the leaves predict in which a near-optimal tree may have a record."""
+        side, places = np.where(holds, 0, 1), np.arange(self.splits.number)
+        signed = 2 * places + side
         regions = self.regions
         own = {1: [0], 2: [0, *regions.at[signed, -1]]}.get(self.depth)
         if own is None:
             pairs = regions.at[np.ix_(signed, signed)][np.triu_indices(len(signed), 1)]
             own = [0, *regions.at[signed, -1], *pairs]
         chain = np.array(own, dtype=np.int64)
-        lowest = np.full(len(self.lowest_below), np.inf)
-        lowest[chain] = np.where(self.labels[chain] == label, self.wrong[chain], np.inf)
-        final = chain[chain >= self.last.start]
-        right = self.side_labels[final[:, None], np.arange(len(side)), side] == label
-        stumps = np.where(right, self.stumps[final - self.last.start], np.inf)
-        lowest[final] = np.minimum(lowest[final], stumps.min(axis=1, initial=np.inf))
-        for region in chain[chain < self.last.start][::-1]:
+        # The lowest errors of the rest of a tree that has the record in a region.
+        rest = np.full(len(self.lowest_below), np.inf)
+        rest[0] = 0.0
+        for region in chain[chain < self.last.start]:
             both = np.stack(self.sides(int(region)))
-            places = np.arange(len(side))
-            costs = lowest[both[side, places]] + self.lowest_below[both[1 - side, places]]
-            lowest[region] = min(lowest[region], np.where(self.divides[region], costs, np.inf).min(initial=np.inf))
-        return float(lowest[0])
+            costs = rest[region] + self.lowest_below[both[1 - side, places]]
+            np.minimum.at(rest, both[side, places], np.where(self.divides[region], costs, np.inf))
+        leaves = chain[rest[chain] + self.wrong[chain] <= self.bound]
+        final = chain[chain >= self.last.start]
+        near = rest[final, None] + self.stumps[final - self.last.start] <= self.bound
+        return np.concatenate([self.labels[leaves], self.side_labels[final[:, None], places, side][near]])
 
     # Single trees.
 
@@ -222,10 +292,3 @@ def _deepened(node: Node, region: Region, growth: Growth, splits: Splits, depth:
         true=_deepened(node.true, inside, growth, splits, depth - 1),
         false=_deepened(node.false, outside, growth, splits, depth - 1),
     )
-
-
-def errors_of(tree: Node) -> float:
-    """Return the expected errors of a tree, in records."""
-    if tree.true is None or tree.false is None:
-        return float(tree.counts.sum() - tree.counts.max())
-    return errors_of(tree.true) + errors_of(tree.false)

@@ -17,6 +17,7 @@ from glassine.report.blocks import Block, Column, Fact, Figure, Fold, Legend, Pa
 from glassine.report.section import Page, Section, clean_inputs
 
 if TYPE_CHECKING:
+    from glassine.domain.attributes import Scalar
     from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 
 WIDTH, SIDE = 640.0, 84.0
@@ -116,18 +117,25 @@ NAMED, ROOM = 3, 24
 PUBLIC = "For everyone who may see the summary: its guarantee covers this page."
 VOID = "Do not publish it: the guarantee of the summary does not hold."
 ASKED = "Do not publish it."
+MEASURED = {False: ("Adult", "49 of 56"), True: ("California", "31 of 32")}
+"""On which data intervals were compared with those of the records, of classes and of a number."""
+
 OWN_ESTIMATE = "Errors are the summary's own estimates, and the lowest is too low. Do not publish them as accuracy."
 RELIED = (
-    "Reliance is the rise in a tree's errors once the attribute is drawn independently of everything else, as a share "
-    "of all records. A bar reaches from the least to the greatest reliance of a near-optimal tree."
+    "Reliance is the rise in a tree's {errors} once the attribute is drawn independently of everything else, as a "
+    "share of {whole}. A bar reaches from the least to the greatest reliance of a near-optimal tree."
 )
 COVERAGE = (
     "The ends also cover {n} summaries that are released again from this one, and are rounded outward. They can still "
-    "miss the true ends: on Adult at epsilon 1, 49 of 56 such intervals contained both."
+    "miss the true ends: on {measured} at epsilon 1, {hits} such intervals contained both."
 )
 DIFFERENTLY = (
     "The leaves of the best tree, with the share of their expected records for which another near-optimal tree "
     "predicts another class. Shares are known to about 2.5 points, from 400 representative records of the summary."
+)
+APART = (
+    "The leaves of the best tree, with the mean difference of the greatest and the least prediction of near-optimal "
+    "trees. It is of up to 400 representative records of the summary."
 )
 
 
@@ -144,15 +152,21 @@ def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: 
     )
     caveats = tuple(f"The guarantee does not hold: {wording.clean(text)}." for text in guarantee.caveats)
     notice = ASKED if found.n_asked is not None else VOID if caveats else PUBLIC
+    errors, whole = _errors(found)
+    lowest = f"{lowest} of {whole}" if found.target else lowest
     return Page(
         kind="near-optimal trees",
         title=wording.clean(title or "Near-optimal trees of a private summary"),
         described=f"Trees of at most {wording.plural(found.max_depth, 'condition')} on a path, within {slack} of the "
-        f"lowest expected errors; a summary at epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}.",
+        f"lowest expected {errors}; a summary at epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}.",
         tone="finding",
         headline=f"{trees} near-optimal",
-        sentence=f"Their expected errors exceed the lowest, {lowest}, by at most {slack}. They decide "
-        f"{_decided(found.ambiguous)} of the expected records differently.",
+        sentence=f"Their expected {errors} exceed the lowest, {lowest}, by at most {slack}. "
+        + (
+            f"Their predictions for a record are {found.ambiguous:.4g} apart on average."
+            if found.target
+            else f"They decide {_decided(found.ambiguous)} of the expected records differently."
+        ),
         caveat=OWN_ESTIMATE,
         notes=(covered, *caveats),
         notes_title="What covers this page",
@@ -174,6 +188,11 @@ def _indispensable(found: Multiplicity) -> list[str]:
     return [one.attribute for one in found.reliances if one.indispensable]
 
 
+def _errors(found: Multiplicity) -> tuple[str, str]:
+    """Return what errors are, and of what they are a share."""
+    return ("squared errors", "the variance") if found.target else ("errors", "all records")
+
+
 def _decided(share: float) -> str:
     """Return a share of what is decided differently: an estimate that rounds to everything is everything."""
     return wording.percent(1.0 if share >= ALL else share, digits=1)
@@ -189,7 +208,9 @@ def _figures(found: Multiplicity) -> tuple[Fact, ...]:
     untested = len(found.reliances) - len(found.tested)
     return (
         Fact("Near-optimal trees", _number(found.n_trees), "estimated from random samples"),
-        Fact("Decided differently", _decided(found.ambiguous), "of the expected records"),
+        Fact("Predictions apart", f"{found.ambiguous:.4g}", f"on average, in units of {wording.clean(found.target)}")
+        if found.target
+        else Fact("Decided differently", _decided(found.ambiguous), "of the expected records"),
         Fact(
             "Indispensable attributes",
             f"{len(names):,}",
@@ -209,11 +230,14 @@ def _reliance_section(found: Multiplicity) -> Section:
         Interval(name=wording.clean(one.attribute), low=one.low, high=one.high, strong=one.indispensable)
         for one in shown
     ]
-    blocks: list[Block] = [Paragraph(text=RELIED)]
-    coverage = COVERAGE.format(n=found.n_replicates)
+    errors, whole = _errors(found)
+    relied = RELIED.format(errors=errors, whole=whole)
+    blocks: list[Block] = [Paragraph(text=relied)]
+    measured, hits = MEASURED[bool(found.target)]
+    coverage = COVERAGE.format(n=found.n_replicates, measured=measured, hits=hits)
     if intervals:
         drawing = draw_intervals(
-            intervals[:MOST_DRAWN], title="Reliance by attribute", unit="rise in errors, of all records", ident="ranges"
+            intervals[:MOST_DRAWN], title="Reliance by attribute", unit=f"rise in {errors}, of {whole}", ident="ranges"
         )
         legend = Legend((("interval strong", "indispensable"), ("interval", "has a substitute")))
         blocks.append(Figure(drawings=(drawing,), caption=coverage, legend=legend))
@@ -234,7 +258,7 @@ def _reliance_section(found: Multiplicity) -> Section:
         link="Reliance",
         blocks=tuple(blocks),
         text=(
-            RELIED,
+            relied,
             *((wording.shorten(wording.clean(one.attribute), ROOM), *outward(one.low, one.high)) for one in shown),
             *((coverage,) if shown else ()),
             *((rest,) if rest else ()),
@@ -279,37 +303,40 @@ def _indispensable_section(found: Multiplicity) -> Section:
 def _leaves_section(found: Multiplicity) -> Section:
     """Return where in the domain near-optimal trees decide differently."""
     leaves = sorted(found.leaves, key=lambda leaf: -leaf.share * leaf.ambiguous)
-    rows = tuple(map(_leaf_row, leaves))
-    columns = (
-        Column("Leaf of the best tree"),
-        Column("Records", numeric=True),
-        Column("Decided differently", numeric=True),
-    )
-    title = "Where they decide differently"
+    rows = tuple(_leaf_row(leaf, number=bool(found.target)) for leaf in leaves)
+    differ, caption = ("Apart", APART) if found.target else ("Decided differently", DIFFERENTLY)
+    columns = (Column("Leaf of the best tree"), Column("Records", numeric=True), Column(differ, numeric=True))
+    said = "{0}: {2} apart; {1} of all records" if found.target else "{0}: {2} of its {1} of all records"
+    title = "Where their predictions differ" if found.target else "Where they decide differently"
     return Section(
         id="differently",
         title=title,
         link="Differences",
-        blocks=(Table(caption=DIFFERENTLY, columns=columns, rows=rows),),
-        text=(DIFFERENTLY, *(f"{row.name}: {row.cells[1]} of its {row.cells[0]} of all records" for row in rows)),
+        blocks=(Table(caption=caption, columns=columns, rows=rows),),
+        text=(caption, *(said.format(row.name, *row.cells) for row in rows)),
     )
 
 
-def _leaf_row(leaf: LeafAmbiguity) -> Row:
+def _leaf_row(leaf: LeafAmbiguity, *, number: bool) -> Row:
     name = " and ".join(wording.clean(str(literal)) for literal in leaf.literals) or "all records"
-    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), _decided(leaf.ambiguous)))
+    differing = f"{leaf.ambiguous:.4g}" if number else _decided(leaf.ambiguous)
+    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), differing))
+
+
+def _predictions(found: Multiplicity, values: Sequence[Scalar]) -> str:
+    if found.target:
+        return " to ".join(f"{float(value):.6g}" for value in values)
+    return " or ".join(wording.clean(str(name)) for name in values)
 
 
 def _records_section(found: Multiplicity, n_asked: int) -> Section:
     """Return which of the records that were passed near-optimal trees decide differently, by row and class."""
     n_disputed = len(found.disputed)
     lead = f"Near-optimal trees decide {n_disputed:,} of your {wording.plural(n_asked, 'record')} differently."
-    rows = [
-        f"{wording.row_name(row)}: {' or '.join(wording.clean(str(name)) for name in classes)}"
-        for row, classes in found.disputed.items()
-    ]
+    rows = [f"{wording.row_name(row)}: {_predictions(found, values)}" for row, values in found.disputed.items()]
     blocks: list[Block] = [Paragraph(text=lead, tone="lead")]
-    about = f"Rows with the classes that such trees predict, numbered {wording.ROWS}."
+    predicted = "least and greatest number" if found.target else "classes"
+    about = f"Rows with the {predicted} that such trees predict, numbered {wording.ROWS}."
     more = f"{len(rows) - MOST_ROWS:,} more rows are left out." if len(rows) > MOST_ROWS else ""
     if rows:
         blocks += [Paragraph(text=about), RowNumbers(tuple(rows[:MOST_ROWS]))]
