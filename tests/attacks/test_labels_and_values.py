@@ -175,6 +175,9 @@ def test_dominance_is_the_largest_share_of_two_contributions_in_a_leaf() -> None
     # Together the records of one person are one contribution.
     people = leak_values(regression(33.0, 5.0), None, data, target="y", whose=np.array([0, 1, 0, 2, 2, 3]))
     assert people.dominance == pytest.approx(1.0)
+    for large in (np.inf, -np.inf, 1.7e308):
+        odd = {**data, "y": np.where(data["y"] == data["y"].max(), large, data["y"])}
+        assert leak_values(regression(33.0, 5.0), None, odd, target="y").dominance == 1.0
     assert leak_values(regression(33.0, 5.0), None, data).dominance is None
 
 

@@ -152,6 +152,10 @@ def test_a_damaged_claim_is_refused(tmp_path: Path, to: str) -> None:
 
 
 def test_two_claims_are_refused(tmp_path: Path) -> None:
+    document = to_pmml(TREE)
+    header = document[document.index("<Header") : document.index("<DataDictionary")]
+    with pytest.raises(InvalidModelError, match="two guarantees"):
+        written(tmp_path, document.replace(header, 2 * header).encode())
     for to in ("onnx", "pmml"):
         with pytest.raises(InvalidModelError, match="two guarantees"):
             written(tmp_path, with_claims([claim_of(GUARANTEE)] * 2, to))
@@ -164,6 +168,24 @@ def test_a_claim_of_several_trees_is_of_none_of_them(tmp_path: Path) -> None:
     found = load_file(tmp_path / "m", tree=0)
     assert found.model.guarantee is None
     assert any(other.kind == "metadata" for other in found.contents.others)
+
+
+@pytest.mark.parametrize("model", [TREE, income_model()], ids=["tree", "additive"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "coding: unicode_escape \nraise SystemExit('run')\n#",
+        "coding=utf_7 +AAo-raise SystemExit(+ACI-run+ACI-)+AAo-+ACM-",
+        "coding: unknown",
+    ],
+)
+def test_a_claim_declares_no_encoding_of_python_in_which_it_would_be_code(
+    model: DecisionTree | AdditiveModel, text: str
+) -> None:
+    source = to_python(replace(model, guarantee=Guarantee(epsilon=0.5, caveats=(text,), setting=text))).encode()
+    # Of bytes, as of a file, Python reads the encoding.
+    exec(compile(source, "export", "exec"), {"__name__": "export"})  # noqa: S102 - our own export
+    assert guarantee_of(source.decode().splitlines()[0].removeprefix(COMMENT)).setting == text
 
 
 @pytest.mark.parametrize("model", [TREE, RULES], ids=["tree", "list"])

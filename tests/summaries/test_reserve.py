@@ -108,6 +108,30 @@ def test_a_file_keeps_the_measurement_and_a_changed_one_is_refused(tmp_path: Any
             PrivateSummary.read(path)
 
 
+def test_the_order_of_keys_in_a_file_changes_no_figure(tmp_path: Any) -> None:
+    summary, path = fitted(Reserve(share=0.5, figures=("accuracy", "log_loss", "auroc"))), tmp_path / "s.json"
+    summary.write(path)
+    path.write_text(json.dumps(json.loads(path.read_text()), sort_keys=True))
+    assert PrivateSummary.read(path).measurement_ == summary.measurement_
+
+
+@pytest.mark.parametrize(
+    ("figure", "counts"), [("auroc", [1, 2, 3]), ("auroc", []), ("accuracy", [1, 10**400]), ("accuracy", [1, 2, 3])]
+)
+def test_a_measurement_with_a_new_digest_of_impossible_counts_is_refused(
+    figure: Any, counts: list[int], tmp_path: Any
+) -> None:
+    summary, path = fitted(Reserve(share=0.5, figures=(figure,))), tmp_path / "s.json"
+    summary.write(path)
+    plain = json.loads(path.read_text())
+    plain["measurement"]["counts"] = {figure: counts}
+    own = plain["measurement"]["certificate"]
+    own["model"] = measuring._digest({figure: tuple(counts)}, own["public"])
+    path.write_text(json.dumps(plain))
+    with pytest.raises(InvalidModelError, match="measurement"):
+        PrivateSummary.read(path)
+
+
 @pytest.mark.parametrize(
     ("reserve", "classes", "said"),
     [

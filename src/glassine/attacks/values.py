@@ -6,6 +6,7 @@ maxima; a category may be the value of one person; a regression leaf with one re
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -289,12 +290,18 @@ def _contributions(
         own = targets[inside]
         # A person contributes the sum of all records.
         people = np.arange(len(own)) if whose is None else np.unique(whose[inside], return_inverse=True)[1]
-        each = np.sort(np.bincount(people, np.abs(own)))[::-1]
-        if each.sum() > 0:
-            shares.append(float(each[:2].sum() / each.sum()))
+        each = np.sort(np.bincount(people, _relative(np.abs(own))))[::-1]
+        if len(each):
+            shares.append(float(each[:2].sum() / max(each.sum(), 1.0)))
         if cell.evidence.value is not None and len(set(people[own == cell.evidence.value].tolist())) == 1:
             alone.add(i)
     return max(shares, default=None), alone
+
+
+def _relative(amounts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return amounts over the largest, shape (n,), so that no sum of them overflows; infinite ones are all there is."""
+    largest = amounts.max(initial=0.0)
+    return np.asarray(np.isinf(amounts).astype(float) if math.isinf(largest) else amounts / (largest or 1.0))
 
 
 def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:

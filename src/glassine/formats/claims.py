@@ -18,9 +18,10 @@ COMMENT = f"# {KEY} "
 
 
 def claim_of(guarantee: Guarantee) -> str:
-    """Return a guarantee as JSON of ASCII characters on one line, which closes no comment of any language."""
+    """Return a guarantee as JSON of ASCII characters on one line, which closes no comment and declares no encoding."""
     text = json.dumps(GUARANTEE.encode(guarantee), ensure_ascii=True, allow_nan=False)
-    return text.replace("/", "\\u002f")
+    # Python takes "coding: NAME" in a first comment for the encoding of the file, by which a comment may become code.
+    return text.replace("/", "\\u002f").replace("coding", "\\u0063oding")
 
 
 def without_counts(guarantee: Guarantee | None) -> Guarantee | None:

@@ -32,8 +32,8 @@ def head_of(guarantee: Guarantee | None) -> str:
 
 def stated_guarantee(root: Element) -> Guarantee | None:
     """Return the guarantee that the header of a document states."""
-    header = root.first("Header")
-    claims = [entry.attributes.get("value", "") for entry in (header.children if header else ()) if holds_claim(entry)]
+    beneath = [entry for header in root.children if header.tag == "Header" for entry in header.children]
+    claims = [entry.attributes.get("value", "") for entry in beneath if holds_claim(entry)]
     if len(claims) > 1:
         raise InvalidModelError("the PMML file states two guarantees.", remedy="Export it again.")
     return guarantee_of(claims[0]) if claims else None

@@ -50,6 +50,17 @@ Array = npt.NDArray[np.float64]
 FIGURES: tuple[Figure, ...] = ("accuracy", "log_loss", "auroc")
 """What can be measured of classes."""
 
+COUNTED = {
+    "accuracy": "records by how right the model is",
+    "log_loss": "records by log loss",
+    "auroc": "records by class and score",
+    "errors": "records by how right the model is",
+}
+"""What is counted, by figure: the name of its event."""
+
+CELLS = {"accuracy": 2, "log_loss": 3, "errors": 3}
+"""Counts of a figure; of the AUROC there are two for each cell."""
+
 NOTHING: tuple[float, Interval] = (math.nan, (math.nan, math.nan))
 
 
@@ -222,10 +233,12 @@ def release_measurement(
     released: dict[str, tuple[int, ...]] = {}
     events: dict[str, DiscreteLaplaceNoise] = {}
     for name in asked.names:
-        counts, said, parts = _counted(name, model, records, target, asked.cuts)
+        counts, parts = _counted(name, model, records, target, asked.cuts)
         # What is cut at zero is no sum of counts and noise, as the bounds of an area need it.
         more = {"cut": False} if name == "auroc" else {}
-        noisy, events[name] = noisy_histogram(counts[None], each, of_each, paid.randomness, said, parts, **more)
+        noisy, events[name] = noisy_histogram(
+            counts[None], each, of_each, paid.randomness, COUNTED[name], parts, **more
+        )
         released[name] = tuple(noisy.ravel().tolist())
     of_target = (
         {"classes": list(target.classes)} if target.classes else {"range of the target": list(target.bounds or ())}
@@ -251,16 +264,16 @@ def release_measurement(
     return _measurement(released, {name: event.scale for name, event in events.items()}, target, certificate)
 
 
-def _counted(name: str, model: Model, records: HeldRecords, target: Target, cuts: Array) -> tuple[Ints, str, int]:
-    """Return the counts of a figure, what is counted, and how many a record adds to all of them together."""
+def _counted(name: str, model: Model, records: HeldRecords, target: Target, cuts: Array) -> tuple[Ints, int]:
+    """Return the counts of a figure, and how many a record adds to all of them together."""
     columns, values = records.columns, records.values
     if name == "log_loss":
-        return count_losses(model, columns, values), "records by log loss", PARTS
+        return count_losses(model, columns, values), PARTS
     if name == "auroc":
         scores = _chances(model, columns)[:, 1]
-        return counts_by_score(scores, values > 0, cuts).ravel(), "records by class and score", 1
+        return counts_by_score(scores, values > 0, cuts).ravel(), 1
     parts = 1 if target.classes is not None else PARTS
-    return count_cells(model, columns, values, target), "records by how right the model is", parts
+    return count_cells(model, columns, values, target), parts
 
 
 def count_cells(model: Model, columns: Columns, values: npt.NDArray[Any], target: Target) -> Ints:
@@ -380,15 +393,18 @@ def measurement_from_dict(values: object, target: Target) -> Measurement:
     certificate = Certificate.from_dict(values.get("certificate"))
     counts: dict[str, tuple[int, ...]] = {}
     for name, row in values["counts"].items():
-        whole = isinstance(row, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in row)
-        if name not in (*FIGURES, "errors") or not whole:
+        whole = isinstance(row, list) and all(type(one) is int and abs(one) < 2**63 for one in row)
+        if name not in COUNTED or not whole or not row or len(row) != CELLS.get(name, 2 * (len(row) // 2)):
             raise odd
         counts[name] = tuple(row)
     events = [event for event in certificate.events if isinstance(event, DiscreteLaplaceNoise)]
-    if len(events) != len(counts) or certificate.model != _digest(counts, certificate.public):
+    # By name: the order of the keys of JSON says nothing.
+    scales = {event.name: event.scale for event in events}
+    if not counts or ("errors" in counts) != (target.classes is None) or len(events) != len(counts):
         raise odd
-    scales = {name: event.scale for name, event in zip(counts, events, strict=True)}
-    return _measurement(counts, scales, target, certificate)
+    if set(scales) != {COUNTED[name] for name in counts} or certificate.model != _digest(counts, certificate.public):
+        raise odd
+    return _measurement(counts, {name: scales[COUNTED[name]] for name in counts}, target, certificate)
 
 
 def _digest(released: Mapping[str, tuple[int, ...]], stated: Mapping[str, Any]) -> str:
