@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -67,11 +68,12 @@ def test_quantile_score_is_bounded_and_attained(quantile: Fraction) -> None:
 
 
 def test_impossible_parameters_are_refused() -> None:
-    for call in (
+    calls: list[Callable[[], object]] = [
         lambda: gini_impurity(0),
         lambda: quantile_score(Fraction(0)),
         lambda: quantile_score(Fraction(1)),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(GlassineError):
             call()
 

@@ -39,6 +39,19 @@ Origin = Literal["published", "counted"]
 class TermBins:
     """How many records the bins of a term hold.
 
+    Attributes
+    ----------
+    name : str
+        The term.
+    n_bins : int
+        Its bins, or its cells for a pair, those for missing values included.
+    sizes : tuple of int or None
+        Records in each, row by row for a pair; None where neither the model nor the data tell exactly.
+    origin : {"published", "counted"} or None
+        Whether the sizes stand in the model or were counted in the data.
+    people : tuple of int or None
+        People with a record in each, where persons are stated.
+
     Examples
     --------
     >>> found = TermBins(name="age", n_bins=4, sizes=(1, 12, 3, 0), origin="published")
@@ -46,12 +59,11 @@ class TermBins:
     (1, 1, 2)
     """
 
-    name: str  # The term
-    n_bins: int  # Its bins, or its cells for a pair, those for missing values included
-    # Records in each, row by row for a pair; None where neither the model nor the data tell exactly.
+    name: str
+    n_bins: int
     sizes: tuple[int, ...] | None = None
-    origin: Origin | None = None  # Whether the sizes stand in the model or were counted in the data
-    people: tuple[int, ...] | None = None  # People with a record in each, where persons are stated
+    origin: Origin | None = None
+    people: tuple[int, ...] | None = None
 
     @property
     def counts(self) -> tuple[int, ...] | None:
@@ -122,10 +134,15 @@ class BinsFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeBins(BinsFinding):
-    """The figures of :class:`~glassine.attacks.bins.BinsFinding`, and how many records cuts may name."""
+    """The figures of :class:`~glassine.attacks.bins.BinsFinding`, and how many records cuts may name.
 
-    # Sides of cuts that are no public cut points on which fewer than 10 of the training records are expected within one
-    # resolution; needs a domain.
+    Attributes
+    ----------
+    n_nameable : int or None
+        Sides of cuts that are no public cut points on which fewer than 10 of the training records are expected within
+        one resolution; needs a domain.
+    """
+
     n_nameable: int | None = None
 
     def finding(self) -> BinsFinding:
@@ -135,11 +152,20 @@ class AttributeBins(BinsFinding):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinLeakage:
-    """What the bins of an additive model tell."""
+    """What the bins of an additive model tell.
+
+    Attributes
+    ----------
+    terms : tuple of TermBins
+        Term by term.
+    attributes : tuple of AttributeBins
+        Attribute by attribute, those that some term reads.
+    differing : tuple of str or None
+        Terms whose published sizes are not those of the data: then one of the two is not of the training; needs both.
+    """
 
     terms: tuple[TermBins, ...]
-    attributes: tuple[AttributeBins, ...]  # Attribute by attribute, those that some term reads
-    # Terms whose published sizes are not those of the data: then one of the two is not of the training; needs both.
+    attributes: tuple[AttributeBins, ...]
     differing: tuple[str, ...] | None
 
     def total(self, name: str) -> int | None:
@@ -152,6 +178,28 @@ def leak_bins(
     model: AdditiveModel, domain: Domain | None = None, data: Any = None, persons: Persons | None = None
 ) -> BinLeakage:
     """Return what the bins of an additive model tell of the training records.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The published model.
+    domain : Domain, optional
+        The public domain, which states what needs no data: cut points, ranges, categories.
+    data : data frame, mapping of str to ndarray, or ndarray, optional
+        The training records, as for ``AdditiveModel.scores``.
+    persons : Persons, optional
+        Whose they are: people are then counted beside records.
+
+    Returns
+    -------
+    BinLeakage
+
+    Raises
+    ------
+    InvalidModelError
+        If the model reads an attribute that the domain lacks.
+    InvalidDataError
+        If a column is absent, or its type cannot hold values of its attribute.
 
     Examples
     --------
@@ -335,6 +383,11 @@ def rebuild_values(bins: NumericBins) -> tuple[float, ...] | None:
     The first value is the smallest of the range, and each cut mirrors a value into the next one. None unless every
     value so found lies inside its bin and the last one is the largest of the range, up to rounding. Fewer than three
     cuts, and evenly spaced ones, may be those of a public grid: they imply nothing.
+
+    Parameters
+    ----------
+    bins : NumericBins
+        The bins of one attribute, with the range that is published.
 
     Examples
     --------

@@ -29,9 +29,15 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """A small count that is suppressed: from 1 to just below a limit."""
+    """A small count that is suppressed: from 1 to just below a limit.
 
-    below: int  # The limit
+    Attributes
+    ----------
+    below : int
+        The limit.
+    """
+
+    below: int
 
     def __str__(self) -> str:
         return f"fewer than {self.below}"
@@ -39,9 +45,15 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A count that is rounded to a multiple of the suppression limit."""
+    """A count that is rounded to a multiple of the suppression limit.
 
-    about: int  # The rounded count
+    Attributes
+    ----------
+    about : int
+        The rounded count.
+    """
+
+    about: int
 
     def __str__(self) -> str:
         return f"about {self.about:,}"
@@ -197,13 +209,22 @@ class Hiding(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What a measurement answers, in the words of every report."""
+    """What a measurement answers, in the words of every report.
 
-    name: str  # Its name in findings and in ``only``
-    # title, question: what it is called, and what it answers.
+    Attributes
+    ----------
+    name : str
+        Its name in findings and in ``only``.
+    title, question : str
+        What it is called, and what it answers.
+    short : str
+        What it is about in a word or two; the title in small letters otherwise.
+    """
+
+    name: str
     title: str
     question: str
-    short: str = ""  # What it is about in a word or two; the title in small letters otherwise
+    short: str = ""
 
 
 def _as_measured(value: Any, hiding: Any) -> Any:
@@ -212,17 +233,29 @@ def _as_measured(value: Any, hiding: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Question, Generic[S, R]):
-    """Something that can be measured of what is published: an attack, or a count of what is in it."""
+    """Something that can be measured of what is published: an attack, or a count of what is in it.
 
-    finding: Any  # What findings hold of it: what ``hide`` returns. The JSON schema of findings follows from it; type.
-    # Measures it. What a measurement needs that others need too, such as leaf sizes, the subject computes once.
+    Attributes
+    ----------
+    finding : type
+        What findings hold of it: what ``hide`` returns. The JSON schema of findings follows from it.
+    run : callable
+        Measures it. What a measurement needs that others need too, such as leaf sizes, the subject computes once.
+    hide : callable
+        Returns what was measured as findings may hold it, small counts suppressed.
+    asked : bool
+        Whether an audit makes it without being asked: not if it takes minutes.
+    listed : bool
+        Whether a report lists it among the questions of the audit: not what is always there, such as the leaves.
+    audience : str
+        ``checker`` where it is measured on records, so that no public report holds it; else ``public``.
+    """
+
+    finding: Any
     run: Callable[[S], Outcome[R]]
-    # Returns what was measured as findings may hold it, small counts suppressed; callable.
     hide: Callable[[R, Any], Any] = _as_measured
-    asked: bool = True  # Whether an audit makes it without being asked: not if it takes minutes
-    # Whether a report lists it among the questions of the audit: not what is always there, such as the leaves.
+    asked: bool = True
     listed: bool = True
-    # ``checker`` where it is measured on records, so that no public report holds it; else ``public``.
     audience: Audience = "public"
 
     @property

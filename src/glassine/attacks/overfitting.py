@@ -35,30 +35,52 @@ Over = Literal["auto", "parts", "predictions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelOverfitting:
-    """Distributional overfitting of the records of one class."""
+    """Distributional overfitting of the records of one class.
 
-    label: str  # The class
-    # n_members, n_nonmembers: numbers of records.
+    Attributes
+    ----------
+    label : str
+        The class.
+    n_members, n_nonmembers : int
+        Numbers of records.
+    share : float
+        Weight of the class: the mean of its shares among members and among non-members, classes of one side left out.
+    tau : float
+        Total variation distance between where members and where non-members of the class fall, in [0, 1].
+    """
+
+    label: str
     n_members: int
     n_nonmembers: int
-    # Weight of the class: the mean of its shares among members and among non-members, classes of one side left out.
     share: float
-    tau: float  # Total variation distance between where members and where non-members of the class fall, in [0, 1]
+    tau: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupVulnerability:
-    """Vulnerability of a subgroup."""
+    """Vulnerability of a subgroup.
 
-    # attribute, value: what defines the subgroup.
+    Attributes
+    ----------
+    attribute, value : str
+        What defines the subgroup.
+    n_members, n_nonmembers : int
+        Numbers of records.
+    vulnerability : Estimate
+        V of the subgroup.
+    control : float
+        Mean V of permuted membership; large in a small subgroup.
+    p_value : float
+        Chance of such a V where membership makes no difference.
+    """
+
     attribute: str
     value: str
-    # n_members, n_nonmembers: numbers of records.
     n_members: int
     n_nonmembers: int
-    vulnerability: Estimate  # V of the subgroup
-    control: float  # Mean V of permuted membership; large in a small subgroup
-    p_value: float  # Chance of such a V where membership makes no difference
+    vulnerability: Estimate
+    control: float
+    p_value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,13 +51,27 @@ UNSTATED = Text(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an audit asks of the sensitive attribute."""
+    """What an audit asks of the sensitive attribute.
 
-    artefact: Any  # The model as it was passed: a fitted estimator states its criterion
-    model: DecisionTree | RuleList  # The same as a value
-    target: str | None  # What the model is said to predict
-    domain: Domain | None  # Distinguishes codes of categories from numbers
-    settings: AuditSettings  # The attribute, and what its attacker is assumed to know
+    Attributes
+    ----------
+    artefact : object
+        The model as it was passed: a fitted estimator states its criterion.
+    model : DecisionTree or RuleList
+        The same as a value.
+    target : str or None
+        What the model is said to predict.
+    domain : Domain or None
+        Distinguishes codes of categories from numbers.
+    settings : AuditSettings
+        The attribute, and what its attacker is assumed to know.
+    """
+
+    artefact: Any
+    model: DecisionTree | RuleList
+    target: str | None
+    domain: Domain | None
+    settings: AuditSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,26 @@ def compare_forms(
 
     Both forms are fitted on the same groups. The findings are those of the explainer itself.
 
-    Shapes: ``data`` (n, d); ``target`` (n,), optional; ``holdout`` (m, d) or Sample, optional.
+    Parameters
+    ----------
+    explainer : SurrogateExplainer
+        The explainer, fitted on training records.
+    data : data frame or array-like of shape (n, d)
+        The training records, as for ``fit``.
+    target : array-like of shape (n,), optional
+        Their true labels, on which the paper trains its trees; without them it is given the black box's decisions.
+    holdout : data frame, array-like of shape (m, d) or Sample, optional
+        Other records, with their true labels if they are known: fidelity and accuracy are measured on them, and on the
+        training records without them.
+    policy, settings
+        As for :func:`glassine.audit`. A policy whose ``suppress_below`` is 0 shows small counts.
+
+    Raises
+    ------
+    InvalidDataError
+        If the data are not the records on which the explainer was fitted.
+    InvalidParameterError
+        If the explainer was made of queries, so that there are no training records.
     """
     release = explainer.release()
     if release.provenance.records == "queries":

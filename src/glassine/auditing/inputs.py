@@ -108,18 +108,27 @@ ASKED = {
 class Statements:
     """What the publisher of a model states of its training data, for an auditor who has the model alone.
 
+    Attributes
+    ----------
+    one_record_per_person : bool
+        Whether no person has several training records, so that records are people.
+    smallest_leaf : int or None
+        At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
+    rounded_to : int or None
+        The step to whose multiples published counts are rounded: each true count is within half a step.
+    by : str
+        Who states the smallest leaf, in words.
+
     Raises
     ------
     InvalidParameterError
         If a number is not whole, or not at least 1.
     """
 
-    one_record_per_person: bool = False  # Whether no person has several training records, so that records are people
-    # At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
+    one_record_per_person: bool = False
     smallest_leaf: int | None = None
-    # The step to whose multiples published counts are rounded: each true count is within half a step.
     rounded_to: int | None = None
-    by: str = "the publisher"  # Who states the smallest leaf, in words
+    by: str = "the publisher"
 
     def __post_init__(self) -> None:
         for name in ("smallest_leaf", "rounded_to"):

@@ -73,11 +73,17 @@ Scores: TypeAlias = dict[Measure, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """A target of classes; learners get them as 0, 1, ..."""
+    """A target of classes; learners get them as 0, 1, ...
+
+    Attributes
+    ----------
+    names : tuple of scalars
+        The classes.
+    """
 
     kind: ClassVar[Kind] = "classes"
     measures: ClassVar[tuple[Measure, ...]] = CLASS_MEASURES
-    names: tuple[Scalar, ...]  # The classes
+    names: tuple[Scalar, ...]
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -96,11 +102,16 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A target of numbers."""
+    """A target of numbers.
+
+    Attributes
+    ----------
+    low, high : float
+        Its range, low below high.
+    """
 
     kind: ClassVar[Kind] = "number"
     measures: ClassVar[tuple[Measure, ...]] = NUMBER_MEASURES
-    # low, high: its range, low below high.
     low: float
     high: float
 

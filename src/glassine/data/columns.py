@@ -23,14 +23,22 @@ GAP = -3
 
 
 class Outside(Flag):
-    """What becomes of a value that lies outside its attribute. A number beyond its bounds is clipped in any case."""
+    """What becomes of a value that lies outside its attribute. A number beyond its bounds is clipped in any case.
 
-    # Nothing is refused because of a value. What no number can be read from becomes missing, and a missing number that
-    # the attribute does not allow its lower bound. A category that is not declared becomes missing.
+    Attributes
+    ----------
+    CLIP
+        Nothing is refused because of a value. What no number can be read from becomes missing, and a missing number
+        that the attribute does not allow its lower bound. A category that is not declared becomes missing.
+    REFUSE
+        A value that is missing or no number, where the attribute asks for one, is an error.
+    KEEP_UNDECLARED
+        As the others, and a category that is not declared has its own code, -2. May be joined: ``REFUSE |
+        KEEP_UNDECLARED``.
+    """
+
     CLIP = 0
-    REFUSE = auto()  # A value that is missing or no number, where the attribute asks for one, is an error
-    # As the others, and a category that is not declared has its own code, -2. May be joined: ``REFUSE |
-    # KEEP_UNDECLARED``.
+    REFUSE = auto()
     KEEP_UNDECLARED = auto()
 
     @property
@@ -48,6 +56,17 @@ class Outside(Flag):
 class Columns:
     """Records that conform to a domain, column by column.
 
+    Attributes
+    ----------
+    attributes : mapping of str to Attribute
+        The public attribute of each column, in order.
+    numbers : mapping of str to ndarray of float64, shape (n,)
+        The :class:`Integer` and :class:`Real` attributes; a missing value is NaN.
+    codes : mapping of str to ndarray of int, shape (n,)
+        The :class:`Category` and :class:`Binary` attributes: the index into the attribute's values (0 and 1 for a
+        :class:`Binary`), or -1 where a value is missing or not declared; -2 where it is not declared, if these
+        are kept.
+
     Examples
     --------
     >>> from glassine.domain import Domain
@@ -61,12 +80,8 @@ class Columns:
     [True, True, False]
     """
 
-    attributes: Mapping[str, Attribute]  # The public attribute of each column, in order
-    # The :class:`Integer` and :class:`Real` attributes; a missing value is NaN; shape (n,).
+    attributes: Mapping[str, Attribute]
     numbers: Mapping[str, npt.NDArray[np.float64]]
-    # The :class:`Category` and :class:`Binary` attributes: the index into the attribute's values (0 and 1 for a
-    # :class:`Binary`), or -1 where a value is missing or not declared; -2 where it is not declared, if these are kept;
-    # shape (n,).
     codes: Mapping[str, npt.NDArray[np.signedinteger[Any]]]
 
     @property
@@ -111,6 +126,17 @@ class Columns:
         """Return where the records satisfy a literal, shape (n,), as ``literal.holds`` says of :meth:`values`.
 
         A value that is not declared counts as missing, so that of a literal and its negation exactly one holds.
+
+        Parameters
+        ----------
+        literal : Between or OneOf
+            A condition on one of the columns.
+
+        Raises
+        ------
+        InvalidDataError
+            If there is no such column, or a threshold is put to an attribute that declares strings; if the attribute
+            or the literal has prefixes, and the literal names what is not a value of the attribute.
         """
         array = self.array(literal.attribute)
         if literal.attribute in self.codes:

@@ -61,6 +61,15 @@ popcount: Any = Popcount()
 class ConjunctionCounts:
     """Class counts of all positive conjunctions of up to d of p literals.
 
+    Attributes
+    ----------
+    n_literals : int
+        Number of literals p.
+    table : ndarray of int, shape (sum of binom(p, k) for k = 0, ..., d; c)
+        Row ``offsets[k] + r``: the number of records of each class in the conjunction of k literals of rank r.
+    offsets : ndarray of int64, shape (d + 2,)
+        First row of the conjunctions of k literals, and the number of rows.
+
     Examples
     --------
     >>> truths = [np.array([True, True, False]), np.array([True, False, False])]
@@ -71,11 +80,8 @@ class ConjunctionCounts:
     [0, 1]
     """
 
-    n_literals: int  # Number of literals p
-    # Row ``offsets[k] + r``: the number of records of each class in the conjunction of k literals of rank r; shape (sum
-    # of binom(p, k) for k = 0, ..., d; c).
+    n_literals: int
     table: npt.NDArray[Any]
-    # First row of the conjunctions of k literals, and the number of rows; shape (d + 2,).
     offsets: npt.NDArray[np.int64]
 
     def __repr__(self) -> str:

@@ -31,6 +31,13 @@ Ints = npt.NDArray[np.int64]
 class Persons:
     """Whose record each is.
 
+    Attributes
+    ----------
+    keys : tuple of bytes or None
+        The identifier of each record, equal for the records of one person; None where it has none.
+    column : str or None
+        The column of the records that holds them; it is no attribute.
+
     Examples
     --------
     >>> persons = Persons.of([7, 7, 3, "7"])
@@ -38,9 +45,8 @@ class Persons:
     (2, [2, 1], [0.33, 0.33, 1.0, 0.33])
     """
 
-    # The identifier of each record, equal for the records of one person; None where it has none.
     keys: tuple[bytes | None, ...]
-    column: str | None = None  # The column of the records that holds them; it is no attribute
+    column: str | None = None
 
     @classmethod
     def of(cls, values: Any, column: str | None = None) -> Persons:
@@ -78,7 +84,12 @@ class Persons:
     def counts(self, by: npt.NDArray[np.integer], n: int) -> Ints:
         """Return how many people have a record in each part.
 
-        Shapes: ``by`` (len(self),).
+        Parameters
+        ----------
+        by : ndarray of int, shape (len(self),)
+            The part of each record, in [0, n), or -1 for none.
+        n : int
+            Number of parts.
         """
         held = (self.codes >= 0) & (by >= 0)
         # A person counts once in each part in which they have records, and in several parts if they do.

@@ -52,6 +52,26 @@ def read_table(
     from which :func:`glassine.data.conform.conform` reads the same. Categories of words stay as they are written,
     so that 01 stays 01. Columns that nothing declares get the type that all their values have in common; whole numbers
     beyond 64 bits stay text, and so do columns in which one begins with 0, such as postcodes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    domain : Domain, optional
+        The public domain.
+    attributes : mapping of str to Attribute, optional
+        Further declared columns, or others in place of those of the domain.
+    lenient : bool, default=False
+        Whether a row with too many fields, or with bytes that are no text, is read as far as it can be.
+    dialect : CsvDialect, optional
+        How a CSV file is written; of a Parquet file only the texts that stand for missing values count.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be read; the message names the line of a CSV file, unless ``lenient``.
+    InvalidDataError
+        If the dialect states missing values of a column that the file lacks.
     """
     try:
         data = path.read_bytes()

@@ -48,6 +48,19 @@ class Table:
 
     A frame that is changed after it was opened may be seen as it was before.
 
+    Attributes
+    ----------
+    frame : narwhals.DataFrame
+        The records as they were opened, shape (n, d).
+    source : Source or None
+        The file that they were parsed from.
+    values : dict of str to ndarray
+        The columns that :attr:`arrays` has made so far.
+    conformed : dict
+        What :func:`glassine.data.conform.conform` has made of single columns, by name, attribute and ``Outside``.
+    persons : Persons or None
+        Whose record each is, where that is stated: then people are counted, else records.
+
     Examples
     --------
     >>> import polars as pl
@@ -56,13 +69,11 @@ class Table:
     ([20, 41], True)
     """
 
-    frame: nw.DataFrame[Any]  # The records as they were opened, shape (n, d); narwhals.DataFrame
-    source: Source | None = None  # The file that they were parsed from
-    # The columns that :attr:`arrays` has made so far; dict of str to ndarray.
+    frame: nw.DataFrame[Any]
+    source: Source | None = None
     values: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
-    # What :func:`glassine.data.conform.conform` has made of single columns, by name, attribute and ``Outside``; dict.
     conformed: dict[tuple[str, Attribute, object], npt.NDArray[Any]] = field(default_factory=dict)
-    persons: Persons | None = None  # Whose record each is, where that is stated: then people are counted, else records
+    persons: Persons | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,7 +124,12 @@ class Table:
     def counts(self, by: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int64]:
         """Return how many people, or records, lie in each part.
 
-        Shapes: ``by`` (len(self),).
+        Parameters
+        ----------
+        by : ndarray of int, shape (len(self),)
+            The part of each record, in [0, n), or -1 for none. A person counts once in each part with their records.
+        n : int
+            Number of parts.
         """
         if self.persons is not None:
             return self.persons.counts(by, n)

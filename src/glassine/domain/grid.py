@@ -44,6 +44,20 @@ def _nice_steps(span: Fraction, size: int) -> Iterator[Fraction]:
 def public_grid(attribute: Attribute, *, size: int = GRID_SIZE) -> tuple[float, ...]:
     """Return cut points that follow from the public domain alone.
 
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute.
+    size : int, default=50
+        Largest number of cut points derived from bounds.
+
+    Returns
+    -------
+    tuple of float
+        The declared thresholds if there are any. Else, for an :class:`Integer` of at most ``size + 1`` values the
+        points between neighbouring values; for other numbers the multiples of a step of 1, 2 or 5 times a power of
+        ten that lie strictly between the bounds (less one half for an :class:`Integer`). Nothing for the others.
+
     Examples
     --------
     >>> public_grid(Integer(0, 3))
@@ -75,6 +89,18 @@ def log_grid(attribute: Attribute) -> tuple[float, ...]:
     """Return cut points in about equal ratios, for amounts most of which are far below their bound.
 
     They follow from the public domain alone, as those of :func:`public_grid` do.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute.
+
+    Returns
+    -------
+    tuple of float
+        The declared thresholds if there are any. Else the preferred numbers of :data:`PREFERRED` times powers of ten
+        that lie strictly between the bounds, in the upper :data:`DECADES` decades; less one half for an
+        :class:`Integer`. At most 145. Nothing where the bounds have different signs, and for other attributes.
 
     Examples
     --------
@@ -125,6 +151,21 @@ def few_cuts(attribute: Attribute, *, size: int) -> tuple[float, ...]:
     Most amounts are far below their bound, and a few even steps of the bound hardly tell any apart. A range is one of
     amounts if its bounds have one sign and the larger is at least :data:`WIDE` times the smaller, which is 1 in place
     of 0, and times the resolution.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute.
+    size : int
+        Largest number of cut points derived from bounds, at least 1.
+
+    Returns
+    -------
+    tuple of float
+        The declared thresholds if there are any. Else, for amounts, the largest points of the finest of
+        :data:`SERIES` that reaches the geometric middle of the range (the last one if none does), and the smallest
+        point where amounts begin at 0; less one half for an :class:`Integer`. For other numbers those of
+        :func:`public_grid`. Nothing for other attributes.
 
     Examples
     --------

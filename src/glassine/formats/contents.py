@@ -51,15 +51,28 @@ class OtherContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedValues:
-    """Values of the training data that a part of a pipeline holds."""
+    """Values of the training data that a part of a pipeline holds.
 
-    part: str  # The part: its class and its place
-    attribute: str  # The column
-    # ``extremes``, ``categories``, ``averages`` (means, medians, most frequent values), ``spreads``, ``bin edges`` or
-    # ``scores``.
+    Attributes
+    ----------
+    part : str
+        The part: its class and its place.
+    attribute : str
+        The column.
+    statistic : str
+        ``extremes``, ``categories``, ``averages`` (means, medians, most frequent values), ``spreads``, ``bin edges`` or
+        ``scores``.
+    n_values : int
+        How many.
+    n_private : int or None
+        How many the domain does not declare; None where no domain says so.
+    """
+
+    part: str
+    attribute: str
     statistic: Statistic
-    n_values: int  # How many
-    n_private: int | None  # How many the domain does not declare; None where no domain says so
+    n_values: int
+    n_private: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

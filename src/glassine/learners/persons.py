@@ -29,12 +29,24 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Persons:
-    """Whose record each is, and how many records a person counts as."""
+    """Whose record each is, and how many records a person counts as.
 
-    identifiers: tuple[bytes | None, ...]  # One for each record; None where it has none
-    unit: PrivacyUnit  # One person, with the most records
-    equal: bool  # Whether the records of a person are repeated until they are as many as that
-    column: str | None  # The column of the records that holds them; it is no attribute
+    Attributes
+    ----------
+    identifiers : tuple of bytes or None
+        One for each record; None where it has none.
+    unit : PrivacyUnit
+        One person, with the most records.
+    equal : bool
+        Whether the records of a person are repeated until they are as many as that.
+    column : str or None
+        The column of the records that holds them; it is no attribute.
+    """
+
+    identifiers: tuple[bytes | None, ...]
+    unit: PrivacyUnit
+    equal: bool
+    column: str | None
 
     @property
     def weights(self) -> dict[str, str]:
@@ -63,7 +75,12 @@ class Persons:
         What is kept of a person follows from the identifier, the records and the targets of that person alone, not from
         their order, nor from any other person.
 
-        Shapes: ``labels`` (n,).
+        Parameters
+        ----------
+        columns : Columns
+            The records that may be used, n in number, as they conform to the domain.
+        labels : ndarray, shape (n,)
+            Their targets, as the fit reads them.
         """
         places: dict[bytes, int] = {}
         person = np.array(

@@ -17,9 +17,14 @@ RULE_OF_THREE = 3
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A figure, or the bounds between which it lies."""
+    """A figure, or the bounds between which it lies.
 
-    # lower, upper: equal where the figure is known.
+    Attributes
+    ----------
+    lower, upper : float
+        Equal where the figure is known.
+    """
+
     lower: float
     upper: float
 
@@ -31,13 +36,20 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutcomeCounts:
-    """Records, or people, of each outcome in each leaf or rule, as far as they are known."""
+    """Records, or people, of each outcome in each leaf or rule, as far as they are known.
 
-    # lower, upper: bounds on the count of each outcome in each part; equal where counts are exact, rounded counts lie
-    # between. Where only sizes are known, there is one column, which holds them; shape (parts, outcomes).
+    Attributes
+    ----------
+    lower, upper : ndarray of float, shape (parts, outcomes)
+        Bounds on the count of each outcome in each part; equal where counts are exact, rounded counts lie between.
+        Where only sizes are known, there is one column, which holds them.
+    n_outcomes : int
+        Number of outcomes: 1 for a regression, of which a leaf has no counts of outcomes.
+    """
+
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
-    n_outcomes: int  # Number of outcomes: 1 for a regression, of which a leaf has no counts of outcomes
+    n_outcomes: int
 
     @property
     def by_outcome(self) -> bool:

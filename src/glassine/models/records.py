@@ -34,7 +34,20 @@ class Records:
 def read_records(data: object, attributes: tuple[str, ...], literals: tuple[Literal, ...]) -> Records:
     """Return records in any form in which a model takes them.
 
-    Shapes: ``data`` (n,), Table, Columns, or ndarray of shape (n, d).
+    Parameters
+    ----------
+    data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
+        The records: a frame of any library that narwhals reads, a lazy one collected; an array has all attributes of
+        the model in order. Values are taken as they are.
+    attributes : tuple of str
+        The model's attributes, in order.
+    literals : tuple of Literal
+        What the model tests.
+
+    Raises
+    ------
+    InvalidDataError
+        If a tested attribute is not a column, or data are none of these.
     """
     tested = attributes_of(literals)
     if isinstance(data, Columns):

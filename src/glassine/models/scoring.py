@@ -275,14 +275,30 @@ class ScoringModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Contributions:
-    """What each term adds to the score of each record."""
+    """What each term adds to the score of each record.
 
-    terms: tuple[str, ...]  # Names of the terms, in the model's order
-    intercept: Array  # Score before any term; shape (outputs,)
-    added: Array  # What each term adds; shape (n, terms, outputs)
-    scores: Array  # The scores: the intercept and what the terms add, in order; shape (n, outputs)
-    bins: Indices  # The bin or cell of each record in each term; shape (n, terms)
-    labels: tuple[tuple[str, ...], ...]  # Text for each bin of each term
+    Attributes
+    ----------
+    terms : tuple of str
+        Names of the terms, in the model's order.
+    intercept : ndarray, shape (outputs,)
+        Score before any term.
+    added : ndarray, shape (n, terms, outputs)
+        What each term adds.
+    scores : ndarray, shape (n, outputs)
+        The scores: the intercept and what the terms add, in order.
+    bins : ndarray of int, shape (n, terms)
+        The bin or cell of each record in each term.
+    labels : tuple of tuple of str
+        Text for each bin of each term.
+    """
+
+    terms: tuple[str, ...]
+    intercept: Array
+    added: Array
+    scores: Array
+    bins: Indices
+    labels: tuple[tuple[str, ...], ...]
 
     def __len__(self) -> int:
         return len(self.scores)

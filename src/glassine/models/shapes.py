@@ -47,15 +47,28 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ShapeFunction:
-    """One term of an additive model, ready to be read."""
+    """One term of an additive model, ready to be read.
+
+    Attributes
+    ----------
+    term : Term
+        The term.
+    released : ndarray, shape of the term's scores
+        The scores before any edit.
+    low, high : ndarray of the same shape, or None
+        The noise interval around the released scores, see :func:`bands`; None if the model states no errors.
+    coverage : float
+        Share of the noise that each holds.
+    importance : float
+        Mean absolute centred score, see :func:`term_importance`.
+    """
 
     term: Term
-    released: Array  # The scores before any edit; shape of the term's scores
-    # low, high: the noise interval around the released scores, see :func:`bands`; None if the model states no errors.
+    released: Array
     low: Array | None
     high: Array | None
-    coverage: float  # Share of the noise that each holds
-    importance: float  # Mean absolute centred score, see :func:`term_importance`
+    coverage: float
+    importance: float
 
     @property
     def name(self) -> str:

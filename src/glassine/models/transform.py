@@ -229,6 +229,19 @@ def merge_leaves(
 
     A leaf without records does not fail. A merged leaf publishes what its split published, completed
     by the sums of its leaves.
+
+    Parameters
+    ----------
+    tree : DecisionTree
+        The tree.
+    sizes : mapping of int to int
+        Records of each leaf, by the index of its node.
+    below : int
+        Leaves of fewer records fail.
+    purity : float, default=1.0
+        Leaves of which one class has a larger share fail; 1 allows all. It needs class counts at every leaf.
+    exact : bool, default=True
+        Whether the sizes are those of the records. If not, a leaf of size 0 may hold records, and fails.
     """
     order, stack = [], [0]
     while stack:

@@ -57,11 +57,20 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Visit:
-    """A node, and the records that reach it."""
+    """A node, and the records that reach it.
 
-    node: int  # Its index in the tree
-    rows: npt.NDArray[np.intp]  # The records, in increasing order; shape (m,)
-    # The branch that each of them takes; -1 in a leaf, and where a record is left out; shape (m,).
+    Attributes
+    ----------
+    node : int
+        Its index in the tree.
+    rows : ndarray of intp, shape (m,)
+        The records, in increasing order.
+    branch : ndarray of intp, shape (m,)
+        The branch that each of them takes; -1 in a leaf, and where a record is left out.
+    """
+
+    node: int
+    rows: npt.NDArray[np.intp]
     branch: npt.NDArray[np.intp]
 
 

@@ -212,7 +212,22 @@ def _counted_sizes(tree: DecisionTree, data: Any) -> dict[int, int]:
 
 
 def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: str) -> float:
-    """Return how well a model predicts a column: the share of right classes, or R^2 for a regression."""
+    """Return how well a model predicts a column: the share of right classes, or R^2 for a regression.
+
+    Parameters
+    ----------
+    model : DecisionTree, RuleList or AdditiveModel
+        The model.
+    data : data frame
+        Records with the tested attributes and the target.
+    target : str
+        Column to predict. Class names are compared as text, with 0/1 equal to False/True.
+
+    Raises
+    ------
+    InvalidDataError
+        If the target is not a column, or none of its values is a class of the model.
+    """
     columns = read_columns(data)
     if target not in columns:
         raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its name.")

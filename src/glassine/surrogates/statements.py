@@ -21,6 +21,11 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
     """Return what a release reveals about its records, one or two sentences each.
 
     **Guarantee**: none; what is claimed is the certificate's, and the sentences say when there is none.
+
+    Parameters
+    ----------
+    release : SurrogateRelease
+        The release.
     """
     made = release.provenance
     if made.records == "queries":
@@ -171,7 +176,15 @@ def _of_certificate(certificate: Certificate | None) -> str:
 
 
 def reveals_of(release: SurrogateRelease, explanation: Explanation) -> tuple[str, ...]:
-    """Return what one answer reveals: the release's statements, and the answer's fit."""
+    """Return what one answer reveals: the release's statements, and the answer's fit.
+
+    Parameters
+    ----------
+    release : SurrogateRelease
+        The release.
+    explanation : Explanation
+        One of its answers.
+    """
     return (*reveals(release), *fit_of(explanation))
 
 

@@ -36,15 +36,28 @@ NOT_STATED = "the model does not state how its splits were selected."
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """How splits were selected, as far as an estimator states it."""
+    """How splits were selected, as far as an estimator states it.
 
-    reason: str  # Why splits are not known to be the best among known candidates; empty if they are
+    Attributes
+    ----------
+    reason : str
+        Why splits are not known to be the best among known candidates; empty if they are.
+    criterion : str or None
+        The measure, ``log_loss`` as ``entropy``; None where none is stated.
+    splits : {"auto", "multiway", "binary"}
+        How categories were split.
+    columns : tuple of Column, or None
+        What thresholds were compared on: the columns that the tree was given, as functions of the attributes.
+    min_samples_leaf : int or None
+        Fewest records of a branch.
+    """
+
+    reason: str
     _: KW_ONLY
-    criterion: Criterion | None = None  # The measure, ``log_loss`` as ``entropy``; None where none is stated
-    splits: Literal["auto", "multiway", "binary"] = "auto"  # How categories were split
-    # What thresholds were compared on: the columns that the tree was given, as functions of the attributes.
+    criterion: Criterion | None = None
+    splits: Literal["auto", "multiway", "binary"] = "auto"
     columns: tuple[Column, ...] | None = None
-    min_samples_leaf: int | None = None  # Fewest records of a branch
+    min_samples_leaf: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

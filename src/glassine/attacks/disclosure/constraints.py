@@ -172,10 +172,18 @@ class Worst:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A node and a candidate split of it."""
+    """A node and a candidate split of it.
 
-    node: int  # Index of the node in the tree
-    candidate: str  # The split that it competes with
+    Attributes
+    ----------
+    node : int
+        Index of the node in the tree.
+    candidate : str
+        The split that it competes with.
+    """
+
+    node: int
+    candidate: str
 
     def __str__(self) -> str:
         return f"node {self.node} against {self.candidate}"

@@ -157,10 +157,18 @@ class TimeLimitError(GlassineError):
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Until when a search may go on."""
+    """Until when a search may go on.
 
-    seconds: float  # Most seconds, above 0
-    started: float = field(default_factory=time.monotonic)  # When it began, by the monotonic clock
+    Attributes
+    ----------
+    seconds : float
+        Most seconds, above 0.
+    started : float
+        When it began, by the monotonic clock.
+    """
+
+    seconds: float
+    started: float = field(default_factory=time.monotonic)
 
     def check(self) -> None:
         """Raise TimeLimitError if the time is over."""

@@ -34,39 +34,76 @@ PRESENT = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintCounts:
-    """Number of constraints, as the paper counts them."""
+    """Number of constraints, as the paper counts them.
 
-    quasi_identifiers: int  # One for each distinct quasi-identifier: its probabilities add up to 1
-    # rate, label: one for each leaf, and one for each leaf and other class.
+    Attributes
+    ----------
+    quasi_identifiers : int
+        One for each distinct quasi-identifier: its probabilities add up to 1.
+    rate, label : int
+        One for each leaf, and one for each leaf and other class.
+    internal : int
+        One for each internal node and candidate split that divides its people.
+    active : int
+        Internal constraints that hold with equality and shape the estimate.
+    """
+
+    quasi_identifiers: int
     rate: int
     label: int
-    internal: int  # One for each internal node and candidate split that divides its people
-    active: int  # Internal constraints that hold with equality and shape the estimate
+    internal: int
+    active: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderComparison:
-    """How much one reader knows."""
+    """How much one reader knows.
 
-    reader: str  # What the reader uses
-    entropy: float  # Entropy left, in nats a person
-    certain: int  # People of whom one class has a probability of at least 0.99
-    d_overall: float | None  # Distance to the truth, if it is given
-    # Share of the people whose class the reader's best guess hits, ties shared; if the truth is given.
+    Attributes
+    ----------
+    reader : str
+        What the reader uses.
+    entropy : float
+        Entropy left, in nats a person.
+    certain : int
+        People of whom one class has a probability of at least 0.99.
+    d_overall : float or None
+        Distance to the truth, if it is given.
+    guess_rate : float or None
+        Share of the people whose class the reader's best guess hits, ties shared; if the truth is given.
+    """
+
+    reader: str
+    entropy: float
+    certain: int
+    d_overall: float | None
     guess_rate: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupDisclosure:
-    """What the reader knows about a subgroup."""
+    """What the reader knows about a subgroup.
 
-    # attribute, value: the subgroup.
+    Attributes
+    ----------
+    attribute, value : str
+        The subgroup.
+    size : int
+        Number of people.
+    entropy : float
+        Mean entropy left, in nats.
+    certainty : float
+        Mean probability of the most probable class.
+    d_overall : float or None
+        Mean of D_individual, in nats, if the truth is given: small means disclosed.
+    """
+
     attribute: str
     value: str
-    size: int  # Number of people
-    entropy: float  # Mean entropy left, in nats
-    certainty: float  # Mean probability of the most probable class
-    d_overall: float | None = None  # Mean of D_individual, in nats, if the truth is given: small means disclosed
+    size: int
+    entropy: float
+    certainty: float
+    d_overall: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -360,13 +397,27 @@ def _divergences(true: Floats, estimate: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Anonymity:
-    """Anonymity of groups; each array has one entry per group."""
+    """Anonymity of groups; each array has one entry per group.
 
-    sizes: npt.NDArray[np.int64]  # Number of people: the k of k-anonymity
-    distinct: npt.NDArray[np.int64]  # Possible classes: distinct l-diversity
-    entropy_l: Floats  # exp of the entropy of the class: entropy l-diversity
-    alpha: Floats  # Largest probability of a class: the alpha of (alpha, k)-anonymity
-    t: Floats  # Distance of the class distribution from that of all people: the t of t-closeness
+    Attributes
+    ----------
+    sizes : ndarray of int64
+        Number of people: the k of k-anonymity.
+    distinct : ndarray of int64
+        Possible classes: distinct l-diversity.
+    entropy_l : ndarray
+        exp of the entropy of the class: entropy l-diversity.
+    alpha : ndarray
+        Largest probability of a class: the alpha of (alpha, k)-anonymity.
+    t : ndarray
+        Distance of the class distribution from that of all people: the t of t-closeness.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    distinct: npt.NDArray[np.int64]
+    entropy_l: Floats
+    alpha: Floats
+    t: Floats
 
     @property
     def k(self) -> int:
@@ -395,6 +446,21 @@ def anonymity(
     distance: Literal["equal", "ordered"] = "equal",
 ) -> Anonymity:
     """Return l-diversity, (alpha, k)-anonymity and t-closeness from an estimate.
+
+    Parameters
+    ----------
+    disclosure : Disclosure
+        The estimate. Where class counts are known, those of a leaf are the estimate's sums.
+    groups : {"leaf", "quasi_identifier"}, default="leaf"
+        What counts as an equivalence class: the people of a leaf, or those with the same quasi-identifier.
+    distance : {"equal", "ordered"}, default="equal"
+        Earth mover's distance of t-closeness: between classes that are equally far apart, half the sum of absolute
+        differences; or between classes in their order, one step apart.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an option is not one of its values.
 
     References
     ----------

@@ -37,25 +37,42 @@ NOISE = 4.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainDiagnostics:
-    """How far the chains can be trusted."""
+    """How far the chains can be trusted.
 
-    r_hat: float  # The largest of all cells: rank-normalised, split, and folded
-    # The smallest effective sample size of all cells, by batch means: that of rare classes is itself uncertain.
+    Attributes
+    ----------
+    r_hat : float
+        The largest of all cells: rank-normalised, split, and folded.
+    effective_size : float
+        The smallest effective sample size of all cells, by batch means: that of rare classes is itself uncertain.
+    median_effective_size : float
+        The median.
+    n_chains, draws : int
+        Chains, and draws of each that were kept.
+    burn_in, thin : int
+        Sweeps before the first draw and between draws; a sweep is a move for each person.
+    accepted, accepted_larger : float
+        Share of single moves and of larger ones that were accepted, of those that would change anything.
+    searched : int
+        Chains whose first table was no world, so that one was searched by simulated annealing.
+    never_changed : int
+        Cells that the leaves leave open and that had the same value in every draw.
+    seconds : float
+        Time taken.
+    """
+
+    r_hat: float
     effective_size: float
     median_effective_size: float
-    # n_chains, draws: chains, and draws of each that were kept.
     n_chains: int
     draws: int
-    # burn_in, thin: sweeps before the first draw and between draws; a sweep is a move for each person.
     burn_in: int
     thin: int
-    # accepted, accepted_larger: share of single moves and of larger ones that were accepted, of those that would change
-    # anything.
     accepted: float
     accepted_larger: float
-    searched: int  # Chains whose first table was no world, so that one was searched by simulated annealing
-    never_changed: int  # Cells that the leaves leave open and that had the same value in every draw
-    seconds: float  # Time taken
+    searched: int
+    never_changed: int
+    seconds: float
 
     @property
     def converged(self) -> bool:

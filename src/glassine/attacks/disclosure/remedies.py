@@ -114,10 +114,18 @@ REMEDIES: ResultKind[Remedy] = ResultKind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemedyTable:
-    """The remedies that were tried, in order."""
+    """The remedies that were tried, in order.
 
-    rows: tuple[Remedy, ...]  # The first is the tree with its class counts
-    n_holdout: int | None = None  # Held-out records, if there were any
+    Attributes
+    ----------
+    rows : tuple of Remedy
+        The first is the tree with its class counts.
+    n_holdout : int or None
+        Held-out records, if there were any.
+    """
+
+    rows: tuple[Remedy, ...]
+    n_holdout: int | None = None
 
     def to_frame(self) -> Any:
         """Return the table as a polars frame, one row a remedy."""
@@ -136,23 +144,40 @@ class RemedyTable:
 class Remedies:
     """Which ways of publishing a tree are tried.
 
+    Attributes
+    ----------
+    merge_below : sequence of int
+        Sizes k below which leaves are merged, at least 2.
+    purities : sequence of float
+        Largest shares of one class above which leaves are merged, each above 0 and below 1.
+    round_to : sequence of int
+        What counts are rounded to multiples of, at least 2.
+    epsilons : sequence of float
+        Budgets of private trees.
+    domain : Domain or None
+        The public domain; without it no private tree is drawn.
+    max_depth : int, default=3
+        Depth of the private trees.
+    time_limit : float, default=60
+        Most seconds of each remedy; one that takes longer has no figures, and its reason says so. The time is checked
+        at each step of a search. A private tree that takes longer by an estimate is not trained.
+    random_state : int, default=0
+        Source of the private draws.
+
     Raises
     ------
     InvalidParameterError
         If a size, share, step or time is outside its range.
     """
 
-    merge_below: Sequence[int] = MERGE_BELOW  # Sizes k below which leaves are merged, at least 2
-    # Largest shares of one class above which leaves are merged, each above 0 and below 1.
+    merge_below: Sequence[int] = MERGE_BELOW
     purities: Sequence[float] = PURITIES
-    round_to: Sequence[int] = ROUND_TO  # What counts are rounded to multiples of, at least 2
-    epsilons: Sequence[float] = EPSILONS  # Budgets of private trees
-    domain: Domain | None = None  # The public domain; without it no private tree is drawn
-    max_depth: int = 3  # Depth of the private trees
-    # Most seconds of each remedy; one that takes longer has no figures, and its reason says so. The time is checked at
-    # each step of a search. A private tree that takes longer by an estimate is not trained.
+    round_to: Sequence[int] = ROUND_TO
+    epsilons: Sequence[float] = EPSILONS
+    domain: Domain | None = None
+    max_depth: int = 3
     time_limit: float = 60.0
-    random_state: int = 0  # Source of the private draws
+    random_state: int = 0
 
     def __post_init__(self) -> None:
         for name, values in (("merge_below", self.merge_below), ("round_to", self.round_to)):
@@ -192,7 +217,35 @@ def measure_remedies(
       and takes the mean of the class counts given the noisy ones. Beyond that reader, epsilon bounds what anyone learns
       of one person.
 
-    Shapes: ``truth`` (n,).
+    Parameters
+    ----------
+    model : DecisionTree or fitted estimator
+        The tree.
+    quasi_identifiers : data frame
+        The training records.
+    truth : array-like, shape (n,)
+        Class of each person.
+    adversary : Adversary, optional
+        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. It is
+        completed by what the model states, as for :func:`infer_sensitive`.
+    remedies : Remedies, optional
+        Which ones are tried.
+    evaluation : tuple of (data frame, array-like), optional
+        Held-out records and their classes, on which accuracy is measured as well.
+    progress : callable, optional
+        Called with the name of each remedy when it is tried.
+    folder : path, optional
+        Each row is written to it once it is measured, with exact figures: protect it as you protect the records. A
+        later call for the same tree and records takes the rows from there. It may ask for more remedies, and tries
+        again what was not measured in time.
+
+    Raises
+    ------
+    GlassineError
+        If the tree with its class counts cannot be read with these people, as :func:`infer_sensitive` does, or the
+        truth has not the class counts of the leaves.
+    UnreadableFileError
+        If the folder holds something else, or rows of another tree or of other records.
 
     Examples
     --------

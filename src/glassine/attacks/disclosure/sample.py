@@ -121,11 +121,21 @@ class SampledLeaves(LeafKnowledge):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampleEstimate:
-    """What the reader concludes about who was in the sample."""
+    """What the reader concludes about who was in the sample.
 
-    membership: Floats  # P(in the sample | quasi-identifier); shape (q,)
-    given_member: Floats  # P(class | quasi-identifier, in the sample); even where no one can be; shape (q, c)
-    entropy: float  # Entropy of membership and class together, in nats a person
+    Attributes
+    ----------
+    membership : ndarray, shape (q,)
+        P(in the sample | quasi-identifier).
+    given_member : ndarray, shape (q, c)
+        P(class | quasi-identifier, in the sample); even where no one can be.
+    entropy : float
+        Entropy of membership and class together, in nats a person.
+    """
+
+    membership: Floats
+    given_member: Floats
+    entropy: float
 
     @property
     def probabilities(self) -> Floats:

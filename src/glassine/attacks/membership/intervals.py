@@ -14,14 +14,25 @@ from glassine.errors import InvalidParameterError, parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A measured figure with a two-sided confidence interval."""
+    """A measured figure with a two-sided confidence interval.
 
-    value: float  # The figure
-    # low, high: bounds of the interval.
+    Attributes
+    ----------
+    value : float
+        The figure.
+    low, high : float
+        Bounds of the interval.
+    confidence : float
+        Its confidence, in (0, 1).
+    method : str
+        How the interval was computed.
+    """
+
+    value: float
     low: float
     high: float
-    confidence: float  # Its confidence, in (0, 1)
-    method: str  # How the interval was computed
+    confidence: float
+    method: str
 
     def scaled(self, factor: float, offset: float) -> Estimate:
         """Return the estimate of ``factor * figure + offset``, for a positive factor."""

@@ -22,30 +22,53 @@ N_TRIALS, MAX_TRIALS = 25, 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MidpointPair:
-    """A threshold that is the midpoint of one pair of values among the candidates."""
+    """A threshold that is the midpoint of one pair of values among the candidates.
 
-    tree: int  # Which tree of an ensemble
+    Attributes
+    ----------
+    tree : int
+        Which tree of an ensemble.
+    attribute : str
+        The attribute.
+    threshold : float
+        The threshold.
+    below, above : tuple of int
+        Candidates at the node that hold the lower and the upper value: at least one of each is a member.
+    """
+
+    tree: int
     attribute: str
     threshold: float
-    # below, above: candidates at the node that hold the lower and the upper value: at least one of each is a member.
     below: tuple[int, ...]
     above: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChanceRate:
-    """How often pairs on an attribute match by chance, and what that means for those found."""
+    """How often pairs on an attribute match by chance, and what that means for those found.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    n_trials, n_matches : int
+        Thresholds placed between two neighbouring candidates, which are then left out, and those that just one other
+        pair of values matched.
+    n_thresholds, n_unique : int
+        Thresholds of the model on the attribute, and those that just one pair matches.
+    false_share : float
+        Expected share of chance matches among the latter.
+    accepted : bool
+        Whether pairs on this attribute count as evidence.
+    """
 
     attribute: str
-    # n_trials, n_matches: thresholds placed between two neighbouring candidates, which are then left out, and those
-    # that just one other pair of values matched.
     n_trials: int
     n_matches: int
-    # n_thresholds, n_unique: thresholds of the model on the attribute, and those that just one pair matches.
     n_thresholds: int
     n_unique: int
-    false_share: float  # Expected share of chance matches among the latter
-    accepted: bool  # Whether pairs on this attribute count as evidence
+    false_share: float
+    accepted: bool
 
     @property
     def rate(self) -> float:

@@ -22,12 +22,21 @@ MOST_POINTS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowRate:
-    """True positive rate at a small false positive rate."""
+    """True positive rate at a small false positive rate.
 
-    fpr: float  # The false positive rate that is allowed
-    tpr: Estimate  # Share of the members found at it; the interval takes the threshold as given
-    # Whether there are enough non-members for one of them to be a smaller share than ``fpr``. If not, the figure says
-    # only how many members score above every non-member.
+    Attributes
+    ----------
+    fpr : float
+        The false positive rate that is allowed.
+    tpr : Estimate
+        Share of the members found at it; the interval takes the threshold as given.
+    resolved : bool
+        Whether there are enough non-members for one of them to be a smaller share than ``fpr``. If not, the figure says
+        only how many members score above every non-member.
+    """
+
+    fpr: float
+    tpr: Estimate
     resolved: bool
 
 
@@ -37,13 +46,20 @@ class Roc:
 
     Records with the same score are let in together, in random order: the line is straight over ties, so that no order
     among them, least of all one by membership, makes the curve better than it is.
+
+    Attributes
+    ----------
+    fpr, tpr : tuple of float
+        Corners, both coordinates increasing.
+    thresholds : tuple of float
+        Lowest score let in at each corner; infinite at the first.
+    n_members, n_nonmembers : int
+        Numbers of records.
     """
 
-    # fpr, tpr: corners, both coordinates increasing.
     fpr: tuple[float, ...]
     tpr: tuple[float, ...]
-    thresholds: tuple[float, ...]  # Lowest score let in at each corner; infinite at the first
-    # n_members, n_nonmembers: numbers of records.
+    thresholds: tuple[float, ...]
     n_members: int
     n_nonmembers: int
 
@@ -133,23 +149,44 @@ ALIKE_LEVEL = 0.0001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestThreshold:
-    """The threshold that is best on the records that judge it: an upper bound only."""
+    """The threshold that is best on the records that judge it: an upper bound only.
 
-    threshold: float  # Lowest score that counts as a member's
-    # balanced_accuracy, advantage: what it reaches on these records.
+    Attributes
+    ----------
+    threshold : float
+        Lowest score that counts as a member's.
+    balanced_accuracy, advantage : float
+        What it reaches on these records.
+    """
+
+    threshold: float
     balanced_accuracy: float
     advantage: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """The same attack where there is nothing to find: membership permuted among the records."""
+    """The same attack where there is nothing to find: membership permuted among the records.
 
-    advantage: float  # Mean advantage over the permutations
-    advantage_high: float  # Its 95 % quantile
-    p_value: float  # Share of permutations with at least the advantage that was measured
-    n_permutations: int | None  # Number of permutations drawn; None where all are counted exactly
-    method: str  # What is permuted and repeated
+    Attributes
+    ----------
+    advantage : float
+        Mean advantage over the permutations.
+    advantage_high : float
+        Its 95 % quantile.
+    p_value : float
+        Share of permutations with at least the advantage that was measured.
+    n_permutations : int or None
+        Number of permutations drawn; None where all are counted exactly.
+    method : str
+        What is permuted and repeated.
+    """
+
+    advantage: float
+    advantage_high: float
+    p_value: float
+    n_permutations: int | None
+    method: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,12 +228,19 @@ class Shift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossComparison:
-    """The losses of members and of non-members, as the two-sample test of Kolmogorov and Smirnov compares them."""
+    """The losses of members and of non-members, as the two-sample test of Kolmogorov and Smirnov compares them.
 
-    # Largest difference of the two distribution functions, in [0, 1]: the advantage of the best threshold, of either
-    # sign, on these records themselves.
+    Attributes
+    ----------
+    statistic : float
+        Largest difference of the two distribution functions, in [0, 1]: the advantage of the best threshold, of either
+        sign, on these records themselves.
+    p_value : float
+        Chance of one as large where both come from one distribution; with ties, an upper bound.
+    """
+
     statistic: float
-    p_value: float  # Chance of one as large where both come from one distribution; with ties, an upper bound
+    p_value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

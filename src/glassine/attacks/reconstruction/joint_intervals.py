@@ -39,14 +39,21 @@ SOME_REFERENCES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
-    """Bounds of the logarithm of the sum over all tables, and the expected table."""
+    """Bounds of the logarithm of the sum over all tables, and the expected table.
 
-    # lower, upper: the bounds, in nats.
+    Attributes
+    ----------
+    lower, upper : float
+        The bounds, in nats.
+    expected : ndarray, shape (options,)
+        The table of maximum entropy.
+    table : ndarray of int64, shape (options,), or None
+        A table of whole numbers; None if none was found, so that it is open whether there is one.
+    """
+
     lower: float
     upper: float
-    expected: Floats  # The table of maximum entropy; shape (options,)
-    # A table of whole numbers; None if none was found, so that it is open whether there is one; shape (options,), or
-    # None.
+    expected: Floats
     table: Whole | None
 
 

@@ -73,12 +73,24 @@ class ClashError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A model whose counts tell nothing exact."""
+    """A model whose counts tell nothing exact.
 
-    name: str  # The model
-    reason: str  # Why its counts do not constrain the records
-    counts: str = "none"  # What it publishes in place of exact counts
-    guarantee: Guarantee | None = None  # The differential privacy that is claimed for it
+    Attributes
+    ----------
+    name : str
+        The model.
+    reason : str
+        Why its counts do not constrain the records.
+    counts : {"none", "rounded", "noisy", "zero"}
+        What it publishes in place of exact counts.
+    guarantee : Guarantee or None
+        The differential privacy that is claimed for it.
+    """
+
+    name: str
+    reason: str
+    counts: str = "none"
+    guarantee: Guarantee | None = None
 
     @property
     def can_be_counted(self) -> bool:

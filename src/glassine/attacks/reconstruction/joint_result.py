@@ -23,16 +23,24 @@ class Composition:
     """The claims of several models, put together by basic composition: epsilons add, and deltas add.
 
     This is arithmetic on claims: it holds if each of them does.
+
+    Attributes
+    ----------
+    models : tuple of str
+        The models whose claims are put together.
+    epsilons, deltas : tuple of float
+        What each contributes, under ``neighboring``.
+    neighboring : str
+        The relation of all claims; ``replace-one`` where they differ, with those for adding or removing one record or
+        person taken twice. A record that is replaced keeps its person.
+    caveats : tuple of str
+        What is said against one of the claims, with the model's name; then the sum does not hold as stated.
     """
 
-    models: tuple[str, ...]  # The models whose claims are put together
-    # epsilons, deltas: what each contributes, under ``neighboring``.
+    models: tuple[str, ...]
     epsilons: tuple[float, ...]
     deltas: tuple[float, ...]
-    # The relation of all claims; ``replace-one`` where they differ, with those for adding or removing one record or
-    # person taken twice. A record that is replaced keeps its person.
     neighboring: str
-    # What is said against one of the claims, with the model's name; then the sum does not hold as stated.
     caveats: tuple[str, ...] = ()
 
     @property
@@ -99,16 +107,25 @@ SCHEMA = "glassine.joint/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The number of possible data sets, with known labels or without labels."""
+    """The number of possible data sets, with known labels or without labels.
 
-    with_labels: bool  # Whether the rows' labels are known, so that class counts count; otherwise sizes count alone
-    # log2 of the number of data sets of rows in a fixed order that meet all counts. Under the domain's shares it is
-    # that of their chance, times the number of all data sets.
+    Attributes
+    ----------
+    with_labels : bool
+        Whether the rows' labels are known, so that class counts count; otherwise sizes count alone.
+    log2_data_sets : Interval
+        log2 of the number of data sets of rows in a fixed order that meet all counts. Under the domain's shares it is
+        that of their chance, times the number of all data sets.
+    arrangement_bits : tuple of float
+        For each model log2 of the number of ways in which its parts can take the rows, over the number of records: with
+        labels the rows of each class, in a model that has classes.
+    orders : tuple of bool
+        For each model whether the rows can stand in the order of its parts: with labels only if it has classes.
+    """
+
+    with_labels: bool
     log2_data_sets: Interval
-    # For each model log2 of the number of ways in which its parts can take the rows, over the number of records: with
-    # labels the rows of each class, in a model that has classes.
     arrangement_bits: tuple[float, ...]
-    # For each model whether the rows can stand in the order of its parts: with labels only if it has classes.
     orders: tuple[bool, ...]
 
     @property
@@ -119,17 +136,27 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellRanges:
-    """How many records each cell holds, over all data sets that meet the counts."""
+    """How many records each cell holds, over all data sets that meet the counts.
 
-    # The leaf or rule of each model whose intersection is the cell; shape (cells, models).
+    Attributes
+    ----------
+    leaves : ndarray of int32, shape (cells, models)
+        The leaf or rule of each model whose intersection is the cell.
+    worlds : tuple of (int or None)
+        Number of possible records of the cell; None over a continuum.
+    low, high : ndarray of int64, shape (cells,)
+        Bounds of the number of records.
+    exact : ndarray of bool, shape (cells,)
+        Whether both bounds are reached by some data set; elsewhere they hold, but may be wide.
+    expected : ndarray of float64, shape (cells,)
+        Number of records in the table of maximum entropy: an estimate of the mean over the data sets.
+    """
+
     leaves: npt.NDArray[np.int32]
-    worlds: tuple[int | None, ...]  # Number of possible records of the cell; None over a continuum
-    # low, high: bounds of the number of records; shape (cells,).
+    worlds: tuple[int | None, ...]
     low: npt.NDArray[np.int64]
     high: npt.NDArray[np.int64]
-    # Whether both bounds are reached by some data set; elsewhere they hold, but may be wide; shape (cells,).
     exact: npt.NDArray[np.bool_]
-    # Number of records in the table of maximum entropy: an estimate of the mean over the data sets; shape (cells,).
     expected: npt.NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -138,17 +165,34 @@ class CellRanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedGroup:
-    """Records that several models pin down together."""
+    """Records that several models pin down together.
 
-    kind: str  # A cell; or what a part of one model holds beyond a part of another that lies inside it
-    where: str  # The conditions
-    # low, high: bounds of the number of records in every data set that meets the counts.
+    Attributes
+    ----------
+    kind : {"cell", "difference"}
+        A cell; or what a part of one model holds beyond a part of another that lies inside it.
+    where : str
+        The conditions.
+    low, high : int
+        Bounds of the number of records in every data set that meets the counts.
+    label : scalar or None
+        The class that all of them have in every such data set; None where several are possible.
+    worlds : int or None
+        Number of possible records of the region; None over a continuum.
+    alone : int
+        Number of records among which the best single model hides them.
+    cells : tuple of int
+        The cells of its region, as places in ``CellRanges``.
+    """
+
+    kind: str
+    where: str
     low: int
     high: int
-    label: Scalar | None  # The class that all of them have in every such data set; None where several are possible
-    worlds: int | None  # Number of possible records of the region; None over a continuum
-    alone: int  # Number of records among which the best single model hides them
-    cells: tuple[int, ...]  # The cells of its region, as places in ``CellRanges``
+    label: Scalar | None
+    worlds: int | None
+    alone: int
+    cells: tuple[int, ...]
 
     @property
     def size(self) -> str:
@@ -171,13 +215,27 @@ class SharedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartExposure:
-    """What is learned about a record of one leaf or rule."""
+    """What is learned about a record of one leaf or rule.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    part : int
+        Index of the leaf or rule among the model's cells.
+    size : int
+        Number of its records.
+    bits_alone : float
+        Bits learned about each from the model alone.
+    bits_jointly : float
+        Bits learned on average from all models, by the table of maximum entropy: an estimate.
+    """
 
     model: str
-    part: int  # Index of the leaf or rule among the model's cells
-    size: int  # Number of its records
-    bits_alone: float  # Bits learned about each from the model alone
-    bits_jointly: float  # Bits learned on average from all models, by the table of maximum entropy: an estimate
+    part: int
+    size: int
+    bits_alone: float
+    bits_jointly: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -12,9 +12,14 @@ from glassine.models import Cell, DecisionTree, RuleList
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A number between two bounds, which are proved or hold at a stated confidence."""
+    """A number between two bounds, which are proved or hold at a stated confidence.
 
-    # lower, upper: the bounds, both included.
+    Attributes
+    ----------
+    lower, upper : float
+        The bounds, both included.
+    """
+
     lower: float
     upper: float
 
@@ -38,15 +43,30 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconstructionEstimate:
-    """Intervals of what depends on the true counts of a model."""
+    """Intervals of what depends on the true counts of a model.
 
-    # Probability, over the noise in the counts, that all intervals hold together; 1 for rounded and exact counts.
+    Attributes
+    ----------
+    confidence : float
+        Probability, over the noise in the counts, that all intervals hold together; 1 for rounded and exact counts.
+    supports : tuple of Interval
+        Number of training records of each leaf or rule, in order.
+    n_records : Interval
+        Number of training records.
+    bits_per_record : Interval
+        Mean number of bits learned about a training record.
+    dist : Interval or None
+        Dist; None over a continuum, or where the domain allows one record only.
+    dist_g : Interval or None
+        Dist_G; None as for ``dist``.
+    """
+
     confidence: float
-    supports: tuple[Interval, ...]  # Number of training records of each leaf or rule, in order
-    n_records: Interval  # Number of training records
-    bits_per_record: Interval  # Mean number of bits learned about a training record
-    dist: Interval | None  # Dist; None over a continuum, or where the domain allows one record only
-    dist_g: Interval | None  # Dist_G; None as for ``dist``
+    supports: tuple[Interval, ...]
+    n_records: Interval
+    bits_per_record: Interval
+    dist: Interval | None
+    dist_g: Interval | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values of the schema ``glassine.reconstruction-estimate/1``, lower bounds first."""
@@ -63,32 +83,64 @@ class ReconstructionEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellLeakage:
-    """What an attacker learns about the records of one leaf or rule."""
+    """What an attacker learns about the records of one leaf or rule.
 
-    cell: Cell  # The leaf or rule
-    size: int | None  # Number of training records captured, if published exactly
-    worlds: int | None  # Number of possible records in its region; None over a continuum
-    # log2 of the share of the domain that the region rules out per record; infinite for an empty region.
+    Attributes
+    ----------
+    cell : Cell
+        The leaf or rule.
+    size : int or None
+        Number of training records captured, if published exactly.
+    worlds : int or None
+        Number of possible records in its region; None over a continuum.
+    bits_learned : float
+        log2 of the share of the domain that the region rules out per record; infinite for an empty region.
+    """
+
+    cell: Cell
+    size: int | None
+    worlds: int | None
     bits_learned: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeLeakage:
-    """What an attacker learns about one attribute, averaged over the training records."""
+    """What an attacker learns about one attribute, averaged over the training records.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    bits_learned : float
+        Mean relative entropy, in bits per record, from what was known before to what is known after.
+    bits_largest : float
+        The same in the leaf or rule where it is largest.
+    """
 
     attribute: str
-    bits_learned: float  # Mean relative entropy, in bits per record, from what was known before to what is known after
-    bits_largest: float  # The same in the leaf or rule where it is largest
+    bits_learned: float
+    bits_largest: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupLeakage:
-    """What an attacker learns about the records of one subgroup."""
+    """What an attacker learns about the records of one subgroup.
 
-    attribute: str  # The attribute that defines the subgroup
-    value: str  # Its value there
-    size: int  # Number of records in the subgroup
-    # bits_mean, bits_largest: bits learned per record: mean and largest.
+    Attributes
+    ----------
+    attribute : str
+        The attribute that defines the subgroup.
+    value : str
+        Its value there.
+    size : int
+        Number of records in the subgroup.
+    bits_mean, bits_largest : float
+        Bits learned per record: mean and largest.
+    """
+
+    attribute: str
+    value: str
+    size: int
     bits_mean: float
     bits_largest: float
 

@@ -210,14 +210,26 @@ class PossibleRecords:
 
     @cached_property
     def n_records(self) -> int:
-        """Number of training records."""
+        """Number of training records.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If it is zero or not published, or counts are noisy or rounded.
+        """
         n = sum(self.supports)
         if not n:
             raise UndefinedMeasureError("the model's counts are all zero: it describes no record.")
         return n
 
     def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:
-        """Return the exact number of possible records of each leaf or rule, in order."""
+        """Return the exact number of possible records of each leaf or rule, in order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum: declare its resolution.
+        """
         self._require_finite()
         return tuple(int(m) for m in self._worlds_of(domain_aware).measures)
 

@@ -36,6 +36,26 @@ def is_corels_program(text: str) -> bool:
 def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleList:
     """Read a rule list of the program of CORELS, which has no counts.
 
+    Parameters
+    ----------
+    text : str
+        What it prints, ``if ({sex:Male,priors:>3}) then ({label=1})`` and so on, with or without the lines around; or
+        its model file, ``{sex:Male,priors:>3}~1;default~0``.
+    domain : Domain, optional
+        The public domain. Each name in braces is a binary attribute, or a category such as ``sex:Male``.
+
+    Returns
+    -------
+    RuleList
+        Its classes are (False, True) where labels are 1 and 0, else the labels as printed.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line cannot be read.
+    InvalidModelError
+        If the list does not end with its default rule, or the domain lacks a name.
+
     Examples
     --------
     >>> rules = rules_from_corels_program("{a,b}~1;{c}~0;default~1")

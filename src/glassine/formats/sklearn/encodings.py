@@ -69,11 +69,21 @@ def other_side(literal: Literal) -> Literal:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An attribute itself, or an increasing function of it."""
+    """An attribute itself, or an increasing function of it.
 
-    attribute: str  # The original attribute
-    steps: tuple[Step, ...] = ()  # The operations that turn the attribute into the column
-    fill: Scalar | None = None  # What a missing value has become; None while it is still missing
+    Attributes
+    ----------
+    attribute : str
+        The original attribute.
+    steps : tuple of (str, float)
+        The operations that turn the attribute into the column.
+    fill : scalar or None
+        What a missing value has become; None while it is still missing.
+    """
+
+    attribute: str
+    steps: tuple[Step, ...] = ()
+    fill: Scalar | None = None
 
     @property
     def knows_gaps(self) -> bool:

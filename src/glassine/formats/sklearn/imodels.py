@@ -40,7 +40,28 @@ def is_imodels_text(text: str) -> bool:
 
 
 def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList:
-    """Read a rule list that imodels printed."""
+    """Read a rule list that imodels printed.
+
+    Parameters
+    ----------
+    text : str
+        What ``print(model)`` printed of a greedy rule list or a list on one feature.
+    domain : Domain, optional
+        The public domain.
+
+    Returns
+    -------
+    RuleList
+        Each rule has its number of records, and class counts where the share, which prints in whole percents, leaves
+        one number. Thresholds are as printed, which is rounded.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line cannot be read, or there are not two classes.
+    InvalidModelError
+        If the default rule is missing, or an attribute can be missing: the text does not say where gaps go.
+    """
     read = []
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip()

@@ -36,19 +36,30 @@ Array = npt.NDArray[np.float64]
 class EbmExtras:
     """What the artefact of interpret publishes beside the model: a reader has it, and no prediction needs it.
 
+    Attributes
+    ----------
+    histograms : tuple of (str, tuple of float)
+        Attributes with a histogram of their values, and its counts of records.
+    unique_values : tuple of (str, int)
+        Attributes, and how many different values the training records have.
+    n_deviations : int
+        Terms with the standard deviations of their scores over the bags.
+    n_bags : int
+        Bags whose scores are all published, each of which left out other records; 0 where they are not.
+    target_range : (float, float) or None
+        Smallest and largest training target of a regression.
+
     Examples
     --------
     >>> EbmExtras(n_bags=8).empty, EbmExtras().empty
     (False, True)
     """
 
-    # Attributes with a histogram of their values, and its counts of records.
     histograms: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    # Attributes, and how many different values the training records have.
     unique_values: tuple[tuple[str, int], ...] = ()
-    n_deviations: int = 0  # Terms with the standard deviations of their scores over the bags
-    n_bags: int = 0  # Bags whose scores are all published, each of which left out other records; 0 where they are not
-    target_range: tuple[float, float] | None = None  # Smallest and largest training target of a regression
+    n_deviations: int = 0
+    n_bags: int = 0
+    target_range: tuple[float, float] | None = None
 
     @property
     def empty(self) -> bool:

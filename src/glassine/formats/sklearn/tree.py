@@ -83,7 +83,24 @@ def class_counts(
     add up to its size, and are the sum of its children's. A node with the mass of one class only holds just that class,
     with any weights.
 
-    Shapes: ``masses`` (nodes, classes); ``sizes`` (nodes,); ``total_weights`` (nodes,); ``leaves`` (nodes,).
+    Parameters
+    ----------
+    masses : ndarray of float, shape (nodes, classes)
+        Weight of the records of each class.
+    sizes : ndarray of int, shape (nodes,)
+        Number of records.
+    total_weights : ndarray of float, shape (nodes,)
+        Weight of all records.
+    leaves : ndarray of bool, shape (nodes,)
+        Which nodes are leaves.
+    class_weight : str, dict or None
+        The parameter of the estimator.
+    classes : list
+        The classes, as the keys of ``class_weight``.
+
+    Returns
+    -------
+    list of (tuple of int or None)
     """
     counts: Whole | None = None
     unweighted = np.allclose(total_weights, sizes, rtol=1e-9, atol=1e-9)
