@@ -161,9 +161,31 @@ def test_columns_that_change_together_never_mix_two_records() -> None:
     assert whole.broken == 0 < mixed.broken
 
 
-def test_a_published_model_is_attacked_as_the_fitted_one() -> None:
+def test_columns_change_together_in_whatever_order_the_model_has_them() -> None:
+    kinds = np.eye(3, dtype=int)[np.random.default_rng(0).integers(0, 3, 40)]
+    frame = pl.DataFrame({"a": kinds[:, 0], "n": np.arange(40), "b": kinds[:, 1], "c": kinds[:, 2]})
+
+    class Named:
+        classes_ = np.array([0, 1])
+        feature_names_in_ = np.array(["n", "c", "b", "a"])
+        broken = asked = 0
+
+        def predict(self, X: Any) -> Any:
+            self.asked += len(X)
+            self.broken += int((X["a"] + X["b"] + X["c"] != 1).sum())
+            return X["a"].to_numpy()
+
+    model, dummies = Named(), Perturbation(n_copies=4, together=(("a", "b", "c"),))
+    measured(label_only_attack(model, *sides(frame[:20], kinds[:20, 0], frame[20:], kinds[20:, 0]), dummies))
+    assert (model.asked, model.broken) == (40 + 4 * 40, 0)
+
+
+@pytest.mark.parametrize("depth", [4, None])
+def test_a_published_model_is_attacked_as_the_fitted_one(depth: int | None) -> None:
     data = noise(50, 1)
-    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*data[:2])
+    # Without a depth, a single leaf, which tests no column.
+    leaf = 1 if depth is not None else 100
+    fitted = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=0).fit(*data[:2])
     found = [measured(label_only_attack(m, *sides(*data), FEW, random_state=0)) for m in (fitted, as_model(fitted))]
     assert found[0].to_dict() == found[1].to_dict()
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from glassine import parse_rules
 from glassine.counting import Region, RegionCounter, Space
-from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real
+from glassine.counting.space import NumberFactor
+from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real, Shares
 from glassine.errors import CountingLimitError, InvalidModelError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from tests.oracles import strategies
@@ -77,6 +78,14 @@ class _Counted(int):
         return _Counted(int(self) * other) if isinstance(other, int) else NotImplemented
 
     __rmul__ = __mul__
+
+
+def test_every_bin_of_public_shares_is_an_interval_of_its_own() -> None:
+    """Values are drawn uniformly from an interval, which no bin of another share may belong to."""
+    shares = Shares(weights=(1, 8, 3), edges=(0, 2, 4, 9), source="census")
+    factor = NumberFactor("x", Integer(0, 9), [Between("x", hi=4)], shares)
+    assert factor.weights == (Fraction(1, 12), Fraction(8, 12), Fraction(3, 12))
+    assert factor.sizes == (3, 2, 5)
 
 
 def test_the_share_of_a_region_does_not_multiply_attributes_that_the_model_does_not_test() -> None:

@@ -280,6 +280,18 @@ def cell_probabilities(model: Model) -> tuple[tuple[float, ...] | None, ...]:
     return tuple(_probabilities(cell.evidence, len(model.classes), smoothing) for cell in model.cells)
 
 
+def cell_labels(model: Model) -> npt.NDArray[np.intp]:
+    """Return the index of the class that each cell predicts, shape (cells,); -1 where it publishes none."""
+    labels = [cell.evidence.prediction for cell in model.cells]
+    return np.array([-1 if label is None else label for label in labels], dtype=np.intp)
+
+
+def cell_shares(model: Model) -> npt.NDArray[np.float64]:
+    """Return :func:`cell_probabilities` as an array, shape (cells, classes), NaN where they are not revealed."""
+    rows = [known or (math.nan,) * len(model.classes or ()) for known in cell_probabilities(model)]
+    return np.array(rows)
+
+
 class CellModel:
     """What predicts by the cell that captures a record: a tree or a rule list.
 
@@ -295,16 +307,15 @@ class CellModel:
         data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
             The records; columns that the model does not test are ignored.
         """
-        told = [cell.evidence for cell in self.cells]
         if self.classes is None:
-            values = [entry.value for entry in told]
+            values = [cell.evidence.value for cell in self.cells]
             table = np.array(values, dtype=object if None in values else np.float64)
         else:
-            labels = [entry.prediction for entry in told]
+            labels = cell_labels(self)
             names = class_array(self.classes)
-            if None in labels:
+            if (labels < 0).any():
                 names = np.array([*self.classes, None], dtype=object)
-            table = names[[-1 if label is None else label for label in labels]]
+            table = names[labels]
         return np.asarray(table[self.apply(data)])
 
     def predict_proba(self: Model, data: object) -> npt.NDArray[np.float64]:
@@ -317,8 +328,7 @@ class CellModel:
         data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
             As for :meth:`predict`.
         """
-        rows = [known or (math.nan,) * len(self.classes or ()) for known in cell_probabilities(self)]
-        return np.asarray(np.array(rows)[self.apply(data)])
+        return np.asarray(cell_shares(self)[self.apply(data)])
 
 
 def _is_noisy(model: Model) -> bool:

@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.labels import check_lengths, class_codes, column_of
-from glassine.data.persons import Persons, stated_persons
-from glassine.data.table import frame_of, with_persons
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
@@ -39,6 +37,7 @@ from glassine.surrogates.reading import (
     Query,
     Record,
     coarse_domain,
+    of_persons,
     open_each,
     open_records,
     query_of,
@@ -286,23 +285,8 @@ class SurrogateExplainer(MeasuredExplainer):
         InvalidDomainError
             If the domain was inferred from data.
         """
-        for name in ("epsilon", "partition", "fixed_black_box", "ledger", "dataset"):
-            if name in parameters:
-                raise InvalidParameterError(
-                    f"{name} protects training records, and a third party has none.", remedy="Leave it out."
-                )
         explainer = cls(predict, k, domain=domain, **parameters)
-        if not isinstance(domain, Domain):
-            raise InvalidParameterError(
-                f"a third party needs a public Domain, got {type(domain).__name__}.", remedy="Declare it."
-            )
-        refuse_prefixes(domain, "explanations")
-        if takes not in ("array", "pandas", "polars"):
-            raise InvalidParameterError(f"{parameter('takes')} must be 'array', 'pandas' or 'polars', got {takes!r}.")
-        if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
-            raise InvalidParameterError(
-                "a third party knows no true labels.", remedy='Pass labels="black-box" with the paper\'s form.'
-            )
+        settings.check_third_party(explainer, parameters, takes)
         source = "queries" if queries is None else "given"
         if queries is None:
             number = check_whole(n_queries, "n_queries", 2, 10_000_000)
@@ -352,7 +336,8 @@ class SurrogateExplainer(MeasuredExplainer):
         if isinstance(declared, Domain):
             refuse_prefixes(declared, "explanations")
         if persons is not None:
-            X, declared, whose = self._of_persons(X, persons, plan)
+            settings.check_persons(plan)
+            X, declared, whose = of_persons(X, persons, declared, plan.k)
         # Classes, or the range of the answers, are public.
         stated = self.classes is not None or plan.answer is not None
         each = plan.epsilon is not None and stated
@@ -389,20 +374,9 @@ class SurrogateExplainer(MeasuredExplainer):
         if asked.any():
             answered[asked] = box.ask_once(native, int(asked.sum()))
         learned = None if plan.labels == "black-box" else truth
-        outcome: Answers
-        if plan.answer is not None:
-            outcome = plan.answer
-        else:
-            # Of queries that were drawn, no name is anybody's.
-            # A name is shared by people, not by the records of one.
-            outcome = Names(
-                classes_of(
-                    self.classes,
-                    _once_each(answered, whose),
-                    None if learned is None else _once_each(learned, whose),
-                    least=1 if records == "queries" else LEAST_SHARING,
-                )
-            )
+        # Of queries that were drawn, no name is anybody's.
+        least = 1 if records == "queries" else LEAST_SHARING
+        outcome: Answers = plan.answer or Names(classes_of(self.classes, answered, learned, least=least, persons=whose))
         if each:
             answers = outcome.places(answered)
             named = outcome.tree_classes or ()
@@ -436,39 +410,6 @@ class SurrogateExplainer(MeasuredExplainer):
             columns=columns, answers=built.answers, targets=built.targets, groups=built.groups, persons=whose
         )
         self.information_loss_, self.black_box_, self._layout = built.information_loss, box, layout
-
-    def _of_persons(self, X: Any, persons: Any, plan: settings.Plan) -> tuple[Any, Domain | None, Persons]:
-        """Return the records without the column of identifiers, the domain without it, and whose the records are."""
-        if plan.epsilon is not None:
-            raise InvalidParameterError(
-                f"{parameter('persons')} does not apply to private trees: their epsilon covers one record of a person, "
-                "not the person.",
-                remedy=f"Leave {parameter('epsilon')} or {parameter('persons')} out.",
-            )
-        if plan.private_partition:
-            raise InvalidParameterError(
-                f"{parameter('persons')} does not apply to public cells, which hold any number.", remedy="Leave it out."
-            )
-        declared = self.domain
-        if frame_of(X) is not None:
-            table = with_persons(X, persons)
-            X, whose = table, table.persons
-        else:
-            if isinstance(persons, str):
-                raise InvalidDataError(
-                    f"{parameter('persons')} names the column {persons!r}, and an array has none.",
-                    remedy="Pass a data frame.",
-                )
-            whose = stated_persons(persons, len(X), "data")
-        if whose is None or not plan.k <= whose.number:
-            number = 0 if whose is None else whose.number
-            raise InvalidParameterError(
-                f"{parameter('k')} must be at most the number of people, {number}, got {plan.k}.",
-                remedy=f"Use a smaller {parameter('k')}.",
-            )
-        if declared is not None and whose.column in declared:
-            declared = declared.restrict([name for name in declared if name != whose.column])
-        return X, declared, whose
 
     def explain(
         self,
@@ -509,14 +450,8 @@ class SurrogateExplainer(MeasuredExplainer):
         release = self.release()
         constraints.check(release.domain, numeric=release.answer is not None)
         record = query_of(x, release.domain)
-        explanation = release.explain(
-            record,
-            self._ask([record])[0],
-            guided=guided,
-            n_closest=n_closest,
-            n_contrasts=n_contrasts,
-            constraints=constraints,
-        )
+        how = {"guided": guided, "n_closest": n_closest, "n_contrasts": n_contrasts, "constraints": constraints}
+        explanation = self._explained([record], **how)[0]
         if not check or not explanation.contrasts:
             return explanation
         changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in explanation.contrasts]
@@ -542,31 +477,12 @@ class SurrogateExplainer(MeasuredExplainer):
         """
         release = self.release()
         constraints.check(release.domain, numeric=release.answer is not None)
-        records = self._queries(X)
-        decisions = self._ask(records)
-        return [
-            release.explain(
-                record,
-                decision,
-                guided=guided,
-                n_closest=n_closest,
-                n_contrasts=n_contrasts,
-                constraints=constraints,
-            )
-            for record, decision in zip(records, decisions.tolist(), strict=True)
-        ]
+        how = {"guided": guided, "n_closest": n_closest, "n_contrasts": n_contrasts, "constraints": constraints}
+        return self._explained(self._queries(X), **how)
 
-    def batch(
-        self,
-        X: Any,
-        guided: bool = True,
-        n_closest: int | None = None,
-        *,
-        n_contrasts: int = 0,
-        constraints: ContrastConstraints = UNCONSTRAINED,
-    ) -> list[Explanation]:
-        """Explain several queries: another name of :meth:`explain_many`."""
-        return self.explain_many(X, guided, n_closest, n_contrasts=n_contrasts, constraints=constraints)
+    def _explained(self, records: Sequence[Record], **how: Any) -> list[Explanation]:
+        decisions = self._ask(records).tolist()
+        return [self.release_.explain(*one, **how) for one in zip(records, decisions, strict=True)]
 
     def _queries(self, X: Any) -> list[Record]:
         domain = self.release_.domain
@@ -578,11 +494,3 @@ class SurrogateExplainer(MeasuredExplainer):
 
     def _ask(self, records: Sequence[Record]) -> npt.NDArray[Any]:
         return self.black_box_(self._layout.build(self.release_.domain, records), len(records))
-
-
-def _once_each(labels: npt.NDArray[Any], persons: Persons | None) -> npt.NDArray[Any]:
-    """Return labels with each of a person's once, so that a count is one of people; as they are without persons."""
-    if persons is None:
-        return labels
-    first = {(whose, repr(label)): i for i, (whose, label) in enumerate(zip(persons.codes, labels, strict=True))}
-    return labels[sorted(first.values())]

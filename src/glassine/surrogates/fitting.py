@@ -281,17 +281,23 @@ def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
 
 
 def classes_of(
-    declared: Sequence[Scalar] | None, answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None = None, *, least: int
+    declared: Sequence[Scalar] | None,
+    answered: npt.NDArray[Any],
+    truth: npt.NDArray[Any] | None = None,
+    *,
+    least: int,
+    persons: Persons | None = None,
 ) -> tuple[Scalar, ...]:
     """Return the classes: those that are declared, or those that occur.
 
     Names that are not declared are published as values of the records that have them, so that scores and rare names
     are refused: fractions, more than 20 different names, and a name of fewer than ``least`` records.
 
-    Shapes: ``answered`` (n,); ``truth`` (n,), optional.
+    A name is shared by people, not by the records of one. Shapes: ``answered`` (n,); ``truth`` (n,), optional.
     """
     if declared is None:
-        return _occurring(answered, truth, least)
+        of_truth = None if truth is None else _once_each(truth, persons)
+        return _occurring(_once_each(answered, persons), of_truth, least)
     several: object = declared
     listed = () if isinstance(several, str | bytes) or not isinstance(several, Iterable) else tuple(several)
     classes: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
@@ -300,6 +306,14 @@ def classes_of(
             f"{parameter('classes')} must be different plain values, at least one.", remedy="List each once."
         )
     return classes
+
+
+def _once_each(labels: npt.NDArray[Any], persons: Persons | None) -> npt.NDArray[Any]:
+    """Return labels with each of a person's once, so that a count is one of people; as they are without persons."""
+    if persons is None:
+        return labels
+    first = {(whose, repr(label)): i for i, (whose, label) in enumerate(zip(persons.codes, labels, strict=True))}
+    return labels[sorted(first.values())]
 
 
 def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least: int) -> tuple[Scalar, ...]:

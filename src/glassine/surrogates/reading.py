@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
-from glassine.data.table import as_table, frame_of
+from glassine.data.persons import Persons, stated_persons
+from glassine.data.table import as_table, frame_of, with_persons
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any
@@ -117,6 +118,29 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
         )
     names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
     return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
+
+
+def of_persons(X: Any, persons: Any, domain: Domain | None, k: int) -> tuple[Any, Domain | None, Persons]:
+    """Return records without the column of identifiers, a domain without it, and whose the records are."""
+    if frame_of(X) is not None:
+        table = with_persons(X, persons)
+        X, whose = table, table.persons
+    else:
+        if isinstance(persons, str):
+            raise InvalidDataError(
+                f"{parameter('persons')} names the column {persons!r}, and an array has none.",
+                remedy="Pass a data frame.",
+            )
+        whose = stated_persons(persons, len(X), "data")
+    if whose is None or not k <= whose.number:
+        number = 0 if whose is None else whose.number
+        raise InvalidParameterError(
+            f"{parameter('k')} must be at most the number of people, {number}, got {k}.",
+            remedy=f"Use a smaller {parameter('k')}.",
+        )
+    if domain is not None and whose.column in domain:
+        domain = domain.restrict([name for name in domain if name != whose.column])
+    return X, domain, whose
 
 
 def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.bool_]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from glassine.domain import Domain
+from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
@@ -154,6 +156,40 @@ def _check_ledger(explainer: Any, *, private: bool, public: bool) -> None:
             'a ledger is charged for records, and with partition="microaggregation" epsilon covers no whole record: '
             "the groups follow from all of them.",
             remedy='Pass partition="public", or leave the ledger out.',
+        )
+
+
+def check_third_party(explainer: Any, stated: Collection[str], takes: object) -> None:
+    """Raise InvalidParameterError if something is asked for that one without training records cannot have."""
+    for name in ("epsilon", "partition", "fixed_black_box", "ledger", "dataset"):
+        if name in stated:
+            raise InvalidParameterError(
+                f"{name} protects training records, and a third party has none.", remedy="Leave it out."
+            )
+    if not isinstance(explainer.domain, Domain):
+        raise InvalidParameterError(
+            f"a third party needs a public Domain, got {type(explainer.domain).__name__}.", remedy="Declare it."
+        )
+    refuse_prefixes(explainer.domain, "explanations")
+    if takes not in ("array", "pandas", "polars"):
+        raise InvalidParameterError(f"{parameter('takes')} must be 'array', 'pandas' or 'polars', got {takes!r}.")
+    if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
+        raise InvalidParameterError(
+            "a third party knows no true labels.", remedy='Pass labels="black-box" with the paper\'s form.'
+        )
+
+
+def check_persons(plan: Plan) -> None:
+    """Raise InvalidParameterError if persons have no effect on a plan."""
+    if plan.epsilon is not None:
+        raise InvalidParameterError(
+            f"{parameter('persons')} does not apply to private trees: their epsilon covers one record of a person, "
+            "not the person.",
+            remedy=f"Leave {parameter('epsilon')} or {parameter('persons')} out.",
+        )
+    if plan.private_partition:
+        raise InvalidParameterError(
+            f"{parameter('persons')} does not apply to public cells, which hold any number.", remedy="Leave it out."
         )
 
 

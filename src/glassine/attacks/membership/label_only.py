@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
-from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count
+from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, published
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
+from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.models.evidence import cell_labels
 
 Floats = npt.NDArray[np.float64]
 
@@ -134,9 +136,12 @@ def label_only_attack(
     def work() -> MembershipResult:
         known = known_sides(model, inside, outside)
         sides, pool = [answers(model, side) for side in known], known[0].join(known[1])
+        # A fitted model may have the columns in another order, or fewer of them.
+        own = groups if pool.names is None else groups[[(inside.names or ()).index(name) for name in pool.names]]
+        correct = _judge(model, pool, np.concatenate([side.truth for side in sides]))
         held = np.zeros(len(pool.target))
         for _ in range(how.n_copies):
-            held += answers(model, _changed(pool, groups, how.share, setting.rng)).correct
+            held += correct(_origins(len(held), own, how.share, setting.rng))
         m = len(sides[0].truth)
         scores = [_scores(side, part, how.n_copies) for side, part in zip(sides, (held[:m], held[m:]), strict=True)]
         return judge_scores(
@@ -171,14 +176,40 @@ def _groups(records: Records, how: Perturbation) -> npt.NDArray[np.intp]:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def _changed(pool: Records, groups: npt.NDArray[np.intp], share: float, rng: np.random.Generator) -> Records:
-    """Return one changed copy of each record: each group of columns is its own, or that of a record drawn at random."""
-    n, n_groups = len(pool.target), int(groups.max()) + 1
-    rows = np.arange(n)[:, None]
-    # Shape (n, n_groups): the record that each group of columns comes from.
-    origin = np.where(rng.random((n, n_groups)) < share, rng.integers(n, size=(n, n_groups)), rows)[:, groups]
+def _origins(n: int, groups: npt.NDArray[np.intp], share: float, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return the record that each column of one changed copy of each record comes from, shape (n, d).
+
+    Each group of columns is a record's own, or that of a record drawn at random.
+    """
+    shape = n, int(groups.max()) + 1
+    return np.where(rng.random(shape) < share, rng.integers(n, size=shape), np.arange(n)[:, None])[:, groups]
+
+
+def _judge(
+    model: Any, pool: Records, truth: npt.NDArray[np.intp]
+) -> Callable[[npt.NDArray[np.intp]], npt.NDArray[np.bool_]]:
+    """Return what says of changed copies of the records, by their origins, which have the class of their record.
+
+    Of a published model the columns that it tests are enough, and its probabilities are not asked for.
+    """
+    plain = published(model)
+    if plain is None:
+        return lambda origins: answers(model, _changed(pool, origins)).correct
+    labels, given = cell_labels(plain), pool.columns(plain.attributes)
+    tested = attributes_of(plain.literals) or tuple(given)[:1]
+    places = {name: list(given).index(name) for name in tested}
+
+    def correct(origins: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        changed = {name: given[name][origins[:, place]] for name, place in places.items()}
+        return np.asarray(labels[plain.apply(changed)] == truth)
+
+    return correct
+
+
+def _changed(pool: Records, origins: npt.NDArray[np.intp]) -> Records:
+    """Return changed copies of the records, by the origins of their columns."""
     if isinstance(pool.native, np.ndarray):
-        return Records(np.take_along_axis(pool.native, origin, axis=0), pool.target, pool.persons)
+        return Records(np.take_along_axis(pool.native, origins, axis=0), pool.target, pool.persons)
     frame = nw.from_native(pool.native, eager_only=True)
-    changed = frame.with_columns(*(frame[name][origin[:, i]] for i, name in enumerate(frame.columns)))
+    changed = frame.with_columns(*(frame[name][origins[:, i]] for i, name in enumerate(frame.columns)))
     return Records(changed.to_native(), pool.target, pool.persons)

@@ -237,8 +237,12 @@ def codes_of_rows(records: Records, *, with_target: bool = False) -> npt.NDArray
 def _codes_of(column: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     if column.dtype.kind in "biuf":
         return np.unique(column, return_inverse=True)[1]
-    gaps = is_missing(column)
-    texts = np.array(["" if gap else "=" + class_text(v) for v, gap in zip(column.tolist(), gaps, strict=True)])
+    gaps, values = is_missing(column), column.tolist()
+    if not gaps.any() and set(map(type, values)) == {str}:
+        # Looked up, a recurring text is sorted once.
+        place = {text: i for i, text in enumerate(sorted(set(values)))}
+        return np.fromiter(map(place.__getitem__, values), dtype=np.intp, count=len(values))
+    texts = np.array(["" if gap else "=" + class_text(v) for v, gap in zip(values, gaps, strict=True)])
     return np.unique(texts, return_inverse=True)[1]
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -21,6 +22,7 @@ from glassine.data.table import Table, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
+from glassine.models.evidence import cell_labels, cell_shares
 
 QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
 
@@ -238,9 +240,8 @@ def answers(model: Any, records: Records) -> Answers:
     plain = published(model)
     probabilities: npt.NDArray[np.float64] | None
     if plain is not None:
-        given = records.columns(plain.attributes)
-        predicted = _index(plain.predict(given), classes)
-        probabilities = plain.predict_proba(given)
+        cells = plain.apply(records.columns(plain.attributes))
+        predicted, probabilities = cell_labels(plain)[cells], cell_shares(plain)[cells]
     else:
         predicted, probabilities = _asked(model, records, classes)
     lacking = NO_PROBABILITIES
@@ -251,7 +252,7 @@ def answers(model: Any, records: Records) -> Answers:
             )
         if not np.isfinite(probabilities).all():
             probabilities, lacking = None, "the model's probabilities are not all finite numbers"
-    truth = _index(records.target, classes)
+    truth = places(records.target, classes)
     return Answers(
         n_classes=len(classes),
         truth=truth,
@@ -278,7 +279,7 @@ def _asked(
         raise UnansweredError(
             f"{name}.predict must give one class for each of {n} records, got the shape {told.shape}."
         )
-    predicted = _index(told.reshape(n), classes)
+    predicted = places(told.reshape(n), classes)
     if (predicted < 0).any():
         raise UnansweredError(f"{name}.predict gives classes that its classes_ lacks, such as by another type.")
     return predicted, probabilities
@@ -309,7 +310,7 @@ def in_classes_of(model: Any, records: Records, what: str) -> Records:
     and "1", say, and the numbers 0 and 1 as a file holds them.
     """
     classes = classes_of(model)
-    found, named = _index(records.target, classes), records.target
+    found, named = places(records.target, classes), records.target
     texts = [class_text(name) for name in classes]
     if (found < 0).all() and len(set(texts)) == len(texts):
         where = {text: i for i, text in enumerate(texts)}
@@ -405,9 +406,10 @@ def _classes(model: Any) -> list[Any]:
     return list(classes.tolist())
 
 
-def _index(values: npt.NDArray[Any], classes: list[Any]) -> npt.NDArray[np.intp]:
+def places(values: npt.NDArray[Any], classes: list[Any]) -> npt.NDArray[np.intp]:
+    """Return the index of the class that each value names, shape (n,); -1 where it is none of them."""
     where = {name: i for i, name in enumerate(classes)}
-    return np.array([where.get(value, -1) for value in values.tolist()], dtype=np.intp)
+    return np.fromiter(map(where.get, values.tolist(), repeat(-1)), dtype=np.intp, count=len(values))
 
 
 def read_matrix(X: Any, what: str) -> Any:

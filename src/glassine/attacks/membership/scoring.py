@@ -55,7 +55,8 @@ def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
 
 def crossfit(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> tuple[float, float]:
     """Return the numbers of members and of non-members called members by cross-fitted thresholds."""
-    return _crossfit(*_coded(members, nonmembers), rng)
+    inside, outside = _coded(members, nonmembers)
+    return _crossfit(inside, outside, int(max(inside.max(), outside.max())) + 1, rng)
 
 
 def _coded(members: Scores, nonmembers: Scores) -> tuple[Codes, Codes]:
@@ -64,16 +65,18 @@ def _coded(members: Scores, nonmembers: Scores) -> tuple[Codes, Codes]:
     return codes[: len(members)], codes[len(members) :]
 
 
-def _crossfit(members: Codes, nonmembers: Codes, rng: np.random.Generator) -> tuple[float, float]:
-    n_codes = int(max(members.max(), nonmembers.max())) + 1
+def _crossfit(members: Codes, nonmembers: Codes, n_codes: int, rng: np.random.Generator) -> tuple[float, float]:
     tables = []
     for side in (members, nonmembers):
-        folds = rng.permutation(np.arange(len(side)) % N_FOLDS)
-        tables.append(np.bincount(folds * n_codes + side, minlength=N_FOLDS * n_codes).reshape(N_FOLDS, n_codes))
+        places = np.resize(np.arange(N_FOLDS) * n_codes, len(side))
+        rng.shuffle(places)
+        places += side
+        tables.append(np.bincount(places, minlength=N_FOLDS * n_codes).reshape(N_FOLDS, n_codes))
+    totals = [table.sum(axis=0) for table in tables]
     calls = [0.0, 0.0]
     for fold in range(N_FOLDS):
         # Numbers of records of the other folds at or above each score.
-        rest = [np.cumsum((table.sum(axis=0) - table[fold])[::-1])[::-1] for table in tables]
+        rest = [np.cumsum((whole - table[fold])[::-1])[::-1] for whole, table in zip(totals, tables, strict=True)]
         if not (rest[0][0] and rest[1][0]):
             continue
         advantage = rest[0] / rest[0][0] - rest[1] / rest[1][0]
@@ -188,7 +191,8 @@ def _permuted_control(advantage: float, members: Scores, nonmembers: Scores, rng
 
 def _permuted(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> Iterator[float]:
     codes, m = np.concatenate(_coded(members, nonmembers)), len(members)
+    n_codes = int(codes.max()) + 1
     for _ in range(N_PERMUTATIONS):
         mixed = rng.permutation(codes)
-        calls = _crossfit(mixed[:m], mixed[m:], rng)
+        calls = _crossfit(mixed[:m], mixed[m:], n_codes, rng)
         yield calls[0] / m - calls[1] / (len(mixed) - m)

@@ -112,6 +112,9 @@ def overlap_of(inside: Records, outside: Records) -> Overlap:
     m, n = inside.number, outside.number
     # The person of each record, members first: the same people, with all their records, are dealt anew.
     whose = np.concatenate([inside.whose, inside.number + outside.whose])
+    # A record without its like is shared in no deal.
+    several = np.bincount(codes)[codes] > 1
+    codes, whose = codes[several], whose[several]
     shared = _shared(codes, whose < m, whose)
     rng = np.random.default_rng(0)
     dealt = np.zeros(N_DEALS if shared else 0)
@@ -130,11 +133,11 @@ def overlap_of(inside: Records, outside: Records) -> Overlap:
 
 def _shared(codes: npt.NDArray[np.intp], member: npt.NDArray[np.bool_], whose: npt.NDArray[np.int64]) -> int:
     """Return how many non-members, people or records, have a record that equals a member's."""
+    if not len(codes):
+        return 0
     held = np.zeros(int(codes.max()) + 1, dtype=bool)
     held[codes[member]] = True
-    hit = np.zeros(int(whose.max()) + 1, dtype=bool)
-    hit[whose[~member & held[codes]]] = True
-    return int(hit.sum())
+    return len(np.unique(whose[~member & held[codes]]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
