@@ -23,6 +23,8 @@ MARKS = {"{": 200, "[": 80, ",": 40, ":": 30, '"': 15}
 """What each mark of a JSON text costs, in bytes: an object of one key, a list of one entry, a number and its place,
 what a key takes more than a text, and half a text. Python takes 184, 88, 40, 16 and 29; its parser takes some more."""
 PIECE = 1 << 16
+PICKLES = (".pkl", ".pickle", ".joblib")
+"""Usual ends of the names of pickles, which run code when they are loaded."""
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 

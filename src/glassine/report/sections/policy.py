@@ -9,6 +9,7 @@ from glassine.attacks.outcome import Failed, Measured, ShownCount
 from glassine.auditing.criterion import Limit
 from glassine.auditing.findings import SCHEMA, Check, Findings, SeveralSummary
 from glassine.auditing.policy import Policy
+from glassine.files import PICKLES
 from glassine.report import wording
 from glassine.report.blocks import (
     Block,
@@ -34,7 +35,6 @@ EACH_NOTHING = "The files hold the models and nothing else. They may leave if th
 EACH_COPY = "A file that holds more than its model may not leave; a clean copy of it may. Audit the copy."
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
-PICKLES = (".pkl", ".pickle", ".joblib")
 MOST_NAMED = 3
 
 
