@@ -76,7 +76,11 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
                 data = b"" if size > most else stream.read(most + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            remedy = "Name a file in it." if isinstance(error, IsADirectoryError) else ""
+            remedies: dict[type[Exception], str] = {
+                IsADirectoryError: "Name a file in it.",
+                FileNotFoundError: "Check the path.",
+            }
+            remedy = remedies.get(type(error), "")
             raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", remedy=remedy, path=path) from None
     if max(size, len(data)) > most:
         raise UnreadableFileError(

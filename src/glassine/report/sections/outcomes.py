@@ -71,7 +71,7 @@ def lacking_values(leakage: ValueLeakage) -> str:
     if leakage.n_off_grid is None and leakage.n_thresholds:
         lacking.append("Which thresholds are public needs a domain.")
     if leakage.n_midpoints is None:
-        lacking.append("Midpoints and lone categories need the data.")
+        lacking.append("Midpoints and unique categories need the data.")
     return " ".join(lacking)
 
 

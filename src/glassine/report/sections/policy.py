@@ -253,7 +253,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source, answered=True),
             *file_sections(findings),
-            measured_section(measures),
+            *((measured_section(measures),) if measures else ()),
             *sign_off_section(findings),
         ),
         terms=(),
@@ -377,9 +377,18 @@ def measured_section(rows: Sequence[MeasureRow]) -> Section:
         if missing
         else f"all {wording.plural(len(rows), 'question')}",
         blocks=(table, warning, measured) if missing else (measured,),
-        text=tuple(f"{row.name} ({row.state}): {row.reason}" for row in missing),
+        text=_by_reason(missing),
         text_title="What was not measured",
     )
+
+
+def _by_reason(missing: Sequence[MeasureRow]) -> tuple[str, ...]:
+    """Return a line for each reason, with all questions that it leaves open."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for row in missing:
+        names = named.setdefault((row.state, row.reason), [])
+        names.append(row.short if names else row.name)
+    return tuple(f"{', '.join(names)} ({state}): {reason}" for (state, reason), names in named.items())
 
 
 def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
