@@ -176,7 +176,7 @@ def _midpoint_meaning(findings: Findings, leakage: ValueLeakage) -> str:
         return "It needs the data."
     if not leakage.n_midpoints:
         return "No two training values can be computed from them."
-    meaning = "Who knows one of the two values can compute the other exactly."
+    meaning = "An attacker who knows one of the two values can compute the other."
     records = _counted(findings, leakage.n_records_at_midpoints or 0)
     return f"{meaning} {wording.units().capitalize()} whose own value stands there: {records}."
 
