@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 PACKAGE = __name__.rpartition(".")[0] + "."
+BETWEEN = ("sklearn.", "joblib.", "concurrent.", "threading.", "multiprocessing.")
+"""Packages that call this one on behalf of a user."""
 
 
 def quoted(value: object) -> str:
@@ -74,12 +76,15 @@ def first_of(items: Iterable[object], most: int = 3, *, mark: str = ",") -> str:
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:
-    """Warn at the line outside this package that led here."""
-    frame, depth = inspect.currentframe(), 1
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(PACKAGE):
-        frame, depth = frame.f_back, depth + 1
-    # The last frame counted is the caller's own; warn() counts from here, where depth 1 is.
-    warnings.warn(text, category, stacklevel=depth)
+    """Warn at the line of the user that led here, through scikit-learn's searches and pipelines as well."""
+    names, frame = list[str](), inspect.currentframe()
+    while frame is not None:
+        names.append(f"{frame.f_globals.get('__name__', '')}.")
+        frame = frame.f_back
+    depths = [depth for depth, name in enumerate(names, 1) if not name.startswith(PACKAGE)]
+    # In a thread of joblib nobody else is on the way: then the first line outside this package is all there is.
+    users = [depth for depth in depths if not names[depth - 1].startswith(BETWEEN)]
+    warnings.warn(text, category, stacklevel=min(users or depths, default=1))
 
 
 START, END = "\ue000", "\ue001"

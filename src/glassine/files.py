@@ -23,6 +23,8 @@ MARKS = {"{": 200, "[": 80, ",": 40, ":": 30, '"': 15}
 """What each mark of a JSON text costs, in bytes: an object of one key, a list of one entry, a number and its place,
 what a key takes more than a text, and half a text. Python takes 184, 88, 40, 16 and 29; its parser takes some more."""
 PIECE = 1 << 16
+PICKLES = (".pkl", ".pickle", ".joblib")
+"""Usual ends of the names of pickles, which run code when they are loaded."""
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -67,7 +69,11 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
                 data = b"" if size > most else stream.read(most + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            remedy = "Name a file in it." if isinstance(error, IsADirectoryError) else ""
+            remedies: dict[type[Exception], str] = {
+                IsADirectoryError: "Name a file in it.",
+                FileNotFoundError: "Check the path.",
+            }
+            remedy = remedies.get(type(error), "")
             raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", remedy=remedy, path=path) from None
     if max(size, len(data)) > most:
         raise UnreadableFileError(

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -251,8 +252,9 @@ def test_the_only_cut_between_adjacent_whole_numbers_is_no_midpoint() -> None:
 
 def test_data_without_a_domain_infer_one_and_say_so() -> None:
     frame = pd.DataFrame({"age": [10] * 50 + [50] * 60, "sex": ["f"] * 110})
-    with pytest.warns(PrivacyLeakWarning, match="inferred from the data"):
+    with pytest.warns(PrivacyLeakWarning, match="inferred from the data") as warned:
         findings = audit(tree_of((30, 20), (20, 40)), data=frame)
+    assert [Path(one.filename).name for one in warned] == ["policies.py"], "it points at the line that calls audit"
     assert findings.domain is not None
     assert findings.domain.inferred == ("age", "sex")
     assert any("inferred" in note for note in findings.notes)

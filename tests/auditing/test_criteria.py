@@ -241,6 +241,11 @@ def test_shares_are_judged_by_their_bounds(bounds: Any, unsettled: str, status: 
     assert check.status == status
 
 
+def test_parts_whose_shares_are_not_known_count_among_all_parts() -> None:
+    check = the(judged(EVERY, shares=Measured(Shares(bounds=((0.95, 0.95), None)))), "purest_leaf")
+    assert check.meaning.startswith("In 1 of 2 leaves, more than 90% of records share one outcome.")
+
+
 @pytest.mark.parametrize(
     ("lower", "upper", "more", "status", "measured"),
     [

@@ -86,6 +86,8 @@ def test_the_checker_gets_what_the_data_add_and_it_is_marked() -> None:
         added = text[text.index("What the records add (checker only)\n") :]
         assert " ".join(added.split()).count("not these figures") == 1
         assert f"captures {smallest}." in " ".join(added.split())
+        assert "The records change none of the checks." in added
+        assert "[pass]" not in added
         assert '<span class="for-checker">checker only</span>' in page
         plain = json.loads(json.dumps(findings.to_dict(), allow_nan=False))
         assert next(iter(plain)) == "audience"

@@ -6,6 +6,7 @@ import errno
 import json
 import pickle
 import re
+import shlex
 import sqlite3
 import sys
 from pathlib import Path
@@ -204,18 +205,29 @@ def test_the_clean_copy_of_a_file_with_hidden_records_passes_the_check_that_the_
     (check,) = [check for check in json.loads(before.out)["checks"] if check["rule"] == "other_content"]
     assert check["status"] == "fail"
     texts = [remedy["text"] for remedy in json.loads(before.out)["advice"]]
-    assert any("`glassine export --clean`" in text for text in texts)
-    done = run("export", "tree.skops", "--clean", "-o", "copy.json", cwd=hiding)
+    (command,) = [text.split("`")[1] for text in texts if "glassine export" in text]
+    assert command == "glassine export tree.skops --clean -o clean.json"
+    done = run(*shlex.split(command)[1:], cwd=hiding)
     assert done.status == 0, done.err
     assert "It holds the model and nothing else." in done.out
-    after = json.loads(run("audit", "copy.json", "--json", cwd=hiding).out)
+    after = json.loads(run("audit", "clean.json", "--json", cwd=hiding).out)
     assert [check["status"] for check in after["checks"] if check["rule"] == "other_content"] == ["pass"]
     # The report names the file that may leave: by its name and its digest.
     (model,) = [file for file in after["inputs"] if file["role"] == "model"]
-    assert model["name"] == "copy.json"
+    assert model["name"] == "clean.json"
     assert model["sha256"][:12] in done.out
-    first, second = load_model(hiding / "tree.skops"), load_model(hiding / "copy.json")
+    first, second = load_model(hiding / "tree.skops"), load_model(hiding / "clean.json")
     assert first == second
+
+
+def test_the_command_of_a_remedy_names_the_model_where_it_is(hiding: Path, run: Run) -> None:
+    (hiding / "models").mkdir()
+    (hiding / "models" / "tree.skops").write_bytes((hiding / "tree.skops").read_bytes())
+    advised = json.loads(run("audit", "models/tree.skops", "--json", cwd=hiding).out)["advice"]
+    assert any("`glassine export models/tree.skops --clean -o clean.json`" in remedy["text"] for remedy in advised)
+    # Folders above the model are the machine's own: a report does not name them.
+    whole = json.loads(run("audit", str(hiding / "tree.skops"), "--json", cwd=hiding).out)["advice"]
+    assert any("`glassine export tree.skops --clean -o clean.json`" in remedy["text"] for remedy in whole)
 
 
 def test_a_clean_copy_takes_the_form_that_is_asked_for(hiding: Path, run: Run) -> None:

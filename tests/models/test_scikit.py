@@ -226,9 +226,9 @@ def test_a_feature_that_the_domain_lacks_is_named() -> None:
         (RandomForestClassifier(), "is an ensemble"),
         (GradientBoostingClassifier(), "is an ensemble"),
         (HistGradientBoostingClassifier(), "is an ensemble"),
-        (LogisticRegression(), "got LogisticRegression; supported is"),
+        (LogisticRegression(), "got LogisticRegression; supported are"),
         (DecisionTreeClassifier, "got the class DecisionTreeClassifier"),
-        ("tree.json", "Give the path to load_model"),
+        ("tree.json", "load_model(path)"),
         (None, "got NoneType"),
     ],
 )

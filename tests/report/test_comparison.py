@@ -60,7 +60,7 @@ def test_a_cheaper_model_is_named_beside_the_recommended_one() -> None:
     assert view.headline == "Fit the private additive model at epsilon 1"
     assert ("Best at epsilon 0.1", "0.700 ± 0.000", "private tree") in map(astuple, comparison_page(found).figures)
     assert "the highest of the private models" in view.why
-    assert "One private model has 0.794 or more" in view.why
+    assert "No other private model is within its standard error (0.794 or more). It beats" in view.why
 
 
 def test_what_decides_a_tie_is_said() -> None:
@@ -114,7 +114,7 @@ def test_a_ranking_by_log_loss_puts_the_lowest_first() -> None:
     assert view.headline == "Fit the private additive model at epsilon 0.1"
     assert view.ranked_by.endswith("AUROC is not defined on every split.")
     assert "Its mean log-loss on held-out records is 0.200 ± 0.000, the lowest of the private models." in view.why
-    assert "One private model has 0.200 or less, the best plus its standard error" in view.why
+    assert "No other private model is within its standard error (0.200 or less)." in view.why
     assert [fact.value for fact in comparison_page(found).figures] == ["0.200 ± 0.000", "0.400 ± 0.000"]
 
 
@@ -127,13 +127,14 @@ def test_a_comparison_of_numbers_shows_errors_in_units_of_the_target() -> None:
     found = comparison(*rows, target_range=(0.0, 500_000.0))
     view, shown = advice_of(found), comparison_page(found)
     assert view.headline == "Fit the private tree at epsilon 0.1"
-    assert view.ranked_by == "Ranked by RMSE, as numbers are unless asked otherwise."
+    assert view.ranked_by == "Ranked by RMSE, the default for numbers."
     assert "Its mean RMSE on held-out records is 51,000 ± 577, the lowest of the private models." in view.why
-    assert "One private model has 51,577 or less" in view.why
+    assert "No other private model is within its standard error (51,577 or less)." in view.why
+    assert "1 parts" not in render_html(shown), "the head names what is counted"
     assert "AUROC" not in view.rule
     assert "vulnerability" not in view.rule
     (table,) = all_of(shown.section("table"), Table)
-    heads = ["Model", "Epsilon", "RMSE", "MAE", "R²", "Bits", "Advantage", "Parts", "CPU s"]
+    heads = ["Model", "Epsilon", "RMSE", "MAE", "R²", "Bits", "Advantage", "Leaves", "CPU s"]
     assert [column.name for column in table.columns] == heads
     assert table.rows[0].cells[:3] == ("0.1", "51,000 ± 577", "40,800 ± 462")
     assert "the constant prediction is the mean of the training records" in shown.described
@@ -195,7 +196,7 @@ def test_the_page_stands_alone_and_escapes_names() -> None:
     assert "http" not in html.replace("http-equiv", "")
     assert html.count('<svg class="chart versus"') == 6
     assert len(set(re.findall(r'id="([^"]+)"', html))) == len(re.findall(r' id="([^"]+)"', html))
-    assert "Without bits, and so not drawn: 2." in html
+    assert "Not drawn, as their bits are not known: 2." in html
     assert html == page(CHEAP, BEST, CART, CONSTANT)
 
 

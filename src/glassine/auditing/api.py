@@ -194,7 +194,8 @@ def _check_kinds(data: object, domain: object, policy: object, settings: object)
         )
     if settings is not None and not isinstance(settings, AuditSettings):
         raise InvalidParameterError(
-            f"{parameter('settings')} must be AuditSettings, got {type(settings).__name__}.", remedy="Make one."
+            f"{parameter('settings')} must be AuditSettings, got {type(settings).__name__}.",
+            remedy="Pass AuditSettings(**settings)." if isinstance(settings, dict) else "Make one.",
         )
 
 

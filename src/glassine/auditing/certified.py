@@ -63,8 +63,9 @@ def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveMo
     return Match(
         name="model",
         status="fail",
-        statement="It is of another model: the digests of the canonical forms differ. The model was changed, or went "
-        "through a format that does not keep all of it. Compare the model's JSON, and export it again.",
+        statement="It is of another model, or of this one before an export: the digests of the canonical forms differ. "
+        "An export to another format loses digits or counts. Verify the JSON that was written with the certificate, "
+        "and export that again. If this is that JSON, it was changed: do not use it.",
     )
 
 

@@ -188,13 +188,13 @@ SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
 def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     """Judge the largest share of one outcome in a part, by what is certain of it."""
     least = [bounds[0] for bounds in shares.bounds if bounds is not None]
-    pure = sum(share > limit for share in least)
-    parts = evidence.part if len(least) == 1 else evidence.parts
+    pure, n = sum(share > limit for share in least), len(shares.bounds)
+    parts = evidence.part if n == 1 else evidence.parts
     rounded = " The published counts are rounded, so these shares are not exact." if shares.rounded else ""
     most = max(least, default=None)
     if pure:
         return failed(
-            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of {evidence.counted} share "
+            f"In {pure:,} of {n:,} {parts}, more than {limit:.0%} of {evidence.counted} share "
             f"{shares.outcome}. An attacker who can place a record in one of them knows its outcome with that "
             f"confidence.{rounded}",
             most,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter, warn_caller
 from glassine.formats.contents import FileContents, OtherContent
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.models import DecisionTree, RuleList
@@ -328,7 +327,7 @@ def inferred_domain(
     }
     text = "No domain was given: it was inferred from the data, which understates what an attacker learns."
     notes.append(text)
-    warnings.warn(text, PrivacyLeakWarning, stacklevel=5)
+    warn_caller(text, PrivacyLeakWarning)
     return infer_domain(pl.DataFrame(frame, strict=False))
 
 

@@ -170,7 +170,7 @@ class TreeFigures(Subject):
         limits = "if the guarantee holds, it limits what they reveal"
         if guarantee.caveats:
             limits = "nothing limits what they reveal"
-        return f"the published counts are noisy (scale {guarantee.count_scale:g} records); {limits}."
+        return f"the published counts are noisy (scale {guarantee.count_scale:.3g} records); {limits}."
 
     @cached_property
     def domain(self) -> Domain | None:

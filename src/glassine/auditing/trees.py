@@ -243,7 +243,9 @@ def tree_subject(
         )
     lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
     if target is not None and lacking:
-        raise InvalidDataError(f"the target {target!r} must be a column of the data.", remedy="Check its name.")
+        raise InvalidDataError(
+            f"the target {target!r} must be a column of the data.", remedy="Check its name, or pass its values."
+        )
     return subject
 
 

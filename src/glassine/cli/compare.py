@@ -107,7 +107,7 @@ class ModelOptions(Group):
     max_depth: GrownDepthOption = None
     max_rules: Annotated[
         int,
-        typer.Option("--max-rules", metavar="N", help="Rule lists: most rules."),
+        typer.Option("--max-rules", metavar="N", help="Rule lists: maximum number of rules."),
     ] = 3
     delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Additive models: delta.")] = 1e-6
     time_limit: Annotated[
@@ -125,7 +125,9 @@ class ModelOptions(Group):
     ] = None
     ask: Annotated[
         Path | None,
-        typer.Option("--ask", metavar="FILE", help="Records, not of training, that near-optimal trees shall decide."),
+        typer.Option(
+            "--ask", metavar="FILE", help="Records outside the training data, for near-optimal trees to decide."
+        ),
     ] = None
 
 

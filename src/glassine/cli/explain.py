@@ -129,7 +129,7 @@ class GroupOptions(Group):
     ] = None
     max_depth: Annotated[
         int | None,
-        typer.Option("--max-depth", metavar="N", help="Trees: most splits on a path.", show_default="by the form"),
+        typer.Option("--max-depth", metavar="N", help="Trees: maximum depth.", show_default="by the form"),
     ] = None
     min_samples_leaf: Annotated[
         int | None,

@@ -143,7 +143,7 @@ class ListOptions(Group):
         typer.Option(
             "--max-rules",
             metavar="N",
-            help="Rule lists: most rules.",
+            help="Rule lists: maximum number of rules.",
             show_default="5; not private, 3",
         ),
     ] = None
@@ -273,7 +273,7 @@ class AdditiveOptions(NumberOptions):
     ] = None
     infer_range: Annotated[
         bool,
-        typer.Option("--infer-range", help="Take it from the data: the guarantee does not hold."),
+        typer.Option("--infer-range", help="Take it from the data. Voids the guarantee."),
     ] = False
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None

@@ -7,9 +7,11 @@ import difflib
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from glassine.errors import GlassineError, Text, worded
+from glassine.files import PICKLES
 
 if TYPE_CHECKING:
     from glassine.auditing.criterion import Remedy
@@ -45,6 +47,9 @@ COMMANDS = {"disclose": "audit --only disclosure", "explain": "explain make"}
 SCRUBBED = "scrubbed.json"
 """Where the copy goes in a command that names the model."""
 
+OWN_FORM = (".onnx", ".pmml", ".xml")
+"""Ends of the names of models whose clean copy has the same form; that of any other is JSON."""
+
 
 def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy:
     """Return a remedy with its step as a command or an option; `files` are names by role, such as ``model``.
@@ -59,6 +64,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
     >>> as_command(merge, {"model": "tree.json", "domain": "domain.json"}).text
     'Merge small leaves: `glassine scrub tree.json --domain domain.json --smallest-leaf 10 -o scrubbed.json`.'
+    >>> as_command(remedy("Write a copy: {step}.", "export", clean=True), {"model": "tree.onnx"}).text
+    'Write a copy: `glassine export tree.onnx --clean -o clean.onnx`.'
     """
     if not remedy.action:
         return remedy
@@ -79,8 +86,21 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
             words.append(names["model"])
         if "model" in names and remedy.action == "scrub":
             options = [f"--domain {names.get('domain', 'FILE')}", *options, f"-o {SCRUBBED}"]
+        if remedy.action == "export":
+            words.append(names.get("model", "MODEL"))
+            options += _of_export((files or {}).get("model", ""), names.get("domain"))
         step = f"`{' '.join([*words, *options])}`"
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
+
+
+def _of_export(model: str, domain: str | None) -> list[str]:
+    """Return the options with which a clean copy of a model is written."""
+    end = PurePath(model).suffix
+    options = [f"--domain {domain}"] if domain else []
+    if end in PICKLES:
+        options.append("--trust-pickle")
+    copy = f"clean{end}" if end in OWN_FORM else "clean.json"
+    return [*options, f"-o {copy}" if model else "-o FILE"]
 
 
 OF_AUDITS = {

@@ -179,7 +179,7 @@ ModelsArgument: TypeAlias = Annotated[
     ),
 ]
 RecordsArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one row a person.")
+    Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one row per person.")
 ]
 TrainingArgument: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")
@@ -222,7 +222,7 @@ ConfidenceOption: TypeAlias = Annotated[
 ]
 GrownDepthOption: TypeAlias = Annotated[
     int | None,
-    typer.Option("--max-depth", metavar="N", help="Trees: most splits on a path.", show_default="3"),
+    typer.Option("--max-depth", metavar="N", help="Trees: maximum depth.", show_default="3"),
 ]
 LedgerOption: TypeAlias = Annotated[
     Path | None,
@@ -269,7 +269,7 @@ SeedOption: TypeAlias = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        help="Seed of what is drawn at random: the same seed, the same result.",
+        help="Random seed. The same seed gives the same result.",
         callback=at_least(0),
     ),
 ]
@@ -278,7 +278,7 @@ UnprotectedSeedOption: TypeAlias = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        help="Make the result repeatable: the guarantee does not hold then.",
+        help="Fix the random seed. Voids the guarantee.",
         callback=at_least(0),
     ),
 ]
@@ -418,10 +418,10 @@ class PublicOptions(Group):
     domain: DomainOption = None
     classes: ClassesOption = None
     infer_domain: Annotated[
-        bool, typer.Option("--infer-domain", help="Take the domain from the data: the guarantee does not hold.")
+        bool, typer.Option("--infer-domain", help="Take the domain from the data. Voids the guarantee.")
     ] = False
     infer_classes: Annotated[
-        bool, typer.Option("--infer-classes", help="Take the classes from the data: the guarantee does not hold.")
+        bool, typer.Option("--infer-classes", help="Take the classes from the data. Voids the guarantee.")
     ] = False
 
 

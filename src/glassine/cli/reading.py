@@ -249,7 +249,9 @@ def with_inputs(
 
     Which records a private model has is for the checker only.
     """
-    names = {role: file.path.name for role, file in files.items() if file is not None}
+    # As typed, so that commands can be pasted; but a report leaves the machine, and the folders above stay there.
+    paths = {role: file.path for role, file in files.items() if file is not None}
+    names = {role: path.name if path.is_absolute() else path.as_posix() for role, path in paths.items()}
     given, found = input_files(**files, **records), in_commands(found, names)
     if found.holder is None:
         return replace(found, inputs=given)

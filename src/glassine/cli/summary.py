@@ -183,10 +183,10 @@ def _privacy(outcome: Outcome) -> list[str]:
         classes = (
             "The classes follow from the noisy counts."
             if outcome.order.model == GREEDY
-            else "The classes were drawn before, at a larger part of epsilon, and stand where counts contradict them."
+            else "Predicted classes used most of the budget. Where a noisy count disagrees, the class is more reliable."
         )
         scale = _records(model.guarantee.count_scale)
-        said.append(f"The counts carry noise of scale {scale}; those below 0 read 0. {classes}")
+        said.append(f"Counts include noise (scale {scale}). Negative counts are shown as 0. {classes}")
     if certificate.unit.is_person and outcome.order.model not in ADDED:
         weights = certificate.public["records of each person"]
         said.append(f"The counts are not of persons, nor of rows of the file, but of the records of each: {weights}.")
@@ -307,7 +307,7 @@ def _error_rate(model: Any) -> float:
 
 
 def _records(scale: float) -> str:
-    return "1 record" if scale == 1 else f"{scale:g} records"
+    return "1 record" if scale == 1 else f"{float(f'{scale:.3g}'):,g} records"
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -209,7 +210,9 @@ def open_native(data: object) -> Frame:
     if opened is None:
         raise InvalidDataError(
             f"{parameter('data')} must be a data frame, got {type(data).__name__}.",
-            remedy="Use pandas, polars, Arrow or DuckDB.",
+            remedy="Read the file first, for example with polars.read_csv(path)."
+            if isinstance(data, str | os.PathLike)
+            else "Use pandas, polars, Arrow or DuckDB.",
         )
     return opened
 

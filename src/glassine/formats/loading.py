@@ -473,12 +473,19 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
             "the file is a text that starts as no model does.",
             remedy=f"Give {_listed()}. A table of records is no model: give the model, and the table as its data.",
         )
+    if isinstance(content, str | os.PathLike):
+        # Not quoted: it may be a record.
+        return UnsupportedModelError(
+            f"got a {'text' if isinstance(content, str) else 'path'}, not a model.",
+            remedy="Read a file first: load_file(path) to audit all that it holds, load_model(path) for the model "
+            "alone. Read rules with parse_rules(text).",
+        )
     what = f"the class {content.__name__}, not an instance of it" if isinstance(content, type) else ""
-    hint = " Give the path to load_model." if isinstance(content, str | os.PathLike) else ""
-    hint = " Give one of its trees." if isinstance(content, Forest) else hint
-    supported = "; ".join(one.reads for one in formats() if "object" in one.contents and one.reads)
+    hint = "Give one of its trees." if isinstance(content, Forest) else "See the page on formats."
     return UnsupportedModelError(
-        f"got {what or type(content).__name__}; supported is a Glassine model, or: {supported}.{hint}"
+        f"got {what or type(content).__name__}; supported are fitted trees and rule lists, additive models such as "
+        "EBMs, and pipelines or searches that end with one.",
+        remedy=hint,
     )
 
 

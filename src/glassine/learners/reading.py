@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -22,7 +21,7 @@ from glassine.data.lazy import Cuts, Groups, LazyTable, cell_cuts, cuts_of, held
 from glassine.data.table import Table
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter, warn_caller
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 
@@ -160,7 +159,7 @@ def _columns_for_predict(estimator: Any, table: Table) -> tuple[Any, Any]:
                 remedy="Rename or drop it, or pass an array.",
             )
         kind = type(estimator).__name__
-        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, stacklevel=4)
+        warn_caller(f"X has feature names, but {kind} was fitted without feature names", UserWarning)
         generic = _array_names(estimator, len(names))
         return generic, {new: table.frame[old].to_numpy() for new, old in zip(generic, names, strict=True)}
     return names, table

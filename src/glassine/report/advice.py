@@ -42,8 +42,8 @@ DECIDED: dict[Criterion, str] = {
 """What a criterion of the rule says of the model that it leaves."""
 NOT_PRIVATE = (
     "This page is not private. Its figures are exact, from many fits on the same records, and no ledger was charged. "
-    "Keep it where the records are; publish the model that is fitted afterwards, not the page. That a model was chosen "
-    "by the records is covered by no guarantee either."
+    "Keep it where the records are; publish the model that is fitted afterwards, not the page. The guarantee does not "
+    "cover the choice of model, which used the same records."
 )
 
 
@@ -143,15 +143,17 @@ def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
         else f"where the best private model, the {name_of(best)}, has {mean_of(top, advice.measure)}. "
     )
     edge = "as the best does" if single else f"the best {'plus' if low else 'less'} its standard error"
-    text += (
-        f"{_many(advice.n_close, single)} {figure(advice.floor, advice.measure)} or {'less' if low else 'more'}, {edge}"
-    )
+    floor, alone = f"{figure(advice.floor, advice.measure)} or {'less' if low else 'more'}", advice.n_close == 1
+    if alone:
+        text += f"No other private model is {'as good' if single else f'within its standard error ({floor})'}"
+    else:
+        text += f"{advice.n_close} private models have {floor}, {edge}"
     if constant is None:
         text += "; the constant prediction was not measured, so whether they beat it is not known. "
     else:
         of_them = "all of them" if len(advice.useful) == advice.n_close else f"{len(advice.useful)} of them"
-        of_them = "it" if advice.n_close == 1 else of_them
-        text += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, "
+        text += ". It beats" if alone else f", and {of_them} beat"
+        text += " the constant prediction, "
         text += f"{figure(constant.value, advice.measure)}. "
     dominated = len(advice.useful) - len(advice.undominated)
     if dominated:
@@ -179,7 +181,7 @@ def _decided(advice: Recommendation, single: bool) -> str:
 def _ranked_by(comparison: Comparison, measure: Measure, *, asked: bool) -> str:
     """Return what models are ranked by, and why."""
     if comparison.largest_class is None:
-        return f"Ranked by {_word(measure)}{', as asked' if asked else ', as numbers are unless asked otherwise'}."
+        return f"Ranked by {_word(measure)}{', as asked' if asked else ', the default for numbers'}."
     share = wording.percent(comparison.largest_class)
     word = _word(measure)
     lopsided = comparison.largest_class >= LOPSIDED
@@ -195,7 +197,3 @@ def _ranked_by(comparison: Comparison, measure: Measure, *, asked: bool) -> str:
 
 def _word(measure: Measure) -> str:
     return TITLES[measure] if measure in AS_THEY_ARE else TITLES[measure].lower()
-
-
-def _many(count: int, single: bool) -> str:
-    return "One private model has" if count == 1 else f"{count} private models have"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,7 +13,14 @@ from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
-from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
+from glassine.errors import (
+    BlackBoxError,
+    InvalidDataError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    parameter,
+    warn_caller,
+)
 from glassine.learners.antecedents import check_whole
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
@@ -390,11 +396,10 @@ class SurrogateExplainer(MeasuredExplainer):
             answers = index_of(answered, outcome, "the black box")
             targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, outcome, "y")
         if plan.epsilon is not None and (domain.inferred or not stated):
-            warnings.warn(
+            warn_caller(
                 "the domain or the classes are taken from the data, which the guarantee does not cover; pass domain= "
                 "and classes=.",
                 PrivacyLeakWarning,
-                stacklevel=3,
             )
         material = Material(
             native=data, columns=columns, domain=domain, outcome=outcome, answers=answers, targets=targets,

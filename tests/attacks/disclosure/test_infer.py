@@ -232,7 +232,7 @@ BAD: list[tuple[str, Callable[[], Any], type[GlassineError], str]] = [
         InvalidDataError,
         "compared",
     ),
-    ("not a model", lambda: infer_sensitive({"a": 1}, AGES), UnsupportedModelError, "supported is"),
+    ("not a model", lambda: infer_sensitive({"a": 1}, AGES), UnsupportedModelError, "supported are"),
     ("not fitted", lambda: infer_sensitive(DecisionTreeClassifier(), AGES), InvalidModelError, "not fitted"),
     (
         "a private tree",

@@ -69,7 +69,8 @@ class ModelSummary:
     parameters: Mapping[str, object] | None = None
 
     def __str__(self) -> str:
-        return f"{'an' if self.kind[:1] in 'aeiou' else 'a'} {self.kind} of {self.n_parts} parts"
+        parts = {"decision tree": "leaves", "rule list": "rules"}.get(self.kind, "parts")
+        return f"{'an' if self.kind[:1] in 'aeiou' else 'a'} {self.kind} of {self.n_parts} {parts}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

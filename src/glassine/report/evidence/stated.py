@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from glassine.files import PICKLES
 from glassine.privacy import accounting
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.report import wording
@@ -242,7 +243,7 @@ def _format(basis: Basis) -> Iterator[Answer]:
     model = next((file for file in basis.report["inputs"] if file["role"] == "model"), None)
     if model is None:
         raise NoFigureError("the audit read no file of the model")
-    binary = model["name"].lower().endswith((".pkl", ".pickle", ".joblib", ".skops", ".onnx", ".ubj"))
+    binary = model["name"].lower().endswith((*PICKLES, ".skops", ".onnx", ".ubj"))
     yield Figure(f"{model['name']}: {'a binary file' if binary else 'text'}", "ending of the file")
 
 

@@ -40,7 +40,7 @@ REBUILD = "What an attacker can reconstruct"
 BITS = (
     "Bits learned about a training record, on average, from the leaves or rules and their counts. No model lies above "
     "the dashed line. Leaves of a private model weigh by the training records in them, not by its noisy counts; its "
-    "guarantee holds besides."
+    "guarantee applies as well."
 )
 SEEN = (
     "Vulnerability: how often the part a record falls into reveals whether it trained the model; 0.5 is guessing. More "
@@ -93,7 +93,7 @@ def comparison_page(
         figures=_facts(comparison, advice),
         sections=(
             *_charts(comparison, advice.chosen),
-            replace(table, text=(*table.text, f"Rule: {worded.rule}")),
+            table,
         ),
         terms=_terms(comparison),
         inputs=clean_inputs(inputs),
@@ -149,7 +149,7 @@ def _figures_section(comparison: Comparison, advice: Recommendation) -> Section:
 def _no_bits(comparison: Comparison) -> str:
     """Return which models have no bits; empty where all have."""
     lacking = [number for row in comparison.rows if row.bits is None and (number := _numbers(comparison).get(id(row)))]
-    return f"Without bits, and so not drawn: {', '.join(map(str, lacking))}." if lacking else ""
+    return f"Not drawn, as their bits are not known: {', '.join(map(str, lacking))}." if lacking else ""
 
 
 def _numbers(comparison: Comparison) -> dict[int, int]:
@@ -210,7 +210,11 @@ def _cells(comparison: Comparison, row: Row) -> dict[str, str]:
         **measures,
         "Bits": "" if row.bits is None else f"{row.bits.value:.2f}",
         **({CHANCE: seen, "Gap": gap} if comparison.target_range is None else {ADVANTAGE: gap}),
-        "Parts compared" if comparison.target_range is None else "Parts": parts,
+        **(
+            {"Parts compared": parts}
+            if comparison.target_range is None
+            else {"Leaves": "" if row.n_parts is None else f"{row.n_parts.value:,.0f}"}
+        ),
         "CPU s": "" if row.seconds is None else f"{row.seconds.value:.2g}",
     }
 

@@ -71,7 +71,7 @@ def lacking_values(leakage: ValueLeakage) -> str:
     if leakage.n_off_grid is None and leakage.n_thresholds:
         lacking.append("Which thresholds are public needs a domain.")
     if leakage.n_midpoints is None:
-        lacking.append("Midpoints and lone categories need the data.")
+        lacking.append("Midpoints and unique categories need the data.")
     return " ".join(lacking)
 
 
@@ -176,7 +176,7 @@ def _midpoint_meaning(findings: Findings, leakage: ValueLeakage) -> str:
         return "It needs the data."
     if not leakage.n_midpoints:
         return "No two training values can be computed from them."
-    meaning = "Who knows one of the two values can compute the other exactly."
+    meaning = "An attacker who knows one of the two values can compute the other."
     records = _counted(findings, leakage.n_records_at_midpoints or 0)
     return f"{meaning} {wording.units().capitalize()} whose own value stands there: {records}."
 

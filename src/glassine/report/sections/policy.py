@@ -9,6 +9,7 @@ from glassine.attacks.outcome import Failed, Measured, ShownCount
 from glassine.auditing.criterion import Limit
 from glassine.auditing.findings import SCHEMA, Check, Findings, SeveralSummary
 from glassine.auditing.policy import Policy
+from glassine.files import PICKLES
 from glassine.report import wording
 from glassine.report.blocks import (
     Block,
@@ -34,7 +35,6 @@ EACH_NOTHING = "The files hold the models and nothing else. They may leave if th
 EACH_COPY = "A file that holds more than its model may not leave; a clean copy of it may. Audit the copy."
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
-PICKLES = (".pkl", ".pickle", ".joblib")
 MOST_NAMED = 3
 
 
@@ -242,7 +242,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source, answered=True),
             *file_sections(findings),
-            measured_section(measures),
+            *((measured_section(measures),) if measures else ()),
             *sign_off_section(findings),
         ),
         terms=(),
@@ -366,9 +366,18 @@ def measured_section(rows: Sequence[MeasureRow]) -> Section:
         if missing
         else f"all {wording.plural(len(rows), 'question')}",
         blocks=(table, warning, measured) if missing else (measured,),
-        text=tuple(f"{row.name} ({row.state}): {row.reason}" for row in missing),
+        text=_by_reason(missing),
         text_title="What was not measured",
     )
+
+
+def _by_reason(missing: Sequence[MeasureRow]) -> tuple[str, ...]:
+    """Return a line for each reason, with all questions that it leaves open."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for row in missing:
+        names = named.setdefault((row.state, row.reason), [])
+        names.append(row.short if names else row.name)
+    return tuple(f"{', '.join(names)} ({state}): {reason}" for (state, reason), names in named.items())
 
 
 def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:

@@ -13,6 +13,8 @@ from glassine.report.measured import sections_of
 from glassine.report.section import Section
 from glassine.report.sections.policy import policy_section
 
+SAME = "The records change none of the checks."
+
 
 def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
     """Yield what the records add, for a kind of subject; nothing where none were measured apart from it.
@@ -22,7 +24,9 @@ def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
     records = findings.holder
     if records is None:
         return
-    judged = policy_section(records.checks, records.policy, kind)
+    # Checks that the records leave as they are stand in the policy's own section.
+    changed = [check for check in records.checks if check not in findings.checks]
+    judged = policy_section(changed, records.policy, kind)
     verdict = f"Judged with the records: {records.verdict}. {records.decision}"
     notes = tuple(wording.clean(note) for note in records.notes if isinstance(note, RecordNote) and note != UNCOVERED)
     again, sections = list[Block](), list[Section]()
@@ -42,9 +46,9 @@ def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
             Paragraph(text=verdict),
             *((Points(items=notes),) if notes else ()),
             *again,
-            *judged.blocks,
+            *(judged.blocks if changed else (Paragraph(text=SAME),)),
         ),
-        text=(UNCOVERED, verdict, *notes, *judged.text),
+        text=(UNCOVERED, verdict, *notes, *(judged.text if changed else (SAME,))),
         audience="checker",
     )
     for section in sections:

@@ -180,7 +180,7 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
     n = finding.n_thresholds
     meaning = "It needs the training records."
     if finding.n_midpoints is not None:
-        meaning = "Who knows one of the two values can compute the other exactly." if finding.n_midpoints else ""
+        meaning = "An attacker who knows one of the two values can compute the other." if finding.n_midpoints else ""
     facts = (
         Fact(
             "Thresholds that are not public cut points",

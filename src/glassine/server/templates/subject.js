@@ -11,6 +11,9 @@
   // Whole numbers as they are: labels and codes are no measurements.
   const shown = (value) => value === null ? "not known"
     : typeof value !== "number" || Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
+  // A number that is predicted; values of attributes can be codes or years, which have no separators.
+  const decided = (value) => typeof value !== "number" || data.tolerance === null || Math.abs(value) < 1e-3
+    || Math.abs(value) >= 1e15 ? shown(value) : value.toLocaleString("en-US", {maximumSignificantDigits: 12});
   const roughly = (value) => String(Number(value.toPrecision(4)));
 
   const complain = (field, error, text) => {
@@ -94,7 +97,7 @@
     const on = new Set(path), many = tree.nodes.length > 31;
     const label = (node) => {
       const prediction = node.label;
-      if (data.tolerance !== null) return `mean ${shown(node.value)}`;
+      if (data.tolerance !== null) return `mean ${decided(node.value)}`;
       return prediction === null || prediction === undefined ? "no decision" : shown(tree.classes[prediction]);
     };
     const visit = (index, literal) => {
@@ -158,7 +161,7 @@
     answer.contrasts.forEach((contrast) => {
       const item = make("li");
       const changes = contrast.changes.map((change) => `${change.condition} (${shown(change.from)} now, for example ${shown(change.to)})`);
-      item.append(make("strong", (data.tolerance === null ? "" : "Mean ") + shown(contrast.decision)), ` if ${changes.join(", and ")}.`);
+      item.append(make("strong", (data.tolerance === null ? "" : "Mean ") + decided(contrast.decision)), ` if ${changes.join(", and ")}.`);
       if (costed) item.append(` Cost ${roughly(contrast.cost)}.`);
       const goal = answer.goal !== null ? "The black box's answer is also what you asked for." : "The black box's answer is also close to it.";
       if (contrast.confirmed === true) item.append(data.tolerance === null ? " The black box decides so too." : ` ${goal}`);
@@ -169,23 +172,23 @@
   };
 
   const draw = (answer, record, constraints) => {
-    at("decided").textContent = shown(answer.decision);
-    const near = data.tolerance === null ? "" : `within ${shown(data.tolerance)} of it`;
+    at("decided").textContent = decided(answer.decision);
+    const near = data.tolerance === null ? "" : `within ${decided(data.tolerance)} of it`;
     at("said").textContent = near
       ? answer.agrees
-        ? `The tree shown, number ${answer.rank} by the distance of its representative, has the mean ${shown(answer.tree_decision)}, ${near}.`
-        : `No tree that was asked has a mean ${near}. The closest one has ${shown(answer.tree_decision)}, and is shown: it does not explain this answer.`
+        ? `The tree shown, number ${answer.rank} by the distance of its representative, has the mean ${decided(answer.tree_decision)}, ${near}.`
+        : `No tree that was asked has a mean ${near}. The closest one has ${decided(answer.tree_decision)}, and is shown: it does not explain this answer.`
       : answer.agrees
       ? answer.rank > 1
         ? `The tree of the representative that is number ${answer.rank} by distance decides alike.`
         : "The tree of the closest representative decides alike."
-      : `No tree that was asked decides alike. The closest one says ${shown(answer.tree_decision)}, and is shown: it does not explain this decision.`;
+      : `No tree that was asked decides alike. The closest one says ${decided(answer.tree_decision)}, and is shown: it does not explain this decision.`;
     const way = answer.conditions.length ? `Your record satisfies ${answer.conditions.join(" and ")}.` : "Your record is in a group whose tree has no condition.";
     at("way").textContent = near
-      ? `${way} Over records of the group that do, the black box answers ${shown(answer.tree_decision)} on average.`
+      ? `${way} Over records of the group that do, the black box answers ${decided(answer.tree_decision)} on average.`
       : answer.conditions.length
-      ? `Your record satisfies ${answer.conditions.join(" and ")}; such records are decided ${shown(answer.tree_decision)}.`
-      : `The tree decides ${shown(answer.tree_decision)} for every record near yours.${exceptions(answer.tree)}`;
+      ? `Your record satisfies ${answer.conditions.join(" and ")}; such records are decided ${decided(answer.tree_decision)}.`
+      : `The tree decides ${decided(answer.tree_decision)} for every record near yours.${exceptions(answer.tree)}`;
     drawTree(answer.tree, answer.path);
     drawContrasts(answer, constraints);
     at("representative-said").textContent = `Group ${answer.group}, at distance ${roughly(answer.distance)} from your record.`;

@@ -1,0 +1,55 @@
+"""Searches of scikit-learn around estimators of Glassine: the chosen model, without a guarantee for the choice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+from glassine import Domain, Ledger, OptimalTreeClassifier, Policy, PrivateTreeClassifier, as_model, audit
+from glassine.errors import PrivacyLeakWarning, UnsupportedModelError
+from glassine.formats.sklearn.searches import CHOSEN_BY_SCORES
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame({"a": RNG.integers(0, 2, 200), "b": RNG.integers(0, 2, 200)})
+LABELS = (FRAME["a"] ^ (RNG.random(200) < 0.2)).to_numpy().astype(int)
+DOMAIN = Domain.binary(["a", "b"])
+
+
+def test_a_search_gives_the_model_that_it_chose() -> None:
+    search = GridSearchCV(OptimalTreeClassifier(domain=DOMAIN), {"max_depth": [1, 2]}, cv=2).fit(FRAME, LABELS)
+    assert as_model(search) == search.best_estimator_.model_
+    assert audit(search, domain=DOMAIN).subject.kind == "decision tree"
+
+
+def test_a_private_model_that_was_chosen_by_exact_scores_has_no_guarantee(tmp_path: Path) -> None:
+    # A ledger adds up all fits, so that no other caveat hides that of the choice.
+    book = Ledger(tmp_path / "book.sqlite")
+    book.budget("here", 100)
+    private = PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), ledger=book, dataset="here")
+    search = GridSearchCV(private, {"max_depth": [1, 2]}, cv=2).fit(FRAME, LABELS)
+    alone, chosen = search.best_estimator_.model_.guarantee, as_model(search).guarantee
+    assert alone is not None
+    assert alone.caveats == ()
+    assert chosen is not None
+    assert chosen.caveats == (CHOSEN_BY_SCORES,)
+    findings = audit(search, domain=DOMAIN, policy=Policy(accept_guarantee=True))
+    assert findings.guarantee is not None
+    assert findings.guarantee.standing == "does not hold"
+
+
+def test_a_warning_of_a_fit_within_a_search_points_at_the_line_of_the_user() -> None:
+    search = GridSearchCV(PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), dataset="searched"), {}, cv=2)
+    with pytest.warns(PrivacyLeakWarning, match="second private fit") as warned:
+        search.fit(FRAME, LABELS)
+    assert [Path(one.filename).name for one in warned] == [Path(__file__).name]
+
+
+def test_a_search_over_anything_else_is_refused() -> None:
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2).fit(FRAME, LABELS)
+    with pytest.raises(UnsupportedModelError, match="GridSearchCV of LogisticRegression is not supported"):
+        as_model(search)
