@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import additive_members
 import claims
 import comparing
 import figures
@@ -22,7 +23,8 @@ from papers.common.tables import write_page
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every script with the same arguments; claims and page only if everything is measured."""
     given = sys.argv[1:] if arguments is None else arguments
-    for script in (grid, comparing, published_lists, subgroups, several_models, private_models, peers, figures):
+    one_model = (grid, comparing, published_lists, subgroups)
+    for script in (*one_model, several_models, private_models, additive_members, peers, figures):
         script.main(given)
     if "--quick" not in given:
         claims.main(given)

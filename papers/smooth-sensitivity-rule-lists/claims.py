@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from drawing import OURS
 from figure_4 import GLOBAL, GRID, SMOOTH
 from figure_6 import METHODS as ATTACKED_METHODS
 from figure_6 import SETTINGS as ATTACKED
-from study import FOLDER, Row, options, published, read
-from trees import CHOICES, EPSILONS, EXACT
+from future_work import counted_against_inverse, exact_lists, exact_trees, inverse
+from stored import NAMES, Evidence, evidence, figure, less
+from study import FOLDER, Row, options, published
 
 from papers.common.judging import (
     AT_LEAST,
@@ -34,7 +33,6 @@ from papers.common.judging import (
     write_judged,
 )
 
-NAMES = {"german": "German", "compas": "COMPAS", "adult": "Adult", "adult-pairs": "Adult, conjunctions"}
 HIGH = tuple(f"{epsilon:g}" for epsilon in GRID if epsilon >= 0.1)
 ALL = tuple(f"{epsilon:g}" for epsilon in GRID)
 SPLITS = 100
@@ -47,31 +45,6 @@ LOG_ERROR = math.sqrt(1 / (SPLITS - 1))
 """Standard error of the logarithm of a ratio of two standard errors, each of 100 normal values."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The results that statements are judged by, the rows of the files of these names."""
-
-    counts: Sequence[Row]
-    accuracies: Sequence[Row]
-    vulnerability: Sequence[Row]
-    importance: Sequence[Row]
-    noise: Sequence[Row]
-    errors: Sequence[Row]
-    attacks: Sequence[Row]
-    trees: Sequence[Row]
-
-
-def _value(rows: Sequence[Row], setting: str, method: str, epsilon: str, name: str = "test") -> tuple[float, float]:
-    for row in rows:
-        if (row["setting"], row["method"], row["epsilon"]) == (setting, method, epsilon):
-            return float(row[name]), float(row[f"{name}_error"])
-    raise LookupError(f"no {name} of {method} on {setting} at epsilon {epsilon or 'none'}. Run figure_4.py.")
-
-
-def _less(one: tuple[float, float], other: tuple[float, float], margin: float = 0.0) -> tuple[float, float]:
-    return one[0] - other[0] - margin, math.hypot(one[1], other[1])
-
-
 def _order(
     found: Evidence, first: str, others: Sequence[str], grid: Sequence[str], margin: float = 0.0
 ) -> tuple[Comparison, ...]:
@@ -81,9 +54,9 @@ def _order(
         cases = []
         for epsilon in grid:
             best = max(
-                (_value(found.accuracies, setting, other, epsilon) for other in others), key=lambda each: each[0]
+                (figure(found.accuracies, setting, other, epsilon) for other in others), key=lambda each: each[0]
             )
-            cases.append(_less(_value(found.accuracies, setting, first, epsilon), best, margin))
+            cases.append(less(figure(found.accuracies, setting, first, epsilon), best, margin))
         comparisons.append(estimated(f"{name}: {first}", cases, SPLITS))
     return tuple(comparisons)
 
@@ -93,9 +66,9 @@ def noisy_gini(found: Evidence) -> Judgement:
     comparisons = []
     for setting in ("compas", "german", "adult"):
         cases = [
-            _less(
-                _value(found.counts, setting, "gl-Laplace", epsilon, "train"),
-                _value(found.counts, setting, "noisy counts", epsilon, "train"),
+            less(
+                figure(found.counts, setting, "gl-Laplace", epsilon, "train"),
+                figure(found.counts, setting, "noisy counts", epsilon, "train"),
             )
             for epsilon in ("0.1", "0.316", "1", "3.16", "10")
         ]
@@ -107,11 +80,11 @@ def converge(found: Evidence) -> Judgement:
     """Judge whether both forms reach GreedyRL at epsilon 10,000, to half a point of accuracy."""
     comparisons = []
     for setting in ("compas", "german", "adult"):
-        aim = _value(found.counts, setting, "GreedyRL", "", "train")[0]
+        aim = figure(found.counts, setting, "GreedyRL", "", "train")[0]
         cases = [
             (
-                LARGE - abs(_value(found.counts, setting, method, "10000", "train")[0] - aim),
-                _value(found.counts, setting, method, "10000", "train")[1],
+                LARGE - abs(figure(found.counts, setting, method, "10000", "train")[0] - aim),
+                figure(found.counts, setting, method, "10000", "train")[1],
             )
             for method in ("gl-Laplace", "noisy counts")
         ]
@@ -162,8 +135,8 @@ def half_a_point(found: Evidence) -> Judgement:
     """Judge the loss of sm-Laplace at epsilon 1 on Adult, on both readings of the rules."""
     comparisons = []
     for setting in ("adult", "adult-pairs"):
-        gap = _less(
-            _value(found.accuracies, setting, "sm-Laplace", "1"), _value(found.accuracies, setting, "GreedyRL", "")
+        gap = less(
+            figure(found.accuracies, setting, "sm-Laplace", "1"), figure(found.accuracies, setting, "GreedyRL", "")
         )
         comparisons.append(estimated(NAMES[setting], [(LARGE + gap[0], gap[1])], SPLITS))
     return Judgement(rule=EVERY, seen="0.5 points less the loss", comparisons=tuple(comparisons))
@@ -208,7 +181,7 @@ def accuracies(found: Evidence) -> Judgement:
     for (setting, method, epsilon), value in published("test accuracy").items():
         if (setting, method, epsilon) not in spread:
             continue
-        here, error = _value(found.accuracies, setting, method, epsilon)
+        here, error = figure(found.accuracies, setting, method, epsilon)
         band = NORMAL * math.hypot(error, math.sqrt(float(spread[setting, method, epsilon]) / SPLITS)) + LARGE / 10
         figures.append((here, float(value) - band, float(value) + band))
         seen.append(f"{NAMES[setting]} {here:.3f} for {float(value):.3f}")
@@ -219,7 +192,7 @@ def text_accuracies(found: Evidence) -> Judgement:
     """Judge the two accuracies that the text gives for Adult, on the conjunctions."""
     figures = []
     for method, epsilon, printed in (("GreedyRL", "", 0.791), ("sm-Laplace", "1", 0.787)):
-        here, error = _value(found.accuracies, "adult-pairs", method, epsilon)
+        here, error = figure(found.accuracies, "adult-pairs", method, epsilon)
         figures.append(
             (
                 here,
@@ -238,9 +211,9 @@ def vulnerable(found: Evidence) -> Judgement:
     """Judge whether the model without privacy is more vulnerable than sm-Laplace, on every data set."""
     comparisons = []
     for setting, name in NAMES.items():
-        gap = _less(
-            _value(found.vulnerability, setting, "GreedyRL", "", "vulnerability"),
-            _value(found.vulnerability, setting, "sm-Laplace", "10", "vulnerability"),
+        gap = less(
+            figure(found.vulnerability, setting, "GreedyRL", "", "vulnerability"),
+            figure(found.vulnerability, setting, "sm-Laplace", "10", "vulnerability"),
         )
         comparisons.append(estimated(name, [gap], SPLITS))
     return Judgement(rule=EVERY, seen="vulnerability, GreedyRL less sm-Laplace", comparisons=tuple(comparisons))
@@ -263,9 +236,9 @@ def preserved(found: Evidence) -> Judgement:
     comparisons = []
     for setting in ("adult", "adult-pairs"):
         cases = [
-            _less(
-                _value(found.importance, setting, "sm-Laplace", epsilon, "value"),
-                _value(found.importance, setting, "gl-Laplace", epsilon, "value"),
+            less(
+                figure(found.importance, setting, "sm-Laplace", epsilon, "value"),
+                figure(found.importance, setting, "gl-Laplace", epsilon, "value"),
             )
             for epsilon in ("1", "10")
         ]
@@ -278,9 +251,9 @@ def increasing(found: Evidence) -> Judgement:
     comparisons = []
     for method in ("sm-Laplace", "gl-Laplace"):
         cases = [
-            _less(
-                _value(found.importance, setting, method, "10", "value"),
-                _value(found.importance, setting, method, "1", "value"),
+            less(
+                figure(found.importance, setting, method, "10", "value"),
+                figure(found.importance, setting, method, "1", "value"),
             )
             for setting in ("adult", "adult-pairs")
         ]
@@ -292,7 +265,7 @@ def table_3(found: Evidence) -> Judgement:
     """Judge the four printed figures of Table III, with the printed deviations."""
     figures = []
     for (setting, method, epsilon), printed in published("feature intersection").items():
-        here, error = _value(found.importance, setting, method, epsilon, "value")
+        here, error = figure(found.importance, setting, method, epsilon, "value")
         band = NORMAL * math.hypot(error, 0.04 if method == "gl-Laplace" else 0.03)
         figures.append((here, float(printed) - band, float(printed) + band))
     return Judgement(
@@ -304,7 +277,7 @@ def table_3(found: Evidence) -> Judgement:
 
 def _attack(found: Evidence, setting: str, method: str, attack: str, name: str) -> tuple[float, float]:
     rows = [row for row in found.attacks if row["attack"] == attack]
-    return _value(rows, setting, method, "" if method == "GreedyRL" else "10", name)
+    return figure(rows, setting, method, "" if method == "GreedyRL" else "10", name)
 
 
 def resilient(found: Evidence) -> Judgement:
@@ -314,7 +287,7 @@ def resilient(found: Evidence) -> Judgement:
         cases = []
         for method in ATTACKED_METHODS:
             bound = float(printed[setting, method, "" if method == "GreedyRL" else "10"])
-            cases.append(_less((bound, 0.0), _attack(found, setting, method, "black-box", "balanced")))
+            cases.append(less((bound, 0.0), _attack(found, setting, method, "black-box", "balanced")))
         comparisons.append(estimated(NAMES[setting], cases, _splits(found.attacks)))
     return Judgement(
         rule=MEAN,
@@ -332,12 +305,12 @@ def smallest_leaks_more(found: Evidence) -> Judgement:
     for method in ATTACKED_METHODS:
         for rate in ("0.01", "0.03"):
             above = [
-                _less(
+                less(
                     *(_attack(found, setting, method, attack, f"tpr at {rate}") for attack in ("black-box", "control"))
                 )
                 for setting in ATTACKED
             ]
-            cases.append(_less(*above))
+            cases.append(less(*above))
     return Judgement(
         rule=MEAN,
         seen="true positive rate at 1 % and 3 % false positives above its control, German less COMPAS",
@@ -350,7 +323,7 @@ def sub_par(found: Evidence) -> Judgement:
     comparisons = []
     for setting in ATTACKED:
         cases = [
-            _less(
+            less(
                 _attack(found, setting, method, "black-box", "balanced"),
                 _attack(found, setting, method, "label-only", "balanced"),
             )
@@ -367,7 +340,7 @@ def truncated(found: Evidence) -> Judgement:
     comparisons = []
     for setting in ATTACKED:
         cases = [
-            _less(
+            less(
                 _attack(found, setting, method, "label-only, categories together", "auc"),
                 _attack(found, setting, method, "label-only", "auc"),
             )
@@ -423,19 +396,6 @@ def exponential(found: Evidence) -> Judgement:
     )
 
 
-def exact_trees(found: Evidence) -> Judgement:
-    """Judge trees drawn by exact sampling against each that is grown by noisy impurities."""
-    comparisons = []
-    for setting in dict.fromkeys(row["setting"] for row in found.trees):
-        for method in CHOICES:
-            both = [
-                [_value(found.trees, setting, name, f"{epsilon:g}") for name in (EXACT, method)] for epsilon in EPSILONS
-            ]
-            splits = int(found.trees[0]["seeds"])
-            comparisons.append(estimated(f"{NAMES[setting]}: {method}", [_less(*pair) for pair in both], splits))
-    return Judgement(rule=AT_LEAST, seen="accuracy less that of each other tree", comparisons=tuple(comparisons))
-
-
 def not_measured(found: Evidence) -> Judgement:
     """Name a statement that nothing stored decides."""
     return Judgement(rule=NONE, seen="not rerun")
@@ -469,21 +429,10 @@ JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     counted_gini,
     exponential,
     exact_trees,
+    inverse,
+    exact_lists,
+    counted_against_inverse,
 )
-
-
-def evidence(results: Path) -> Evidence:
-    """Return the results of a folder."""
-    return Evidence(
-        counts=[*read(results / "figure_2.csv"), *read(results / "figure_3.csv")],
-        accuracies=read(results / "figure_4.csv"),
-        vulnerability=read(results / "table_2_measured.csv"),
-        importance=read(results / "table_3_measured.csv"),
-        noise=read(results / "figure_1.csv"),
-        errors=read(results / "table_1.csv"),
-        attacks=read(results / "figure_6.csv"),
-        trees=read(results / "trees.csv"),
-    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,30 +7,21 @@ sm-Laplace: its choices are charged as the paper charges them, without a proof.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from choosing import CHOICES, Choice
 from fitting import Cells, Split, accuracy, cells_of, split_of
 from settings import TARGET, truth
 from study import ACCURACY_KEY, SLOW_SEEDS, Key, Work, options, run, spread
 
 from glassine import PrivateTreeClassifier
-from glassine.learners.greedy.impurity import (
-    COUNTED_GRID,
-    GRID,
-    counted_levels,
-    impurity_levels,
-    weighted_impurities,
-)
-from glassine.privacy.mechanisms import discrete_laplace, laplace
-from glassine.privacy.noisy_choice import cauchy_calibration, exponential_mechanism, smooth_cauchy_min
+from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.sensitivity import COUNTED_GINI, published_smooth_gini, smooth_gini
 
 DEPTH = 3
 EPSILONS = (0.1, 0.316, 1.0, 3.16, 10.0)
@@ -38,54 +29,6 @@ SETTINGS = ("german", "compas", "adult")
 EXACT = "exact sampling"
 
 Counts = npt.NDArray[np.int64]
-Choice = Callable[[Counts, Counts, float, float, Randomness], int]
-"""Chooses a candidate from what each captures, all class counts, and the epsilon and delta of the choice."""
-
-REACH = COUNTED_GINI * COUNTED_GRID + 2
-"""Most steps by which one record moves a counted impurity, whose two parts are rounded down."""
-
-
-def smooth_cauchy(captured: Counts, totals: Counts, epsilon: float, delta: float, randomness: Randomness) -> int:
-    """Choose by least impurity under Cauchy noise of a valid smooth bound: epsilon-differentially private."""
-    smoothness, ratio = cauchy_calibration(epsilon, len(captured))
-    bound = smooth_gini(int(totals.sum()), smoothness)
-    return smooth_cauchy_min(impurity_levels(captured, totals), bound, ratio, GRID, randomness)
-
-
-def smooth_laplace(captured: Counts, totals: Counts, epsilon: float, delta: float, randomness: Randomness) -> int:
-    """Choose by least impurity under the paper's Laplace noise, without its support; its guarantee is not proved."""
-    smooth = published_smooth_gini(int(totals.sum()), 1, epsilon / (2 * math.log(2 / delta)))
-    return int(np.argmin(laplace(weighted_impurities(captured, totals), 2 * smooth / epsilon, randomness)))
-
-
-def lengths(captured: Counts, totals: Counts) -> list[int]:
-    """Return a lower bound of how many records must change before each candidate is the best.
-
-    One record moves all counted impurities in one direction, each by less than two. So it moves the gap to the least
-    by less than two, and half of the gap, rounded up, by at most one: the bound has sensitivity 1, as the length has.
-    """
-    levels = counted_levels(captured, totals)
-    least = min(levels)
-    return [-((least - level) // REACH) for level in levels]
-
-
-def inverse_sensitivity(captured: Counts, totals: Counts, epsilon: float, delta: float, randomness: Randomness) -> int:
-    """Choose with probability exp(-epsilon / 2 * length): epsilon-differentially private."""
-    return exponential_mechanism([-length for length in lengths(captured, totals)], epsilon, 1, randomness=randomness)
-
-
-def counted_gini(captured: Counts, totals: Counts, epsilon: float, delta: float, randomness: Randomness) -> int:
-    """Choose by the exponential mechanism on counted impurities, which are monotone: epsilon-differentially private."""
-    scores = [-level for level in counted_levels(captured, totals)]
-    return exponential_mechanism(scores, epsilon, REACH, True, randomness=randomness)
-
-
-CHOICES: dict[str, Choice] = {
-    "smooth-Gini, Cauchy": smooth_cauchy,
-    "smooth-Gini, sm-Laplace": smooth_laplace,
-    "inverse sensitivity": inverse_sensitivity,
-    "counted Gini": counted_gini,
-}
 
 
 def grown(cells: Cells, split: Split, choice: Choice, epsilon: float, seed: int) -> Counts:

@@ -24,8 +24,8 @@ FOLDER = ROOT / "papers" / "reconstruction"
 RESULTS = FOLDER / "results"
 MODULES = (
     "settings", "study", "drawing", "searching", "tree_search", "fits", "grid", "comparing", "published_lists",
-    "subgroups", "several_models", "private_models", "peers", "figures", "claims", "run_all", "public_data",
-    "environments",
+    "subgroups", "several_models", "private_models", "additive_members", "peers", "figures", "claims", "run_all",
+    "public_data", "environments",
 )  # fmt: skip
 
 KEYS = ("data", "seed", "support", "depth")
@@ -439,3 +439,30 @@ def test_the_page_holds_what_was_measured_of_private_models(monkeypatch: pytest.
     assert private.table(rows) in private.PAGE.read_text()
     for row in rows:
         assert (float(row["misplaced"]) == 0) >= (row["epsilon"] == ""), "exact counts misplace no record"
+
+
+def test_the_page_holds_what_was_measured_of_additive_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    additive, rows = module("additive_members", monkeypatch), read("additive_members")
+    assert sorted(tuple(row.values())[:4] for row in rows) == sorted(
+        tuple(key.values()) for (key,) in additive.keys(False)
+    )
+    assert additive.table(rows) in additive.PAGE.read_text()
+
+
+def test_counts_of_members_are_likelier_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    additive = module("additive_members", monkeypatch)
+    rng = np.random.default_rng(0)
+    shares = np.array([0.5, 0.3, 0.2])
+    population = np.repeat(np.arange(3), [5_000, 3_000, 2_000])
+    inside, outside = [], []
+    for _ in range(2_000):
+        records = rng.choice(3, additive.N_RECORDS, p=shares)
+        counts = np.bincount(records, minlength=3).astype(float)
+        inside.append(additive.ratios(counts, population, records, 0.0).mean())
+        others = rng.choice(3, additive.N_RECORDS, p=shares)
+        outside.append(additive.ratios(counts, population, others, 0.0).mean())
+    # Of k bins the ratio is 1 / (2 n) for each but one with a record, and as much below zero without it.
+    assert np.mean(inside) == pytest.approx(2 / (2 * additive.N_RECORDS), rel=0.2)
+    assert np.mean(outside) == pytest.approx(-2 / (2 * additive.N_RECORDS), rel=0.2)
+    loud = additive.ratios(np.array([300.0, 100.0, 100.0]), population, np.arange(3), 1e4)
+    assert np.abs(loud).max() < 1e-3, "noise hides what the counts would say"

@@ -7,8 +7,10 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ SCRIPTS = (
     "table_2",
     "table_3",
     "trees",
+    "lists",
 )
 
 Rows = list[dict[str, str]]
@@ -59,8 +62,9 @@ def module(name: str, monkeypatch: pytest.MonkeyPatch, data: Path | None = None)
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     if data is not None:
         monkeypatch.setenv("GLASSINE_DATA", str(data))
-    for known in ("settings", "fitting", "study", "drawing", "pools", "public_data", "figure_4", "figure_6", "trees"):
-        monkeypatch.delitem(sys.modules, known, raising=False)
+    for path in FOLDER.glob("*.py"):
+        monkeypatch.delitem(sys.modules, path.stem, raising=False)
+    monkeypatch.delitem(sys.modules, "public_data", raising=False)
     return importlib.import_module(name)
 
 
@@ -150,26 +154,92 @@ def test_committed_results_are_whole() -> None:
         assert float(row["smooth"]) == pytest.approx(float(row["brute_force"]), rel=1e-5)
 
 
-def test_a_record_moves_the_length_of_a_candidate_by_at_most_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    trees = module("trees", monkeypatch)
+LENGTHS: dict[str, tuple[Callable[..., Any], int]] = {
+    "counted": (lambda choosing, *counts: choosing.counted_lengths(*counts), 1),
+    "smooth": (lambda choosing, *counts: choosing.smooth_lengths(*counts, 0.1), 2**20 + 2),
+    "pairs": (lambda choosing, *counts: choosing.pair_lengths(*counts, 50), 1),
+}
+MASKS = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1]])
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_a_record_moves_the_length_of_a_candidate_by_at_most_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    choosing = module("choosing", monkeypatch)
+    lengths, most = LENGTHS[name]
     rng = np.random.default_rng(0)
-    masks = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
-    moved, changed = 0, 0
-    for _ in range(300):
-        records = rng.integers(0, rng.choice([3, 30]), size=(4, 2))
-        before = trees.lengths(masks @ records, records.sum(axis=0))
-        assert min(before) == 0
+    steps = []
+    for _ in range(200):
+        records = rng.integers(0, rng.choice([3, 30, 300]), size=(4, 2))
+        before = np.array(lengths(choosing, MASKS @ records, records.sum(axis=0)))
+        assert before.min() == 0
         for cell in np.ndindex(4, 2):
             more = records.copy()
             more[cell] += 1
-            after = trees.lengths(masks @ more, more.sum(axis=0))
-            step = max(abs(one - other) for one, other in zip(before, after, strict=True))
-            assert step <= 1
-            moved += step
+            after = np.array(lengths(choosing, MASKS @ more, more.sum(axis=0)))
+            steps.append(np.abs(after - before).max())
             # So one record never makes a candidate the best whose length is two or more.
-            changed += any(one >= 2 and other == 0 for one, other in zip(before, after, strict=True))
-    assert moved > 0
-    assert changed == 0
+            assert not ((before >= 2 * most) & (after == 0)).any()
+    assert max(steps) <= most
+    assert max(steps) > most * 0.6, "the bound is far from reached"
+
+
+def test_a_halved_reach_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    choosing = module("choosing", monkeypatch)
+    monkeypatch.setattr(choosing, "REACH", choosing.REACH // 2)
+    rng, steps = np.random.default_rng(0), []
+    for _ in range(200):
+        records = rng.integers(0, 30, size=(4, 2))
+        before = choosing.counted_lengths(MASKS @ records, records.sum(axis=0))
+        for cell in np.ndindex(4, 2):
+            more = records.copy()
+            more[cell] += 1
+            after = choosing.counted_lengths(MASKS @ more, more.sum(axis=0))
+            steps.append(max(abs(one - other) for one, other in zip(before, after, strict=True)))
+    assert max(steps) > 1
+
+
+def test_no_length_exceeds_the_true_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    choosing = module("choosing", monkeypatch)
+    rng, seen = np.random.default_rng(1), set()
+    for _ in range(15):
+        records = rng.integers(0, 6, size=(4, 2))
+        level = {1: {tuple(records.ravel().tolist())}}
+        reached: dict[int, int] = {}
+        for changes in range(3):
+            for flat in level[changes + 1]:
+                held = np.array(flat).reshape(4, 2)
+                impurities = choosing.counted_levels(MASKS @ held, held.sum(axis=0))
+                for i in np.flatnonzero(np.array(impurities) == min(impurities)).tolist():
+                    reached.setdefault(i, changes)
+            level[changes + 2] = {
+                (*flat[:i], flat[i] + step, *flat[i + 1 :])
+                for flat in level[changes + 1]
+                for i in range(8)
+                for step in (-1, 1)
+                if flat[i] + step >= 0
+            }
+        found = choosing.pair_lengths(MASKS @ records, records.sum(axis=0), 50)
+        assert all(found[i] <= changes for i, changes in reached.items())
+        seen |= {found[i] for i in reached}
+    assert {0, 1} <= seen
+
+
+def test_lengths_of_pairs_are_longer_where_parts_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    choosing = module("choosing", monkeypatch)
+    # Classes are as frequent among what either captures as elsewhere, up to a few records.
+    captured, totals = np.array([[620, 400], [500, 500]]), np.array([1000, 1000])
+    assert choosing.counted_lengths(captured, totals)[1] < choosing.pair_lengths(captured, totals, 10**4)[1] / 2
+
+
+def test_lists_of_the_future_work_find_what_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists, settings = module("lists", monkeypatch), module("settings", monkeypatch)
+    cells = lists.cells_of("toy")
+    counts = np.bincount(cells.index, minlength=len(cells.labels))
+    split = SimpleNamespace(train=counts, test=counts)
+    usual = max(np.mean(settings.toy().labels == label) for label in (0, 1))
+    for choice in lists.CHOICES.values():
+        labels = lists.listed(cells, split, choice, 1000.0, 0)
+        assert counts[labels == cells.labels].sum() / counts.sum() > usual + 0.1
 
 
 def test_trees_of_the_future_work_find_what_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,77 @@
+"""Membership attacks beside their peers: the page prints what is stored, and RMIA finds what a tree memorizes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+membership: Any = importlib.import_module("benchmarks.membership")
+
+
+def test_the_page_prints_the_stored_rows() -> None:
+    text, stored = membership.PAGE.read_text(), membership.read(membership.RESULTS)
+    assert membership.filled(text, stored) == text, "run benchmarks/membership.py --page"
+    assert membership.filled(text, [{**stored[0], "area": "0.9"}, *stored[1:]]) != text
+    assert "**worse**" not in membership.judged(stored) or "## Where we lose" in text
+
+
+def test_every_stored_row_is_one_attack_within_its_range() -> None:
+    stored = membership.read(membership.RESULTS)
+    assert sorted(stored, key=membership.key) == stored
+    assert len({membership.key(row) for row in stored}) == len(stored)
+    assert set(membership.ATTACKS) <= {row["attack"] for row in stored} <= set(membership.NAMES)
+    for row in stored:
+        assert 0 <= float(row["tpr at 1%"]) <= 1
+        assert 0.4 < float(row["area"]) <= 1
+        # Attacks that find nothing in a model of neither side have a half, up to chance.
+        assert row["target"] == "members" or float(row["area"]) < 0.54
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_rmia_finds_the_members_of_a_tree_of_random_classes(online: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(membership, "SIDE", 150)
+    monkeypatch.setattr(membership, "SHADOWS", 8)
+    rng = np.random.default_rng(0)
+    Z, y = rng.random((600, 3)), rng.integers(0, 2, 600)
+    parts = membership.parts_of(len(y), 0)
+    areas = []
+    for rows in (parts[0], parts[3]):
+        tree = membership.grown("grown to the end", Z, y, rows)
+        areas.append(membership.rmia(online=online)(tree, Z, y, parts, 0)[0])
+    assert areas[0] > 0.7
+    assert abs(areas[1] - 0.5) < 0.1
+
+
+def test_the_usual_probability_is_pulled_towards_one() -> None:
+    assert membership.offline(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.35, 0.675, 1.0])
+
+
+def stored_rows(ours: list[float], theirs: list[float]) -> list[dict[str, str]]:
+    """Return rows of one attack of each side on the deep tree, with controls of a half."""
+    rows = []
+    for attack in membership.NAMES:
+        areas = theirs if attack == "RMIA, offline" else ours if attack == "loss" else [0.5] * 5
+        for split, area in enumerate(areas):
+            for tree in membership.TREES:
+                head = {"tree": tree, "attack": attack, "split": str(split), "tpr at 1%": "0.01"}
+                rows.append({**head, "target": "members", "area": str(area)})
+                rows.append({**head, "target": "control", "area": "0.5"})
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [
+        ([0.61, 0.62, 0.60, 0.61, 0.62], [0.60, 0.61, 0.59, 0.60, 0.61], "better"),
+        ([0.60, 0.61, 0.59, 0.60, 0.61], [0.61, 0.62, 0.60, 0.61, 0.62], "**worse**"),
+        # Beyond chance, and below the margin.
+        ([0.614, 0.624, 0.604, 0.614, 0.624], [0.61, 0.62, 0.60, 0.61, 0.62], "tied"),
+    ],
+)
+def test_a_case_has_its_verdict_by_a_margin_and_an_interval(ours: list[float], theirs: list[float], word: str) -> None:
+    lines = membership.judged(stored_rows(ours, theirs)).splitlines()
+    line = next(line for line in lines if "| area | loss | RMIA, offline |" in line)
+    assert line.endswith(f"| {word} |")
