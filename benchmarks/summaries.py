@@ -84,8 +84,10 @@ def compare_near_optimal(summary: PrivateSummary, columns: Any, target: np.ndarr
     depth, growth = (2, summary._growth(None)) if number else (3, summary._growth("errors"))
     near, spent = timed(lambda: summary.near_optimal(depth))
     splits = Splits.of(growth)
-    weights, loss = np.eye(len(getattr(summary, "classes_", ())))[[] if number else target], LeafLoss()
-    if number:
+    loss = LeafLoss()
+    if not number:
+        weights = np.eye(2)[target]
+    else:
         values = scaled(target, summary.target_range_)
         weights = np.zeros((len(target), summary.released_.n_classes))
         for levels, parts in parts_of(values, weights.shape[1]):

@@ -165,6 +165,7 @@ def test_parts_of_numbers_are_those_of_records_in_memory(part: int, monkeypatch:
         assert {place: table.tolist() for place, table in here.items()} == {k: v.tolist() for k, v in there.items()}
     some = coarse[2:]
     few, counts = counted.records.distinct(grids, some)
+    assert counts is not None
     all_of_them = held.records.binned(grids, some)
     assert few.codes.dtype == all_of_them.codes.dtype
     kinds = [

@@ -184,13 +184,14 @@ def test_dynamic_programming_gives_what_all_trees_one_by_one_give(
     decisions = trees.decisions(cells)
     for cell, row in zip(cells.T, decisions, strict=True):
         values = {own[tuple(cell)] for own in predicted}
-        assert (
-            row == pytest.approx((min(values), max(values)), abs=1e-6) if number else set(np.flatnonzero(row)) == values
-        )
+        if number:
+            assert row == pytest.approx((min(values), max(values)), abs=1e-6)
+        else:
+            assert set(np.flatnonzero(row)) == values
     assert trees.loss.of_tree(trees.best()) == pytest.approx(lowest, rel=1e-6)
-    sample, number = sample_trees(trees, 100, np.random.default_rng(seed))
+    sample, n_trees = sample_trees(trees, 100, np.random.default_rng(seed))
     assert {plain(tree, brute) for tree in sample} <= {tree for tree, _ in near}
-    assert number == pytest.approx(len(near), rel=0.3)
+    assert n_trees == pytest.approx(len(near), rel=0.3)
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ class SummaryRow:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; no figure of a summary is called accuracy."""
         figures = {} if self.estimate is None else asdict(self.estimate)
-        own = defaultdict(lambda: None, {name: value for name, value in figures.items() if value == value})
+        own: dict[str, Any] = defaultdict(lambda: None, {k: value for k, value in figures.items() if value == value})
         return {
             "model": self.model,
             "parameters": self.parameters,
@@ -84,15 +84,17 @@ def compare_models(
         "additive": [({}, summary.additive)],
         "scorecard": [({"max_items": n}, partial(summary.scorecard, n)) for n in cards],
     }
-    rows, refusals = [], []
+    rows: list[SummaryRow] = []
+    refusals: list[InvalidParameterError] = []
     asked = [(kind, *one) for kind in OF_A_SUMMARY if kind in models for one in makes[kind]]
     for kind, given, make in asked:
         try:
-            estimate, refusal = summary.reported(make(), bootstrap=bootstrap), ""
+            found = summary.reported(make(), bootstrap=bootstrap)
         except InvalidParameterError as error:
             refusals.append(error)
-            estimate, refusal = None, str(error.message)
-        rows.append(SummaryRow(model=kind, parameters=given, estimate=estimate, refusal=refusal))
+            rows.append(SummaryRow(model=kind, parameters=given, estimate=None, refusal=str(error.message)))
+        else:
+            rows.append(SummaryRow(model=kind, parameters=given, estimate=found))
     if len(refusals) == len(rows):
         raise refusals[0]
 

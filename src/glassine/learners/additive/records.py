@@ -226,17 +226,9 @@ class CountedNumbers:
     def _grouped(self, axes: Sequence[Axis]) -> tuple[Binned, Ints]:
         """Return the records in bins, from those in finer ones if there are any, and how often each occurs."""
         for finer, binned, counts in self.grouped:
-            own = {axis.grid.attribute: (axis, row) for axis, row in zip(finer, binned.codes, strict=True)}
-            rows = []
-            for axis in axes:
-                fine, row = own.get(axis.grid.attribute, (None, binned.codes[0]))
-                lookup = None if fine is None else fine.merged(axis)
-                if lookup is None:
-                    break
-                rows.append(lookup.astype(np.min_scalar_type(axis.n_bins - 1))[row])
-            else:
-                codes = np.stack(rows)
-                return Binned(codes=codes, values=binned.values), counts
+            merged = _merged(binned.codes, finer, axes)
+            if merged is not None:
+                return Binned(codes=merged, values=binned.values), counts
         codes, numbers, counts = _in_bins(self.intake, axes, self.target)
         found = Binned(codes=codes, values=scaled(numbers, self.bounds)), counts
         self.grouped[:] = [(axes, *found)]
@@ -265,6 +257,20 @@ def _in_bins(
         parts.append((codes, labels.astype(small) if target is None else columns.numbers[target], counts))
     every = list(zip(*parts, strict=True))
     return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
+
+
+def _merged(codes: npt.NDArray[Any], finer: Sequence[Axis], axes: Sequence[Axis]) -> npt.NDArray[Any] | None:
+    """Return bins of records from finer ones, shape (terms, n); None where some are not finer, or are not there."""
+    row_of = {axis.grid.attribute: k for k, axis in enumerate(finer)}
+    widest = max((axis.n_bins for axis in axes), default=0)
+    out = np.empty((len(axes), codes.shape[1]), dtype=np.uint8 if widest <= 256 else np.uint16)
+    for row, axis in zip(out, axes, strict=True):
+        k = row_of.get(axis.grid.attribute)
+        lookup = None if k is None else finer[k].merged(axis)
+        if k is None or lookup is None:
+            return None
+        row[:] = lookup[codes[k]]
+    return out
 
 
 def _tables(

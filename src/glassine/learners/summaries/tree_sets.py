@@ -206,7 +206,7 @@ class TreeSet:
         """
         different, where = np.unique(self.splits.holds(codes), axis=0, return_inverse=True)
         if self.loss.levels is None:
-            out = np.zeros((len(different), self.counts.whole.shape[1]), dtype=np.bool_)
+            out: npt.NDArray[Any] = np.zeros((len(different), self.counts.whole.shape[1]), dtype=np.bool_)
             for row, holds in zip(out, different, strict=True):
                 row[self._predicted(holds)] = True
         else:
