@@ -43,7 +43,7 @@ nitpick_ignore_regex = [
     # The blocks of a report's page, and the columns of an estimator: values that only their own room makes.
     (r"py:class", r"glassine\.(report\.(section|blocks)|formats\.sklearn\.encodings)\..*"),
     # The inside of the set of near-optimal trees, which no page describes.
-    (r"py:class", r"glassine\.learners\.summaries\.(regions|tree_sets|released?|splitting)\..*"),
+    (r"py:class", r"glassine\.learners\.(additive\.targets|summaries\.(regions|tree_sets|released?|splitting))\..*"),
     (r"py:class", r"glassine\.(microaggregation\.(metric|taxonomy|reading)|surrogates\.distances)\..*"),
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.

@@ -78,7 +78,7 @@ def test_github_gets_a_summary_in_the_file_that_it_names(
     digest = hashlib.sha256((models / "models" / "rules, 1.txt").read_bytes()).hexdigest()
     assert f"SHA-256 of the file: `{digest}`" in text
     assert "\\`" not in text
-    assert "`glassine scrub 'rules, 1.txt' --domain" in text
+    assert "`glassine scrub 'models/rules, 1.txt' --domain" in text
     written = models / "own.md"
     audited(run, models, "--to", "summary", "own.md")
     assert text == "# Before\n" + written.read_text()

@@ -19,6 +19,7 @@ import pandas as pd
 import skops.io
 from imodels import GreedyRuleListClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, export_text
@@ -477,6 +478,12 @@ SAMPLES: dict[str, dict[str, Sample]] = {
             lambda: RandomForestClassifier(3, max_depth=2, random_state=0).fit(FRAME, TARGET),
             beside=("trees that were not read",),
             tree=0,
+        )
+    },
+    "scikit-learn search": {
+        "pickle": pickle_sample(
+            lambda: GridSearchCV(MultiwayTreeClassifier(), {"max_depth": [1, 2]}, cv=2).fit(FRAME, TARGET),
+            beside=("GridSearchCV", "MultiwayTreeClassifier"),
         )
     },
     "imodels": {

@@ -399,7 +399,7 @@ def call(**more: Any) -> JointReconstruction:
     [
         ({"models": []}, InvalidParameterError, "at least one"),
         ({"models": stump("age", 40, (3, 1), (2, 4))}, InvalidParameterError, "sequence"),
-        ({"models": ["nonsense"]}, UnsupportedModelError, "got str"),
+        ({"models": ["nonsense"]}, UnsupportedModelError, "got a text"),
         ({"domain": {"age": 1}}, InvalidDomainError, "Domain"),
         ({"domain": Domain({"age": Integer(0, 99)})}, InvalidModelError, "height"),
         (
