@@ -136,6 +136,8 @@ def test_a_guarantee_stays_unless_the_data_were_read_again() -> None:
     assert again.guarantee is not None
     assert any("counts in the training data" in caveat for caveat in again.guarantee.caveats)
     assert again.terms[0].weights is None
+    twice = scrub_additive(again, DOMAIN, smallest_bin=5, data=data).model
+    assert twice.guarantee == again.guarantee, "a reason is stated once"
 
 
 def test_sizes_are_kept_only_where_they_are_true() -> None:

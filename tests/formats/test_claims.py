@@ -17,11 +17,16 @@ from glassine.domain import Between
 from glassine.errors import InvalidModelError
 from glassine.formats import fingerprint, to_onnx, to_pmml, to_python, to_sql, to_text
 from glassine.formats.claims import COMMENT, KEY, claim_of, guarantee_of, is_claim
+from glassine.formats.contents import LONGEST_NAME, MOST_OF_CAVEATS
 from glassine.formats.loading import load_file
+from glassine.formats.sklearn.searches import CHOSEN_BY_SCORES
+from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, RANGE_FROM_DATA
+from glassine.learners.greedy import published
 from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, RuleList
 from glassine.models.guarantee import Guarantee
 from glassine.privacy.accounting import Selection
 from glassine.privacy.certificate import Certificate
+from glassine.scrubbing.scrub import MERGED
 from tests.models.additive_models import income_model
 
 GUARANTEE = Guarantee(epsilon=0.5, count_scale=4.0)
@@ -49,6 +54,15 @@ RULES = replace(
     ),
     guarantee=GUARANTEE,
 )
+MOST = (
+    *(DOMAIN_FROM_DATA, max(CLASSES_FROM_DATA, RANGE_FROM_DATA, key=len), published.AS_PUBLISHED),
+    *(published.ADDITIONS_ONLY, published.CONFIDENCE, published.DILATION, published.OVERRUN, published.SIZE),
+    *(published.GLOBAL_OVERRUN, published.MAX_GAUSSIAN, published.DELTA_OVERRUN),
+    "n" * LONGEST_NAME,
+    *(CHOSEN_BY_SCORES, MERGED),
+)
+"""All that may be said against one guarantee: a search over all published lists, the later fit of a process on a data
+set with a long name, which other scores chose, and whose rules were merged."""
 READ: dict[str, tuple[DecisionTree | RuleList | AdditiveModel, str]] = {
     "a tree as ONNX": (TREE, "onnx"),
     "a list as ONNX": (RULES, "onnx"),
@@ -73,6 +87,23 @@ def test_a_guarantee_is_read_back_and_the_file_holds_nothing_else(
     assert back.contents.others == ()
     write_model(replace(model, guarantee=None), tmp_path / "ordinary", to=to)
     assert load_file(tmp_path / "ordinary").model.guarantee is None
+
+
+@pytest.mark.parametrize("case", [*READ, "a tree as JSON"])
+def test_more_caveats_than_any_fit_has_are_other_content(tmp_path: Path, case: str) -> None:
+    model, to = READ.get(case, (TREE, "json"))
+    for caveats in (tuple(f"person {i:04d} of ward {i % 7}, ill" for i in range(1000)), ("x" * 150,) * 11):
+        write_model(replace(model, guarantee=Guarantee(epsilon=0.5, caveats=caveats)), tmp_path / "m", to=to)
+        (other,) = load_file(tmp_path / "m").contents.others
+        assert other.where == "caveats of the guarantee"
+        assert other.n_bytes == sum(map(len, caveats)), "each counts, repeated or not"
+    write_model(replace(model, guarantee=Guarantee(epsilon=0.5, caveats=MOST)), tmp_path / "m", to=to)
+    assert load_file(tmp_path / "m").contents.others == ()
+
+
+def test_the_caveats_of_one_model_are_never_as_many() -> None:
+    assert 1_200 < len("".join(MOST)) <= MOST_OF_CAVEATS
+    assert max(map(len, MOST)) <= LONGEST_NAME
 
 
 @pytest.mark.parametrize("case", READ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from glassine import Domain, Ledger, OptimalTreeClassifier, Policy, PrivateTreeClassifier, as_model, audit
+from glassine import Domain, Ledger, OptimalTreeClassifier, Policy, PrivateTreeClassifier, as_model, audit, load_file
 from glassine.errors import PrivacyLeakWarning, UnsupportedModelError
 from glassine.formats.sklearn.searches import CHOSEN_BY_SCORES
 
@@ -37,9 +38,22 @@ def test_a_private_model_that_was_chosen_by_exact_scores_has_no_guarantee(tmp_pa
     assert alone.caveats == ()
     assert chosen is not None
     assert chosen.caveats == (CHOSEN_BY_SCORES,)
+    nested = GridSearchCV(GridSearchCV(private, {"max_depth": [1]}, cv=2), {"estimator__epsilon": [0.1]}, cv=2)
+    assert as_model(nested.fit(FRAME, LABELS)).guarantee == chosen, "of a search of searches"
     findings = audit(search, domain=DOMAIN, policy=Policy(accept_guarantee=True))
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "does not hold"
+
+
+def test_a_file_of_a_search_is_told_to_hold_its_scores_and_the_splits(tmp_path: Path) -> None:
+    halves = [(np.arange(100), np.arange(100, 200)), (np.arange(100, 200), np.arange(100))]
+    search = GridSearchCV(OptimalTreeClassifier(domain=DOMAIN), {"max_depth": [1, 2]}, cv=halves).fit(FRAME, LABELS)
+    (tmp_path / "search.pkl").write_bytes(pickle.dumps(search))
+    others = {
+        other.where: other.n_bytes for other in load_file(tmp_path / "search.pkl", trust_pickle=True).contents.others
+    }
+    assert others["the GridSearchCV, cv_results_"] > 200, "a score of each setting on each part"
+    assert others["the GridSearchCV, cv"] >= 400 * 8
 
 
 def test_a_warning_of_a_fit_within_a_search_points_at_the_line_of_the_user() -> None:

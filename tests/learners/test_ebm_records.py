@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, combinations, repeat
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, PrivateSummary, Real
+from glassine import Binary, Category, Domain, Integer, Ledger, PrivateEBMClassifier, PrivateSummary, Real
 from glassine.data import frames as fine
 from glassine.data import lazy as engines
 from glassine.data.conform import collect
@@ -189,3 +191,22 @@ def test_blocks_hold_each_pair_and_no_more_cells_than_asked_for(sizes: list[int]
     assert len(blocks) <= len(pairs)
     alone = blocks_of(sizes, [(k, k) for k in range(len(sizes))], most)
     assert sorted(k for block in alone for k in block) == list(range(len(sizes)))
+
+
+@pytest.mark.parametrize("engine", LAZY)
+def test_a_failure_of_an_engine_quotes_no_record_and_costs_nothing(engine: str, tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "book.sqlite")
+    book.budget("here", 1)
+    csv = tmp_path / "people.csv"
+    csv.write_text("age,y\n" + "30,1.5\n" * 50 + "30,Ada-1815\n")
+    scans: dict[str, Any] = {
+        "polars": lambda: pl.scan_csv(csv, infer_schema_length=10),
+        "duckdb": lambda: duckdb.read_csv(str(csv), all_varchar=True).project("age::BIGINT AS age, y::DOUBLE AS y"),
+    }
+    summary = PrivateSummary(
+        1.0, domain=Domain({"age": Integer(0, 99)}), target_range=(0.0, 2.0), ledger=book, dataset="here"
+    )
+    with pytest.raises(InvalidDataError, match="the engine of the lazy frame failed with") as failed:
+        summary.fit(scans[engine](), "y")
+    assert "1815" not in "".join(traceback.format_exception(failed.value))
+    assert book.entries("here") == ()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -161,3 +164,40 @@ def test_records_out_of_memory_have_no_reserve() -> None:
     learner = PrivateSummary(4.0, domain=DOMAIN, classes=(0, 1), reserve=TREE, random_state=0)
     with pytest.raises(InvalidParameterError, match="needs records in memory"):
         learner.fit(lazy, "ill")
+
+
+KILLED = """
+import os, signal, sys
+from glassine import PrivateSummary
+from glassine.learners import Reserve
+from glassine.learners.summaries import estimator, measuring
+from tests.summaries.people import DOMAIN, people
+
+def die(*args, **given):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+X, y = people(300)
+book, where, file = sys.argv[1:]
+reserve = Reserve(share=0.25, model="tree", size=1) if where == "fit" else None
+if where == "fit":
+    estimator.release_measurement = die
+summary = PrivateSummary(2.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people", reserve=reserve)
+summary.fit(X, y).write(file)
+measuring.noisy_histogram = die
+summary.measure(summary.tree(1), X, y, epsilon=0.5)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.parametrize(("where", "charged"), [("fit", [2.0]), ("measure", [2.0, 0.5])])
+def test_what_is_killed_between_charge_and_release_stays_charged(
+    tmp_path: Any, where: str, charged: list[float]
+) -> None:
+    book, file = tmp_path / "budget.sqlite", tmp_path / "summary.json"
+    Ledger(book).budget("people", 10, 1e-4)
+    for times in (1, 2):
+        done = subprocess.run([sys.executable, "-c", KILLED, book, where, file], check=False)
+        assert done.returncode == -signal.SIGKILL
+        assert [float(entry.epsilon) for entry in Ledger(book).entries("people")] == charged * times
+        assert file.exists() == (where == "measure"), "the summary of the fit that was killed is nowhere"

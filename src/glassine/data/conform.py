@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
 from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
-from glassine.data.table import Frame, Table, open_native, read_only
+from glassine.data.table import Frame, Table, collect, open_native, read_only
 from glassine.domain.attributes import GAP_TEXTS, Attribute, Binary, Category, Integer, Prefix, Real, prefixes
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, first_of, parameter
@@ -287,13 +287,6 @@ def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
                 f"column {name!r} holds {array.dtype}, not numbers, Booleans or text.", remedy="Convert it."
             )
     return nw.from_native(pl.DataFrame(plain)), loose
-
-
-def collect(frame: Frame) -> nw.DataFrame[Any]:
-    """Return a frame in memory; polars works through a lazy one in pieces, as DuckDB does."""
-    if isinstance(frame, nw.DataFrame):
-        return frame
-    return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
 
 
 def expressions(

@@ -222,7 +222,7 @@ def as_table(data: object) -> Table:
     if isinstance(data, Table):
         return data
     opened = open_native(data)
-    return Table(opened.collect() if isinstance(opened, nw.LazyFrame) else opened)
+    return Table(collect(opened))
 
 
 def with_persons(data: object, persons: object, what: str = "data") -> Table:
@@ -242,3 +242,19 @@ def with_persons(data: object, persons: object, what: str = "data") -> Table:
     whose = stated_persons(values, len(table), what, column)
     kept = table if column is None else table.restrict(name for name in table.names if name != column)
     return replace(kept, persons=whose)
+
+
+def collect(frame: Frame) -> nw.DataFrame[Any]:
+    """Return a frame in memory; polars works through a lazy one in pieces, as DuckDB does."""
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    try:
+        return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Without the engine's own words, which quote values that cannot be read.
+        raise InvalidDataError(
+            f"the engine of the lazy frame failed with {type(error).__name__}.",
+            remedy="Collect the frame to see why: the engine's message may quote a record.",
+        ) from None

@@ -20,6 +20,9 @@ from glassine.models.tree import DecisionTree
 
 LONGEST_NAME = 200
 """Most characters of a name or another text of a model; what is longer is counted as other content."""
+MOST_OF_CAVEATS = 1_500
+"""Most characters of all caveats of a guarantee together. A search over all published greedy lists, chosen again by
+scores and then merged, has 1,250, of which 200 are for the name of a data set."""
 MOST_PLACES = 20
 """Places that are listed one by one, the largest; what more there is stands in one sum."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,39}")
@@ -364,6 +367,8 @@ def beside_lines(text: str, needed: Callable[[int, str], str | None]) -> Iterato
 
 # Texts of the model itself.
 
+CAVEATS = "caveats of the guarantee"
+
 
 def texts_of(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[tuple[str, str]]:
     """Yield every text of a model with the place where it stands."""
@@ -374,7 +379,7 @@ def texts_of(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[tuple[s
         yield "names of classes", str(label)
     if model.guarantee is not None:
         for caveat in model.guarantee.caveats:
-            yield "caveats of the guarantee", caveat
+            yield CAVEATS, caveat
     if isinstance(model, AdditiveModel):
         for term in model.terms:
             yield "names of terms", term.name
@@ -398,9 +403,13 @@ def named_values(model: DecisionTree | RuleList) -> dict[str, set[str]]:
     return named
 
 
-def long_texts(places: Iterable[tuple[str, str]]) -> Iterator[OtherContent]:
-    """Yield names and other texts of a model that are too long to be names."""
-    for where, text in dict.fromkeys(places):
+def long_texts(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[OtherContent]:
+    """Yield names and other texts of a model that are too long for what they are."""
+    caveats = "" if model.guarantee is None else "".join(model.guarantee.caveats)
+    if len(caveats) > MOST_OF_CAVEATS:
+        kind = f"more than {MOST_OF_CAVEATS:,} characters together"
+        yield OtherContent(where=CAVEATS, kind=kind, n_bytes=len(caveats.encode()))
+    for where, text in dict.fromkeys(texts_of(model)):
         if len(text) > LONGEST_NAME:
             yield OtherContent(
                 where=where, kind=f"text of more than {LONGEST_NAME} characters", n_bytes=len(text.encode())

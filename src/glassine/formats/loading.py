@@ -30,7 +30,6 @@ from glassine.formats.contents import (
     long_texts,
     merged,
     merged_values,
-    texts_of,
     tracked,
     unread,
 )
@@ -220,7 +219,7 @@ def load_file(
         except Exception:
             # What cannot be accounted for is not the model's.
             parts = [OtherContent(where="the file, which could not be taken apart", kind="bytes", n_bytes=len(data))]
-        parts += long_texts(texts_of(model))
+        parts += long_texts(model)
     return ModelFile(
         model=model,
         contents=FileContents(

@@ -159,7 +159,9 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
             terms.append(_cleaned(new, kept))
     guarantee = model.guarantee
     if guarantee is not None:
-        caveats = (*guarantee.caveats, MERGED) if smallest_bin and data is not None else guarantee.caveats
+        caveats = guarantee.caveats
+        if smallest_bin and data is not None:
+            caveats = tuple(dict.fromkeys((*caveats, MERGED)))
         published = any(term.weights is not None for term in terms)
         guarantee = replace(guarantee, caveats=caveats, count_scale=guarantee.count_scale if published else None)
     intercept, card = tuple(_short(value) for value in model.intercept), model.scorecard

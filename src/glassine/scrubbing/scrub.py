@@ -330,7 +330,7 @@ def _claimed(model: DecisionTree | RuleList, counts: Counts, reads_data: bool) -
     claim = model.guarantee
     if claim is None:
         return model
-    caveats = (*claim.caveats, MERGED) if reads_data else claim.caveats
+    caveats = tuple(dict.fromkeys((*claim.caveats, MERGED))) if reads_data else claim.caveats
     scale = None if counts == "remove" else claim.count_scale
     return replace(model, guarantee=replace(claim, caveats=caveats, count_scale=scale))
 

@@ -18,7 +18,7 @@ CHOSEN_BY_SCORES = "the settings were chosen by scores of the records, which car
 def is_search(obj: object) -> bool:
     """Return whether an object is a fitted search whose best estimator is none of scikit-learn's own."""
     best = getattr(obj, "best_estimator_", None) if "BaseSearchCV" in sklearn_names(obj) else None
-    return best is not None and not is_sklearn_tree(best)
+    return best is not None and (is_search(best) or not is_sklearn_tree(best))
 
 
 def model_of_search(search: Any, domain: Domain | None = None) -> PublishedModel:
@@ -31,7 +31,7 @@ def model_of_search(search: Any, domain: Domain | None = None) -> PublishedModel
     model: PublishedModel = format.read(best, domain)
     if model.guarantee is None:
         return model
-    guarantee = replace(model.guarantee, caveats=(*model.guarantee.caveats, CHOSEN_BY_SCORES))
+    guarantee = replace(model.guarantee, caveats=tuple(dict.fromkeys((*model.guarantee.caveats, CHOSEN_BY_SCORES))))
     return replace(model, guarantee=guarantee)
 
 
