@@ -17,6 +17,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +224,8 @@ def main() -> None:
         if number:
             makes["tree of depth 3"] = lambda summary=summary: summary.tree(3)
         else:
-            makes["tree of depth 4 for errors"] = lambda summary=summary: summary.tree(4, "errors")
+            for measure in ("gini", "log_loss", "errors"):
+                makes[f"tree of depth 4 for {measure}"] = partial(summary.tree, 4, measure)
             makes["scorecard"] = summary.scorecard
         for fits in (1, *given.shared):
             # Gaussian mechanisms compose by their squared mu: each of so many fits gets an equal share of it.

@@ -69,7 +69,7 @@ def test_missing_values_go_with_either_side_and_never_alone() -> None:
     fitted = PrivateSummary(8.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y)
     full = [record for record in worlds.records(domain, domain_aware=True) if None not in record.values()]
     near = fitted.near_optimal(3, 0.02, bootstrap=2).sample(20)
-    models: list[Any] = [fitted.tree(3), fitted.tree(3, "errors"), fitted.rule_list(3), *near]
+    models: list[Any] = [fitted.tree(3), fitted.tree(3, "gini"), fitted.tree(3, "errors"), fitted.rule_list(3), *near]
     for model in models:
         held = model.apply(pl.DataFrame(full))
         assert set(held.tolist()) == set(range(len(model.cells))), "each leaf has room for a record without gaps"

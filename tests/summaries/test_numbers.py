@@ -187,7 +187,7 @@ def test_what_needs_classes_is_refused() -> None:
         fitted.scorecard()
     with pytest.raises(InvalidParameterError, match="measure must be one of 'squared_error', got 'gini'"):
         fitted.tree(2, "gini")
-    with pytest.raises(InvalidParameterError, match="measure must be one of 'gini', 'errors', 'log_loss'"):
+    with pytest.raises(InvalidParameterError, match="measure must be one of 'additive', 'gini', 'errors'"):
         summary().tree(2, "squared_error")
     both = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), target_range=RANGE)
     with pytest.raises(InvalidParameterError, match="classes and target_range contradict each other"):

@@ -8,7 +8,7 @@ follows from the measurements (empirical Bayes).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -60,17 +60,60 @@ class Representatives:
         Merged bin of each attribute.
     classes : ndarray, shape (n, classes)
         Expected number of records of each class that each stands for.
+    n_bins : tuple of int
+        Number of bins of each attribute.
     """
 
     codes: Ints
     classes: Array
+    n_bins: tuple[int, ...]
+
+    @property
+    def totals(self) -> Array:
+        """Expected records of each class, shape (classes,)."""
+        return np.asarray(self.classes.sum(axis=0))
+
+    def masses(self, weights: Sequence[Array | None]) -> Array:
+        """Return the expected records of each class in regions, shape (regions, classes)."""
+        return np.asarray(self._inside(weights).sum(axis=2).T)
+
+    def tables(self, weights: Sequence[Array | None]) -> list[Array]:
+        """Return the expected records in regions by each attribute's bins, shape (classes, regions, bins) each."""
+        inside = self._inside(weights)
+        used = inside.any(axis=(0, 1))
+        inside = inside[..., used]
+        return [
+            np.array([[np.bincount(row, own, minlength=size) for own in of_class] for of_class in inside])
+            for row, size in zip(self.codes[:, used], self.n_bins, strict=True)
+        ]
+
+    def _inside(self, weights: Sequence[Array | None]) -> Array:
+        """Return how much of each record is in regions, shape (classes, regions, n); weights as of a junction tree."""
+        out = self.classes.T[:, None]
+        for row, weight in zip(self.codes, weights, strict=True):
+            out = out if weight is None else out * weight[..., row]
+        return out
 
 
 @lru_cache(maxsize=4)
 def representatives(tree: JunctionTree) -> Representatives:
     """Return the records that stand for a tree's; classes by their exact probabilities rather than drawn."""
     codes = tree.draws(DRAWS)
-    return Representatives(codes=codes, classes=tree.posteriors(codes) * (float(tree.totals.sum()) / DRAWS))
+    classes = tree.posteriors(codes) * (float(tree.totals.sum()) / DRAWS)
+    return Representatives(codes=codes, classes=classes, n_bins=tree.n_bins)
+
+
+def relabeled(released: Released, tree: JunctionTree) -> Representatives:
+    """Return the representative records with the classes that the additive model expects: a tree of these distills it.
+
+    The rounds corrected that model by the records, and not the junction tree.
+    """
+    # Called as for the additive model itself, so that both share what is cached.
+    scores, _ = fitted_scores(released, tree, 1.0)
+    records, design = representatives(tree), _design(released, tree)
+    chances = design.means(scores)
+    both = np.hstack([1.0 - chances, chances]) if chances.shape[1] == 1 else chances
+    return replace(records, classes=design.totals * both)
 
 
 def additive_model(
@@ -179,6 +222,7 @@ class _Measured:
     doubt: Array | float = 0.0
 
 
+@lru_cache(maxsize=4)
 def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0) -> tuple[Array, Array]:
     """Return scores and intercept, shape (bins + 1, outputs), and standard deviations of their noise.
 
@@ -188,18 +232,10 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
     intercept = _intercept(released, tree)
     if not released.useful:
         return intercept[None], np.zeros((1, len(intercept)))
-    records, ends = representatives(tree), released.ends
-    design = _Design(
-        codes=records.codes[list(released.useful)] + ends[:-1, None],
-        ends=ends,
-        totals=records.classes.sum(axis=1, keepdims=True),
-        targets=None if released.levels is None else records.classes @ released.levels,
-        squares=0.0 if released.squares is None else released.squares[0],
-        scale=variance_of(released, tree),
-    )
+    design = _design(released, tree)
     measured = _measurements(released, tree, design)
     shapes = [_prior_precision(released, k) for k in released.useful]
-    scores = np.zeros((int(ends[-1]) + 1, len(intercept)))
+    scores = np.zeros((int(design.ends[-1]) + 1, len(intercept)))
     scores[-1] = intercept
     variances = np.full(len(shapes), PRIOR[0] * design.scale)
     for _ in range(STEPS):
@@ -209,6 +245,18 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
         scores, _, _ = _stepped(design, measured, shapes, variances / shrinkage, scores)
     _, errors, _ = _stepped(design, measured, shapes, variances / shrinkage, scores)
     return scores, errors
+
+
+def _design(released: Released, tree: JunctionTree) -> _Design:
+    records, ends = representatives(tree), released.ends
+    return _Design(
+        codes=records.codes[list(released.useful)] + ends[:-1, None],
+        ends=ends,
+        totals=records.classes.sum(axis=1, keepdims=True),
+        targets=None if released.levels is None else records.classes @ released.levels,
+        squares=0.0 if released.squares is None else released.squares[0],
+        scale=variance_of(released, tree),
+    )
 
 
 def _intercept(released: Released, tree: JunctionTree) -> Array:

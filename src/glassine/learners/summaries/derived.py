@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
+from typing import Literal as Choice
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
-from glassine.learners.summaries.additive import additive_model
+from glassine.learners.summaries.additive import additive_model, relabeled
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import (
     Dependence,
@@ -46,8 +47,10 @@ MOST_RULES: int = 100
 RESERVED, MEASURED = "epsilon of one measurement", "measured model"
 """What a certificate calls the part of epsilon that is reserved, and the model that it measured."""
 
-OF_CLASSES: tuple[Measure, ...] = ("gini", "errors", "log_loss")
-OF_NUMBERS: tuple[Measure, ...] = ("squared_error",)
+SplitMeasure: TypeAlias = Measure | Choice["additive"]
+
+OF_CLASSES: tuple[SplitMeasure, ...] = ("additive", "gini", "errors", "log_loss")
+OF_NUMBERS: tuple[SplitMeasure, ...] = ("squared_error",)
 """What splits may lower, the default first."""
 
 AS_RETURNED = (
@@ -162,8 +165,8 @@ class SummaryModels:
         model = self.additive(shrinkage=shrinkage, monotone=monotone)
         return model.to_scorecard(max_items=max_items, max_points=max_points)
 
-    def tree(self, max_depth: int = 4, measure: Measure | None = None) -> DecisionTree:
-        """Return a decision tree, from exact counts of the summary's distribution; nothing is spent.
+    def tree(self, max_depth: int = 4, measure: SplitMeasure | None = None) -> DecisionTree:
+        """Return a decision tree; nothing is spent.
 
         Its leaves publish a class and probabilities, or a number, and no counts. Trees are grown greedily (CART), but
         for errors: their first three levels have the lowest errors of all trees, since a split that pays only with the
@@ -174,9 +177,11 @@ class SummaryModels:
         ----------
         max_depth : int, default=4
             Most splits on a path, in [0, 12].
-        measure : {"errors", "gini", "log_loss", "squared_error"}, optional
-            What each split lowers most, or, with errors, the tree. Errors give the better classes, the other
-            measures the better probabilities. By default "gini", and "squared_error" of a number, which has no other.
+        measure : {"additive", "gini", "errors", "log_loss", "squared_error"}, optional
+            What each split lowers most, or, with errors, the tree. With "additive" it is Gini, but classes and leaves
+            are as the summary's additive model has them on 40,000 representative records: most often the most accurate
+            tree. The others use exact counts of the summary's tree of attributes. By default "additive", and
+            "squared_error" of a number, which has no other.
 
         Raises
         ------
@@ -191,14 +196,14 @@ class SummaryModels:
     def _published(self, root: Node) -> DecisionTree:
         return published_tree(root, self.domain_, self._target, source=self._source, guarantee=self._guarantee())
 
-    def rule_list(self, max_rules: int = 5, measure: Measure | None = None) -> RuleList:
+    def rule_list(self, max_rules: int = 5, measure: SplitMeasure | None = None) -> RuleList:
         """Return a rule list of one condition a rule, grown rule by rule; nothing is spent.
 
         Parameters
         ----------
         max_rules : int, default=5
             Most rules besides the default rule, in [0, 100].
-        measure : {"errors", "gini", "log_loss", "squared_error"}, optional
+        measure : {"additive", "gini", "errors", "log_loss", "squared_error"}, optional
             What each rule lowers most, as for :meth:`tree`.
 
         Raises
@@ -325,7 +330,7 @@ class SummaryModels:
         # With the summary's digest, so that certify() knows its own models from those of other fits.
         return f"glassine.{type(self).__name__} {self.certificate_.model}"
 
-    def _growth(self, measure: Measure | None) -> Growth:
+    def _growth(self, measure: SplitMeasure | None) -> Growth:
         classes, released = self._target.classes, self.released_
         known = OF_CLASSES if classes is not None else OF_NUMBERS
         if measure is not None and measure not in known:
@@ -333,12 +338,12 @@ class SummaryModels:
                 f"{parameter('measure')} must be one of {', '.join(map(repr, known))}, got {measure!r}."
             )
         least = NOISE * (released.deviations[2] or released.deviations[0])
-        tree = junction_tree(released)
+        asked, tree = measure or known[0], junction_tree(released)
         return Growth(
-            tree=tree,
+            tree=relabeled(released, tree) if asked == "additive" else tree,
             axes=released.coarse,
             domain=self.domain_,
-            measure=measure or known[0],
+            measure="gini" if asked == "additive" else asked,
             least=least,
             levels=released.levels,
         )

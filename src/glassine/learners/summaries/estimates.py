@@ -17,7 +17,7 @@ from glassine.learners.additive.grids import Axis
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.denoising import junction_tree
-from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.junction_tree import Distribution, JunctionTree
 from glassine.learners.summaries.ranking import cuts_of
 from glassine.learners.summaries.release import by_chance
 from glassine.learners.summaries.released import Released
@@ -193,7 +193,7 @@ def estimate(
     )
 
 
-def check_strength(tree: JunctionTree, mu: float) -> None:
+def check_strength(tree: Distribution, mu: float) -> None:
     """Raise InvalidParameterError if the released number of records times mu is too small for an estimate."""
     n_records = float(tree.totals.sum())
     if not n_records * mu >= LEAST_STRENGTH:

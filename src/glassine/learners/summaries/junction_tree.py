@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+
+class Distribution(Protocol):
+    """What trees are grown on: expected records by class, of regions and of their parts, as of a junction tree."""
+
+    @property
+    def totals(self) -> Array:
+        """Records of each class."""
+
+    def masses(self, weights: Sequence[Array | None]) -> Array:
+        """Return the expected number of records of each class in regions, shape (regions, classes)."""
+
+    def tables(self, weights: Sequence[Array | None]) -> list[Array]:
+        """Return the expected records in regions by each attribute's bins, shape (classes, regions, bins) each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Literal
-from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.junction_tree import Distribution
 from glassine.learners.summaries.splitting import Growth
 
 MOST_COUNTS = 15_000_000
@@ -141,8 +141,8 @@ class RegionCounts:
     margins: tuple[Array, ...]
 
     @classmethod
-    def of(cls, tree: JunctionTree, splits: Splits, regions: Regions) -> RegionCounts:
-        """Return the exact counts of a junction tree's distribution."""
+    def of(cls, tree: Distribution, splits: Splits, regions: Regions) -> RegionCounts:
+        """Return the counts of a distribution, exact of a junction tree."""
         n_regions, n_classes = len(regions.pairs), len(tree.totals)
         inside = np.empty((n_regions, splits.number, n_classes))
         whole = np.empty((n_regions, n_classes))

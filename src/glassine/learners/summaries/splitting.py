@@ -1,4 +1,4 @@
-"""Trees and rule lists from a junction tree: splits are weighed by exact counts of each region."""
+"""Trees and rule lists from expected records: splits are weighed by the counts of each region."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.literals import complement
 from glassine.learners.additive.grids import Axis
-from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.junction_tree import Distribution
 
 Measure: TypeAlias = Choice["errors", "gini", "log_loss", "squared_error"]
 
@@ -74,12 +74,12 @@ class _Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Growth:
-    """What greedy growth reads: a junction tree, and the public bins of its attributes.
+    """What greedy growth reads: expected records, and the public bins of its attributes.
 
     Attributes
     ----------
-    tree : JunctionTree
-        The distribution.
+    tree : Distribution
+        The expected records.
     axes : tuple of Axis
         The bins of each attribute.
     domain : Domain
@@ -92,7 +92,7 @@ class Growth:
         What stands for the classes where the target is a number.
     """
 
-    tree: JunctionTree
+    tree: Distribution
     axes: tuple[Axis, ...]
     domain: Domain
     measure: Measure
