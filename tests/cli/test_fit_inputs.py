@@ -130,7 +130,7 @@ BAD: dict[str, Bad] = {
     "classes of another type": Bad(
         says="no record has one of the declared classes", step=undeclared(), more=("--classes", "0,1")
     ),
-    "no classes": Bad(says="what the target 'ill' may be must be public", step=undeclared()),
+    "no classes": Bad(says="the classes or the range of the target 'ill' must be public", step=undeclared()),
     "an empty class": Bad(says="--classes must list names", step=undeclared(), more=("--classes", "no,,yes")),
     "no class at all": Bad(says="--classes must list names", step=undeclared(), more=("--classes", "")),
     "a class twice": Bad(says="different names", step=undeclared(), more=("--classes", "no,yes,no")),

@@ -38,7 +38,7 @@ def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruli
     file, model = ("files hold", "models") if several else ("file holds", "model")
     if not n:
         return passed(f"The {file} the {model} and nothing else.", 0)
-    places = first_of([other.where for other in contents.others])
+    places = first_of([other.where for other in contents.others], mark=";")
     meaning = f"The {file} {n:,} bytes that the {model} {'do' if several else 'does'} not need: {places}."
     if n > limit:
         found = f"{meaning} They can be records, and nothing here says what they reveal."

@@ -150,7 +150,7 @@ def exposed_rows(
     Shapes: ``rows`` (n,), or None.
     """
     if rows is None or table is None:
-        return NotApplicable("no data were given, so there are no rows to name.")
+        return NotApplicable("no data was given, so there are no rows to name.")
     if noise is not None:
         return NotApplicable(noise)
     if learned is None:
@@ -165,7 +165,7 @@ def exposed_rows(
 def align(dataset: ProbabilisticDataset | None, frame: Any, noise: str | None) -> Outcome[ErrorEstimate]:
     """Return how close rebuilt records come to those of the data."""
     if frame is None:
-        return NotApplicable("no data were given to compare the reconstruction with.")
+        return NotApplicable("no data was given to compare the reconstruction with.")
     if noise is not None:
         return NotApplicable(noise)
     if dataset is None:

@@ -121,7 +121,7 @@ def _carried(inputs: AuditInputs) -> list[str]:
     n = sum(other.n_bytes for other in inputs.carried)
     if not n:
         return []
-    places = first_of([other.where for other in inputs.carried])
+    places = first_of([other.where for other in inputs.carried], mark=";")
     return [
         f"The estimator holds {n:,} bytes that its model does not need: {places}. They are part of a saved estimator. "
         "Save the model instead: `write_model`."

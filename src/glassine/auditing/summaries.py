@@ -57,10 +57,9 @@ class SummarySubject(AdditiveSubject):
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidParameterError if anything is given beside the summary."""
         if inputs.domain is not None or inputs.has_records:
-            raise InvalidParameterError(
-                "a summary is audited alone.",
-                remedy=f"Leave {parameter('domain=')}, {parameter('data=')} and {parameter('holdout=')} out.",
-            )
+            given = {"domain=": inputs.domain, "data=": inputs.data, "holdout=": inputs.holdout}
+            named = [parameter(name) for name, value in given.items() if value is not None]
+            raise InvalidParameterError("a summary is audited alone.", remedy=f"Leave {' and '.join(named)} out.")
         super().check(self.inputs)
 
     def beside(self, inputs: AuditInputs) -> SummarySubject:

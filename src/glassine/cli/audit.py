@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +40,7 @@ from glassine.cli.writing import (
     text_of,
     write_report,
 )
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
@@ -86,7 +87,11 @@ def audit_command(options: AuditOptions) -> None:
     if options.together and not several:
         raise InvalidParameterError("--together needs several models.", remedy="Name them, or leave it out.")
     try:
-        findings = _together(options) if several else _findings_on(options.models[0], options)
+        with warnings.catch_warnings():
+            if printed == "checker" and not report.as_json:
+                # The text that is printed has them as notes.
+                warnings.simplefilter("ignore", PrivacyLeakWarning)
+            findings = _together(options) if several else _findings_on(options.models[0], options)
     except GlassineError as error:
         # A pipeline shall not read the report of an earlier run.
         options.exchange.write({options.models[0]: str(error)})
@@ -265,8 +270,10 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     from glassine.auditing.api import audit
     from glassine.learners.summaries.estimator import PrivateSummary
 
-    if options.domain is not None or options.records.data is not None or options.records.holdout is not None:
-        raise InvalidParameterError("a summary is audited alone.", remedy="Leave --domain, --data, --holdout out.")
+    records = options.records
+    given = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}
+    if named := [name for name, value in given.items() if value is not None]:
+        raise InvalidParameterError("a summary is audited alone.", remedy=f"Leave {' and '.join(named)} out.")
     return audit(PrivateSummary.read(file), policy=limits)
 
 

@@ -128,11 +128,11 @@ def infer_command(
     for text, names in _alike(first).items():
         tell(f"glassine: {_shown(names)}: {text}")
     if stated := _codes(first, table.names):
-        tell(f"glassine: to state these codes as missing: {stated}")
+        tell(f"glassine: To state these codes as missing: {stated}")
     for repeat in repeated.values():
         tell(f"glassine: {repeat}")
     if repeated:
-        tell("glassine: if one of these columns says whose record each is, give it as --person in fits and audits.")
+        tell("glassine: If such a column identifies people, give it as --person in fits and audits.")
     kept = set(include or [])
     # What the model tests is needed, whatever it looks like.
     personal = [name for name, remark in found.items() if tested is None and any(word in remark for word in PERSONAL)]
@@ -144,10 +144,10 @@ def infer_command(
         )
     domain = domain.restrict([name for name in domain if name not in dropped])
     if dropped:
-        tell(f"glassine: left out of the draft; to keep them: {shlex.join(f'--include={name}' for name in dropped)}")
+        tell(f"glassine: Left out of the draft. To keep them: {shlex.join(f'--include={name}' for name in dropped)}")
     doubtful = [name for name, remark in found.items() if "Leave it out" in remark and name not in dropped]
     if doubtful:
-        tell(f"glassine: to leave them out: {shlex.join(f'--exclude={name}' for name in doubtful)}")
+        tell(f"glassine: To leave them out: {shlex.join(f'--exclude={name}' for name in doubtful)}")
     _write(domain, output, {name: [str(worded(remark, OF_REMARKS))] for name, remark in found.items()})
     if output is not None:
         from glassine.report.wording import plural

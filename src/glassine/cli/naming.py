@@ -64,6 +64,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
     >>> as_command(merge, {"model": "tree.json", "domain": "domain.json"}).text
     'Merge small leaves: `glassine scrub tree.json --domain domain.json --smallest-leaf 10 -o scrubbed.json`.'
+    >>> as_command(merge, {"model": "tree.pkl"}).step
+    '`glassine scrub tree.pkl --domain FILE --smallest-leaf 10 --trust-pickle -o scrubbed.json`'
     >>> as_command(remedy("Write a copy: {step}.", "export", clean=True), {"model": "tree.onnx"}).text
     'Write a copy: `glassine export tree.onnx --clean -o clean.onnx`.'
     """
@@ -85,7 +87,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
         if "model" in names and remedy.action in ("scrub", "disclose"):
             words.append(names["model"])
         if "model" in names and remedy.action == "scrub":
-            options = [f"--domain {names.get('domain', 'FILE')}", *options, f"-o {SCRUBBED}"]
+            trusted = ["--trust-pickle"] if PurePath((files or {})["model"]).suffix in PICKLES else []
+            options = [f"--domain {names.get('domain', 'FILE')}", *options, *trusted, f"-o {SCRUBBED}"]
         if remedy.action == "export":
             words.append(names.get("model", "MODEL"))
             options += _of_export((files or {}).get("model", ""), names.get("domain"))

@@ -189,7 +189,7 @@ def _privacy(outcome: Outcome) -> list[str]:
         said.append(f"Counts include noise (scale {scale}). Negative counts are shown as 0. {classes}")
     if certificate.unit.is_person and outcome.order.model not in ADDED:
         weights = certificate.public["records of each person"]
-        said.append(f"The counts are not of persons, nor of rows of the file, but of the records of each: {weights}.")
+        said.append(f"Counts are neither people nor rows of the file, but records of each person: {weights}.")
     if (search := certificate.public.get("search")) is not None:
         said.append(
             f"A search chose {search['chosen']} from {len(search['settings'])} settings: "

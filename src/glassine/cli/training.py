@@ -94,9 +94,9 @@ def predicts_number(
     if domain is None or target not in domain:
         if private and not ranged and not classed:
             raise InvalidParameterError(
-                f"what the target {target!r} may be must be public.{nearest(target, domain or ())} Check its spelling; "
-                "declare it in the domain; or give --classes a,b for classes, or --target-range LO,HI for a number. "
-                "With --infer-classes, or --infer-range of an additive model, the guarantee does not hold."
+                f"the classes or the range of the target {target!r} must be public.{nearest(target, domain or ())} "
+                "Declare it in the domain, or give --classes a,b for classes or --target-range LO,HI for a number. "
+                "--infer-classes, or --infer-range of an additive model, voids the guarantee."
             )
         number = ranged
     else:
