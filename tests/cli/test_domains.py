@@ -49,19 +49,19 @@ def test_a_column_that_can_name_people_is_left_out_unless_it_is_included(
 ) -> None:
     err, names = draft(tmp_path, run, odd=values)
     assert f"glassine: odd: {said}" in err
-    assert err.endswith("glassine: left out of the draft; to keep them: --include=odd\n")
+    assert err.endswith("glassine: Left out of the draft. To keep them: --include=odd\n")
     assert "glassine: age" not in err
     assert names == ["age"]
     kept = run("domain", "infer", "people.parquet", "--include=odd", cwd=tmp_path)
     assert [entry["name"] for entry in json.loads(kept.out)["attributes"]] == ["age", "odd"]
-    assert kept.err.endswith("glassine: to leave them out: --exclude=odd\n")
+    assert kept.err.endswith("glassine: To leave them out: --exclude=odd\n")
 
 
 @pytest.mark.parametrize("values", [["DE"] * N, [7] * N])
 def test_a_column_of_one_value_is_remarked_on_and_kept(tmp_path: Path, run: Run, values: list[Any]) -> None:
     err, names = draft(tmp_path, run, odd=values)
     assert "glassine: odd: one value only" in err
-    assert err.endswith("glassine: to leave them out: --exclude=odd\n")
+    assert err.endswith("glassine: To leave them out: --exclude=odd\n")
     assert names == ["age", "odd"]
 
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_declared_is_left_out(tmp_path: Path, run: Run, values: l
 
 def test_names_for_a_shell_are_quoted(tmp_path: Path, run: Run) -> None:
     err, _ = draft(tmp_path, run, **{"my id; rm": [1000 + i for i in range(N)]})
-    assert err.endswith("glassine: left out of the draft; to keep them: '--include=my id; rm'\n")
+    assert err.endswith("glassine: Left out of the draft. To keep them: '--include=my id; rm'\n")
 
 
 def test_nothing_to_declare(tmp_path: Path, run: Run) -> None:

@@ -20,7 +20,7 @@ def test_codes_are_stated_by_the_options_that_a_draft_prints(tmp_path: Path, run
     frame = pl.DataFrame({"with, comma": values, "two words": values, "x": [*range(20, 35)] * 4 + [999] * 10})
     frame.write_csv(tmp_path / "people.csv")
     said = run("domain", "infer", "people.csv", cwd=tmp_path).err
-    (line,) = (line for line in said.splitlines() if "to state these codes" in line)
+    (line,) = (line for line in said.splitlines() if "To state these codes" in line)
     printed = shlex.split(line.partition(" missing: ")[2])
     done = run("domain", "infer", "people.csv", "-o", "domain.json", *printed, cwd=tmp_path)
     assert (done.status, "COLUMN=" in done.err) == (0, False), done.err
@@ -35,7 +35,7 @@ def test_columns_of_one_kind_are_stated_together(tmp_path: Path, run: Run) -> No
     pl.DataFrame(frame).write_csv(tmp_path / "people.csv")
     said = run("domain", "infer", "people.csv", cwd=tmp_path).err
     assert "code_b: 9, among texts." in said
-    (line,) = (line for line in said.splitlines() if "to state these codes" in line)
+    (line,) = (line for line in said.splitlines() if "To state these codes" in line)
     assert line.endswith(" missing: '--missing=Frage *=9,code_*=9,q1=9'")
     for printed in shlex.split(line.partition(" missing: ")[2]), ["--missing", "Frage *=9, code_*=9, q1=9"]:
         done = run("domain", "infer", "people.csv", "-o", "d.json", "--overwrite", *printed, cwd=tmp_path)

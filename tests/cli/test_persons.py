@@ -51,12 +51,12 @@ def test_a_fit_for_persons_certifies_and_charges_in_that_unit(visits: Path, run:
     assert done.status == 0, done.err
     assert "add-or-remove-one-person. Privacy unit: person, at most 2 records each." in " ".join(done.out.split())
     assert "does not declare them" not in done.out
-    counted = "but of the records of each: at most 2, repeated until there are as many."
+    counted = "but records of each person: at most 2, repeated until there are as many."
     assert counted in " ".join(done.out.split())
     audited = run("audit", "m.json", "--domain", "domain.json", cwd=visits)
     assert "records are counted as the fit weighs each person's, which may repeat them" in " ".join(audited.out.split())
     plain = run(*FIT, "-o", "plain.json", cwd=visits)
-    assert "of the records of each" not in " ".join(plain.out.split())
+    assert "records of each person" not in " ".join(plain.out.split())
     audited = run("audit", "plain.json", "--domain", "domain.json", cwd=visits)
     assert "records are counted as" not in " ".join(audited.out.split())
     found = certificate(visits)

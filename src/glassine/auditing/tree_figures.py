@@ -133,7 +133,7 @@ def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
 
 NO_DOMAIN = (
     "no domain was given, so possible records cannot be counted. Draft one from the model with "
-    "`glassine domain new --model FILE -o domain.toml`, or from records with `glassine domain infer`."
+    "`glassine domain new`, or from records with `glassine domain infer`."
 )
 
 
