@@ -42,7 +42,8 @@ COVERED = {
     "must hold numbers, got the type": "in a type that can hold its values",
     "which cannot hold the values of its attribute": "in a type that can hold its values",
     ", not numbers, Booleans or text": "in a type that can hold its values",
-    "the lazy frame gave another number of records": "a lazy frame gives the same records each time",
+    "the lazy frame gave another number of records": "gives the same records each time",
+    "the engine of the lazy frame failed": "a lazy frame is collected without an error",
 }
 """Refusals that depend on the records, and what the certificate assumes instead."""
 
@@ -201,6 +202,10 @@ REACHED = {
         lambda X, y: (X.with_columns(age=pl.lit(datetime.date(2020, 1, 1))), y), "must hold numbers, got the type"
     ),
     "a column of lists": Case(lambda X, y: (X.with_columns(job=pl.concat_list("age")), y), "which cannot hold"),
+    "a lazy frame that its engine cannot compute": Case(
+        lambda X, y: (X.lazy().with_columns(age=pl.col("job").cast(pl.Float64)), y),
+        "the engine of the lazy frame failed",
+    ),
     "a key that no mapping has": Case(
         lambda X, y: (X.drop("age").to_dicts(), y),
         "no record has a value for",

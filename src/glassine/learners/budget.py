@@ -67,9 +67,9 @@ LEAST_PER_RECORD = Fraction(1, 2**30)
 REFUSALS = (
     "no fit is refused because of the records: at least one has a declared target, all rows have one length, "
     "records, targets and identifiers are as many, the quotes of a CSV file are closed within each record, every "
-    "declared column is there in a type that can hold its values, a lazy frame gives the same records each time, and "
-    "neither memory nor a limit on the number of records is exceeded; a refusal reveals that one of these fails, so "
-    "the step from no record to one is not covered"
+    "declared column is there in a type that can hold its values, a lazy frame is collected without an error and gives "
+    "the same records each time, and neither memory nor a limit on the number of records is exceeded; a refusal "
+    "reveals that one of these fails, so the step from no record to one is not covered"
 )
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (
