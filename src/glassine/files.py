@@ -221,6 +221,11 @@ def _umask() -> int:
     return mask
 
 
+def json_text(value: object) -> str:
+    """Return plain values as the text of an indented JSON file."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write_json(value: object, path: str | os.PathLike[str]) -> None:
     """Write plain values as an indented JSON file, whole or not at all."""
-    write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+    write_text(json_text(value), path)

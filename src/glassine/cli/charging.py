@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.progress import uninterrupted
-from glassine.cli.writing import tell
-from glassine.errors import GlassineError, InvalidParameterError
+from glassine.cli.writing import say, tell
+from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.files import write_text
 
 if TYPE_CHECKING:
@@ -62,6 +62,19 @@ class Charge:
         with contextlib.suppress(GlassineError):
             return {**charged, **account_of(self.book, self.entry.dataset)}
         return {**charged, "dataset": self.entry.dataset}
+
+    def release(self, text: str, output: Path) -> None:
+        """Write what was paid for; should that fail, print it, so that it is not lost."""
+        with uninterrupted():
+            try:
+                write_text(text, output)
+            except GlassineError as error:
+                say(text.rstrip())
+                self.settled = True
+                raise UnreadableFileError(
+                    f"{error} What is released stands on standard output instead: save it.", path=output
+                ) from None
+            self.settled = True
 
     @contextlib.contextmanager
     def admitted(self, certificate: Path) -> Iterator[None]:

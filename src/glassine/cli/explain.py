@@ -27,7 +27,7 @@ from glassine.cli.options import (
     RecordsFileOptions,
     UnprotectedSeedOption,
 )
-from glassine.cli.progress import stages, uninterrupted
+from glassine.cli.progress import stages
 from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats, with_inputs
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
@@ -39,7 +39,7 @@ from glassine.cli.writing import (
     write_report,
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
-from glassine.files import read_once
+from glassine.files import json_text, read_once
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
@@ -216,9 +216,7 @@ def make_command(
             measured, truth = None, None
         else:
             explainer, measured, truth = _from_records(decides, known, groups.k, records, box.takes, settings)
-        with uninterrupted():
-            explainer.release().to_json(output)
-            charge.settled = True
+        charge.release(json_text(explainer.release().to_dict()), output)
         progress("auditing the release")
         verdict = None if report is None else _report(explainer, truth, files)
     plain = {

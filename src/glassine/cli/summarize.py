@@ -25,7 +25,7 @@ from glassine.cli.options import (
     RequiredTargetOption,
     UnprotectedSeedOption,
 )
-from glassine.cli.progress import progress, uninterrupted
+from glassine.cli.progress import progress
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
 from glassine.cli.training import (
     NumberOptions,
@@ -37,7 +37,7 @@ from glassine.cli.training import (
 )
 from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value
 from glassine.errors import InvalidParameterError
-from glassine.files import read_once, write_json, write_text
+from glassine.files import json_text, read_once, write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
@@ -205,9 +205,7 @@ def summarize_command(
         with charge.admitted(released.output.with_suffix(".certificate.json")):
             display.stage("releasing tables")
             summary.fit(training.frame, target, persons=budget.person)
-            with uninterrupted():
-                charge.settled = True
-                summary.write(released.output)
+            charge.release(summary._text, released.output)
     certificate, found = summary.certificate_, getattr(summary, "measurement_", None)
     plain = {"summary": str(released.output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
     text = _text(certificate, released.output)
@@ -279,9 +277,7 @@ def _measure(
                 ledger=charge.book,
                 dataset=budget.dataset,
             )
-            with uninterrupted():
-                charge.settled = True
-                write_json(found.to_dict(), released.output)
+            charge.release(json_text(found.to_dict()), released.output)
     certificate = found.certificate
     holds = "" if certificate.holds else f"The guarantee does not hold: {'; '.join(certificate.caveats)}.\n"
     text = (

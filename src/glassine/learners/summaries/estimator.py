@@ -19,6 +19,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidParameterError, parameter
+from glassine.files import write_text
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.records import HeldRecords
@@ -27,7 +28,7 @@ from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_doma
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.summaries.derived import MEASURED, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
-from glassine.learners.summaries.file import SummaryFile, digest, read_file, write_file
+from glassine.learners.summaries.file import SummaryFile, digest, file_text, read_file
 from glassine.learners.summaries.measuring import (
     Asked,
     Figure,
@@ -345,7 +346,11 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the summary with its certificate to a JSON file: noisy numbers, from which all models follow."""
-        write_file(self._file, self.certificate_, path, getattr(self, "measurement_", None))
+        write_text(self._text, path)
+
+    @property
+    def _text(self) -> str:
+        return file_text(self._file, self.certificate_, getattr(self, "measurement_", None))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:

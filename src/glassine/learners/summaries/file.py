@@ -17,7 +17,7 @@ from glassine.domain import Domain
 from glassine.domain.domain import from_dict as domain_from_dict
 from glassine.domain.domain import to_dict as domain_to_dict
 from glassine.errors import GlassineError, InvalidModelError
-from glassine.files import read_json, write_text
+from glassine.files import read_json
 from glassine.learners.additive.grids import Axis, Grid, public_grids
 from glassine.learners.additive.targets import Target, checked_bounds
 from glassine.learners.summaries.measuring import Measurement, measurement_from_dict
@@ -140,14 +140,12 @@ def digest(file: SummaryFile) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_file(
-    file: SummaryFile, certificate: Certificate, path: str | os.PathLike[str], measurement: Measurement | None = None
-) -> None:
-    """Write a summary with its certificate, and with the measurement that a reserve paid for."""
+def file_text(file: SummaryFile, certificate: Certificate, measurement: Measurement | None = None) -> str:
+    """Return the text of a summary's file: with its certificate, and with the measurement that a reserve paid for."""
     values = {"schema": SCHEMA, "certificate": certificate.to_dict(), **_plain(file)}
     if measurement is not None:
         values["measurement"] = measurement.to_dict()
-    write_text(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n", path)
+    return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate, Measurement | None]:
