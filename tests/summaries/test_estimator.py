@@ -83,6 +83,18 @@ def test_only_what_is_released_is_kept() -> None:
     assert pickle.loads(pickle.dumps(fitted)).tree(2) == fitted.tree(2)
 
 
+def test_what_was_released_cannot_be_changed_in_place(tmp_path: Path) -> None:
+    """Models share what was computed from it, and the certificate is of what was released."""
+    fitted = summary()
+    fitted.write(tmp_path / "s.json")
+    for one in (fitted, pickle.loads(pickle.dumps(fitted)), PrivateSummary.read(tmp_path / "s.json")):
+        released = one.released_
+        changed = [*released.tables, *released.groups, *released.edges.values(), released.rounds[0].sums]
+        for array in (*changed, *(axis.counts for axis in released.axes)):
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+
 def test_scores_are_ordered_where_that_is_asked_for() -> None:
     model = summary().additive(monotone={"age": "decreasing"})
     assert (np.diff(model.term("age").scores[:-1, 0]) <= 0).all()

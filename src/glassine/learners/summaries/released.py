@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,21 @@ class Released:
     deviations: tuple[float, float, float]
     rounds: tuple[Round, ...] = ()
     squares: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        self._freeze()
+
+    def __setstate__(self, state: list[Any]) -> None:
+        for one, value in zip(fields(self), state, strict=True):
+            object.__setattr__(self, one.name, value)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Make the arrays read-only: models of one summary share what was computed from them."""
+        of_axes = (part for axis in self.axes for part in (axis.bin_of, axis.counts, axis.variances))
+        of_rounds = (part for one in self.rounds for part in (one.scores, one.sums))
+        for array in (*of_axes, *self.tables, *self.groups, *self.edges.values(), *of_rounds):
+            array.flags.writeable = False
 
     @property
     def levels(self) -> Array | None:
