@@ -323,6 +323,7 @@ def test_the_leaves_of_an_optimal_model_hold_as_many_records_as_asked_for(folder
         ((*optimal, "--min-samples-leaf", "1000000"), "--min-samples-leaf=1,000,000 allows no leaf"),
         ((*optimal, "--min-samples-leaf", "few"), "must be a number of records or a share of them"),
         ((*fit, "--epsilon", "1", "--min-samples-leaf", "5"), "--min-samples-leaf does not apply to a private tree"),
+        ((*fit, "--epsilon", "1", "--measure", "gini"), "--measure does not apply to a private tree"),
     ):
         refused = run(*arguments, "-o", "refused.json", cwd=folder)
         assert refused.status == 2

@@ -50,7 +50,7 @@ DIFFERENT = {
     "--target": "a black box is no model that predicts the column: it may be left out of the records",
     "--splits": "divisions of the records when models are compared, tests of a tree when one is attacked",
     "--time-limit": "seconds of a solver, or an estimate before a fit",
-    "--measure": "the figure that ranks what is compared, or a model whose figures are released",
+    "--measure": "the figure that ranks what is compared, what splits lower, or a model whose figures are released",
     "--summary": "in place of records, or the summary that a measured model came from",
 }
 """Options of one name whose sentences differ, and why."""
@@ -146,7 +146,7 @@ def test_an_option_of_one_name_has_one_kind_of_value() -> None:
         "--max-depth": {"N", "N|auto:N"},
         "--monotone": {"NAME:DIRECTION", "TERM[:FIRST..LAST]:DIRECTION"},
         "--to": {"FORMAT PATH", "FORM"},
-        "--measure": {"MODEL", "None"},
+        "--measure": {"MODEL", "NAME", "None"},
     }
     assert {name: found for name, found in kinds.items() if len(found) > 1} == allowed
 

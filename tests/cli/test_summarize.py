@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Certificate, Domain, Integer, Ledger, Real, load_model
+from glassine import Certificate, Domain, Integer, Ledger, PrivateSummary, Real, load_model
 from glassine.data.conform import conform
 from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
@@ -44,6 +44,21 @@ def test_models_of_a_summary_are_written_with_certificates_and_cost_nothing(summ
     assert (summarized / "again.html").exists()
     verified = run("certificate", "verify", "tree.json", "tree.certificate.json", cwd=summarized)
     assert verified.status == 0, verified.out
+
+
+@pytest.mark.parametrize("model", ["tree", "rule-list"])
+def test_what_splits_lower_is_as_in_python(model: str, summarized: Path, run: Run) -> None:
+    size = {"tree": ("--max-depth", "1"), "rule-list": ("--max-rules", "1")}[model]
+    summary = PrivateSummary.read(summarized / "s.json")
+    makes = {"tree": summary.tree, "rule-list": summary.rule_list}[model]
+    asked = ("fit", model, "--summary", "s.json", "-o", "m.json", "--overwrite", *size)
+    found = {}
+    for measure in ("additive", "gini", "errors", "log-loss"):
+        done = run(*asked, "--measure", measure, cwd=summarized)
+        assert done.status == 0, done.err
+        found[measure] = fingerprint(load_model(summarized / "m.json"))
+        assert found[measure] == fingerprint(makes(1, measure.replace("-", "_")))  # type: ignore[arg-type]
+    assert found["additive"] != found["gini"]
 
 
 def test_a_summary_is_audited_by_its_guarantee(summarized: Path, run: Run) -> None:
@@ -156,6 +171,8 @@ def test_a_number_is_summarized_from_file_to_file(
         fitted = load_model(folder / f"{model}.json")
         predicted = fitted.predict(conform({"age": np.array([25, 75])}, Domain({"age": attributes["age"]})))
         assert predicted == pytest.approx([35, 85], abs=15)
+    done = run("fit", "tree", "--summary", "s.json", "-o", "t.json", "--measure", "gini", cwd=folder)
+    assert "--measure is of classes; this summary's target is a number" in done.err
     done = run("fit", "scorecard", "--summary", "s.json", "-o", "card.json", cwd=folder)
     assert done.status == 2
     assert "a scorecard is of two classes" in done.err

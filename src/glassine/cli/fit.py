@@ -37,6 +37,16 @@ LeafCountsOption = Annotated[
     ),
 ]
 
+MeasureOption = Annotated[
+    Literal["additive", "gini", "errors", "log-loss"] | None,
+    typer.Option(
+        "--measure",
+        metavar="NAME",
+        help="Of a summary: additive, gini, errors or log-loss.",
+        show_default="additive",
+    ),
+]
+
 
 def _records_or_share(text: str) -> int | float:
     """Return a number of records, or a share of them where it is written with a point."""
@@ -61,6 +71,7 @@ class CutPointOptions(Group):
             show_default="auto",
         ),
     ] = None
+    # Hidden, so that the help fits a screen: the next option names it.
     n_quantiles: Annotated[
         int | None,
         typer.Option(
@@ -68,6 +79,7 @@ class CutPointOptions(Group):
             metavar="N",
             help="Quantiles of a number.",
             show_default="7; not private, 15",
+            hidden=True,
         ),
     ] = None
     quantile_share: Annotated[
@@ -75,7 +87,7 @@ class CutPointOptions(Group):
         typer.Option(
             "--quantile-share",
             metavar="SHARE",
-            help="Share of epsilon for private quantiles.",
+            help="Epsilon for quantiles; how many: --n-quantiles N.",
             show_default="0.2",
         ),
     ] = None
@@ -178,6 +190,7 @@ class TreeOptions(NumberOptions):
         ),
     ] = None
     leaf_counts_share: LeafCountsOption = None
+    measure: MeasureOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +207,7 @@ class RuleListOptions(ListOptions):
         ),
     ] = None
     leaf_counts_share: LeafCountsOption = None
+    measure: MeasureOption = None
 
 
 def _mechanism_of(name: str) -> str:

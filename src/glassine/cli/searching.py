@@ -27,7 +27,7 @@ DEFAULT_GRIDS: dict[str, dict[str, list[Any]]] = {
 """The grid of ``--search default`` by kind of model: the sizes that the benchmark of searches compares."""
 
 FIXED = ("memory_limit", "time_limit", "delta", "accounting", "not_private", "penalty", "min_samples_leaf",
-         "target_range")  # fmt: skip
+         "target_range", "measure")  # fmt: skip
 """Options that are the same in every setting: limits, what is spent and how it is added up."""
 
 AUTO = "auto:"

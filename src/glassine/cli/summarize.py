@@ -61,8 +61,8 @@ SLACK = 0.01
 """Slack of near-optimal trees where none is stated, as the summary has it."""
 
 OF_A_SUMMARY = {
-    TREE: ("max_depth",),
-    RULE_LIST: ("max_rules",),
+    TREE: ("max_depth", "measure"),
+    RULE_LIST: ("max_rules", "measure"),
     ADDITIVE: ("monotone",),
     SCORECARD: ("max_items", "max_points", "monotone"),
 }
@@ -318,7 +318,8 @@ def fit_from_summary(order: Order, path: Path) -> None:
             remedy="Leave RECORDS, --exclude and what is public out.",
         )
     for name in given if order.private else ("not_private",):
-        if name not in OF_A_SUMMARY.get(order.model, ()) or isinstance(given[name], str):
+        by_rule = name == "max_depth" and isinstance(given[name], str)
+        if by_rule or name not in OF_A_SUMMARY.get(order.model, ()):
             option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
             raise InvalidParameterError(
                 f"{option} does not apply to {order.kind} from a summary.", remedy="Leave it out."
@@ -331,6 +332,12 @@ def fit_from_summary(order: Order, path: Path) -> None:
     policy, policy_file = read_policy(files.policy)
     files.check([path, files.policy])
     summary = PrivateSummary.read(path)
+    if "measure" in given:
+        if summary.target_range is not None:
+            raise InvalidParameterError(
+                "--measure is of classes; this summary's target is a number.", remedy="Leave it out."
+            )
+        given["measure"] = given["measure"].replace("-", "_")
     makes: dict[str, Any] = {
         TREE: summary.tree,
         RULE_LIST: summary.rule_list,
