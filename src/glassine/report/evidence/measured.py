@@ -115,7 +115,7 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
         "records less the scores of each bin, which stand in place of leaves"
         if basis.report["subject"]["kind"] == ADDITIVE
-        else "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
+        else "records minus two per split and one per leaf for each class but one, as SACRO-ML counts them",
     )
 
 
@@ -125,7 +125,7 @@ def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
     if not parameters:
         raise NoFigureError("the model has no parameter")
     n = _records(basis)
-    yield Figure(f"{n / parameters:.3g} records a parameter", "records, over the parameters that T5 counts")
+    yield Figure(f"{n / parameters:.3g} records per parameter", "records, over the parameters that T5 counts")
 
 
 @answer
@@ -133,10 +133,8 @@ def _case_numbers(basis: Basis) -> Iterator[Answer]:
     parts = basis.parts
     counted = basis.report["counted"]
     shown = sum(isinstance(part["size"], int) for part in parts)
-    yield Figure(
-        f"the number of {counted} stands at {shown} of {wording.plural(len(parts), 'part')}, unweighted",
-        f"{counted} counted",
-    )
+    said = f"{shown} of {wording.plural(len(parts), 'part')} {'shows' if shown == 1 else 'show'}"
+    yield Figure(f"{said} the unweighted number of {counted}", f"{counted} counted")
 
 
 @answer
