@@ -44,7 +44,9 @@ def table() -> str:
 def _row(one: Format) -> str:
     entries = [name for kind, name in (("object", "`as_model`"),) if kind in one.contents]
     entries += ["`load_model`"] if set(one.contents) - {"object"} else []
-    return f"| {one.reads} | {', '.join(entries)} | {one.tells} | {one.leaves_out} |"
+    own = one.leaves_out_of_additive
+    left_out = one.leaves_out if own is None else f"{one.leaves_out}; of an additive model {own}"
+    return f"| {one.reads} | {', '.join(entries)} | {one.tells} | {left_out} |"
 
 
 def _commands(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from glassine.auditing.policy import NAMED
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidParameterError, InvalidPolicyError
 from glassine.formats import tree_from_export_text
-from glassine.models import Branch, Evidence, Node
+from glassine.models import Branch, Evidence, Guarantee, Node
 from tests.policies import BITS_AND_SHARES
 
 PUBLIC = Domain({"age": Integer(0, 99, thresholds=(40,))})
@@ -249,6 +249,14 @@ def test_what_is_missing_is_a_list_to_send_to_the_publisher() -> None:
     asked = audit(labels, domain=PUBLIC).requests
     assert asked[0].startswith("How many training records of each class every leaf holds.")
     assert audit(rules((1, 0), (0, 1))).requests == ()
+
+
+def test_no_counts_are_asked_for_of_a_private_model() -> None:
+    tree = rules((152, 160), (70, 80))
+    private = replace(tree, guarantee=Guarantee(epsilon=1.0, delta=0.0, count_scale=10.0))
+    asked = audit(private, domain=PUBLIC).requests
+    assert "Whether any person can have several training records." in asked
+    assert not any("counts" in request or "holds" in request for request in asked), asked
 
 
 def test_the_statement_that_nobody_occurs_twice_makes_records_people() -> None:

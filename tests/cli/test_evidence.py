@@ -121,6 +121,13 @@ def test_figures_of_a_model_are_those_of_its_counts() -> None:
     ).to_dict()
     (smallest,) = line_of("tre", "T3", findings=shown).answers
     assert smallest == Figure("smallest positive count of one class: 5, in 3 parts", "published counts")
+    one = audit(
+        parse_rules("classes: [x] [y]\nif [a] then [x] ([30 ; 40] examples)\nelse [y] ([3 ; 90] examples)")
+    ).to_dict()
+    assert "1 parts" not in str(line_of("tre", "T3", findings=one).answers)
+    limits = line_of("tre", "T2", findings=shown).answers[0]
+    assert isinstance(limits, Figure)
+    assert " off, " not in limits.text
     zero = line_of("tre", "T4", findings=shown).answers[0]
     assert isinstance(zero, Figure)
     assert zero.text.startswith("a class has no record in 1 of 3 parts")
@@ -130,7 +137,7 @@ def test_figures_of_a_model_are_those_of_its_counts() -> None:
     assert freedom.text == "residual degrees of freedom: 155 - 7 = 148"
     ratio = line_of("edpb", "D5", findings=shown).answers[1]
     assert isinstance(ratio, Figure)
-    assert ratio.text == "22.1 records a parameter"
+    assert ratio.text == "22.1 records per parameter"
 
 
 def test_records_that_a_fit_repeats_for_each_person_are_not_counted_as_training_records(
@@ -142,7 +149,7 @@ def test_records_that_a_fit_repeats_for_each_person_are_not_counted_as_training_
         which = "tre" if number == "T5" else "edpb"
         texts = [str(one) for one in line_of(which, number, findings=by_person).answers]
         assert any("may repeat them" in text for text in texts)
-        assert not any("residual degrees of freedom:" in text or "records a parameter" in text for text in texts)
+        assert not any("residual degrees of freedom:" in text or "records per parameter" in text for text in texts)
         plain_texts = [str(one) for one in line_of(which, number, findings=findings).answers]
         assert not any("may repeat them" in text for text in plain_texts)
 

@@ -18,6 +18,7 @@ from glassine import RuleList, load_model, parse_rules, write_model
 from glassine.formats import formats
 from tests.cli.running import Run, listing, people
 from tests.formats.reading import TALLY, example_format, read_cells
+from tests.models.additive_models import income_model
 
 RULES = """
 if [age > 50] and [smoker] then [yes] ([3 ; 40] examples)
@@ -162,6 +163,18 @@ def test_what_is_left_out_is_said_with_every_export(model: Path, run: Run) -> No
     done = run("export", "rules.json", "--to", "json", cwd=model)
     assert done.err == ""
     assert re.match(r'\{\s*"schema"', done.out)
+
+
+def test_only_what_a_tree_has_is_said_to_be_left_out_of_it(model: Path, run: Run) -> None:
+    assert run("export", "rules.json", "--to", "onnx", "-o", "m.onnx", cwd=model).status == 0
+    write_model(read_cells(model / "m.onnx"), model / "tree.json")
+    assert run("export", "tree.json", "--to", "pmml", cwd=model).err == (
+        "glassine: left out: whether counts are rounded.\n"
+    )
+    write_model(income_model(), model / "additive.json")
+    assert run("export", "additive.json", "--to", "pmml", cwd=model).err == (
+        "glassine: left out: errors, weights, names and edits.\n"
+    )
 
 
 def test_a_format_of_one_more_module_is_exported(tmp_path: Path, run: Run) -> None:

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from glassine.domain import Between, Binary, Domain, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, load_model, to_sklearn, to_text, tree_from_sklearn, write_model
+from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import DecisionTree
 
 NAMES = ("age", "dose", "weight", "steps")
@@ -214,6 +215,15 @@ def test_a_feature_that_the_domain_lacks_is_named() -> None:
     fitted = DecisionTreeClassifier().fit(pd.DataFrame({"smoker": [0, 1], "b": [1, 1]}), [0, 1])
     with pytest.raises(InvalidModelError, match=r"'smoker', which the domain lacks\. Did you mean 'smokes'"):
         tree_from_sklearn(fitted, Domain({"smokes": Binary(), "b": Binary()}))
+
+
+@pytest.mark.parametrize("forest", [False, True])
+def test_a_search_that_kept_no_model_asks_for_refit(forest: bool) -> None:
+    base = RandomForestClassifier(2, random_state=0) if forest else DecisionTreeClassifier()
+    search = GridSearchCV(base, {"max_depth": [1]}, cv=2, refit=False).fit([[0], [1]] * 4, [0, 1] * 4)
+    with pytest.raises(InvalidModelError, match="refit=False") as caught:
+        (forest_from_sklearn if forest else tree_from_sklearn)(search)
+    assert caught.value.remedy == "Fit it with refit=True."
 
 
 @pytest.mark.parametrize(

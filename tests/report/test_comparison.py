@@ -54,6 +54,15 @@ def test_the_recommendation_and_the_figures_that_it_follows_from() -> None:
     assert [fact.value for fact in shown.figures] == ["0.796 ± 0.000", "0.850 ± 0.000", "0.600 ± 0.000"]
 
 
+def test_the_rule_comes_after_the_table() -> None:
+    found = comparison(CHEAP, BEST, CART, CONSTANT)
+    text, html = render_text(found), page(CHEAP, BEST, CART, CONSTANT)
+    assert text.count("The rule: ") == 1
+    assert text.index("* private tree") < text.index("The rule: ")
+    assert html.index("1. private tree") < html.index("The rule")
+    assert len(advice_of(found).rule.split()) <= 75
+
+
 def test_a_cheaper_model_is_named_beside_the_recommended_one() -> None:
     found = comparison(row("tree", 0.1, (0.7, 0.7, 0.7)), BEST, CONSTANT)
     view = advice_of(found)

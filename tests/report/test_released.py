@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from glassine.auditing.findings import InputFile
+from glassine.formats.contents import FileContents, OtherContent
 from glassine.report import render_html, render_text
 from tests.report.builders import findings
 
@@ -31,3 +32,11 @@ def test_what_failed_stands_with_number_limit_and_consequence_before_what_to_do(
         text.index("The policy does not allow") < failed < text.index("\nWhat to do\n  1. Merge") < text.index(DIGEST)
     )
     assert text.count("[fail] Smallest leaf") == 1
+
+
+def test_what_a_file_holds_beside_its_model_is_listed_once() -> None:
+    others = tuple(OtherContent(where=f"attribute my_{name}", kind="attribute", n_bytes=40) for name in "abcd")
+    found = findings(inputs=FILES, contents=FileContents(form="scikit-learn tree", n_bytes=900, others=others))
+    for shown in (render_text(found), render_html(found)):
+        assert [shown.count(other.where) for other in others] == [1, 1, 1, 1]
+        assert "160 bytes beside the model, listed below." in shown

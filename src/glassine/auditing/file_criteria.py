@@ -38,8 +38,11 @@ def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruli
     file, model = ("files hold", "models") if several else ("file holds", "model")
     if not n:
         return passed(f"The {file} the {model} and nothing else.", 0)
-    places = first_of([other.where for other in contents.others], mark=";")
-    meaning = f"The {file} {n:,} bytes that the {model} {'do' if several else 'does'} not need: {places}."
+    places = f"{len(contents.others):,} places" if len(contents.others) > 1 else "one place"
+    meaning = (
+        f"The {file} {n:,} bytes that the {model} {'do' if several else 'does'} not need, in {places}, listed "
+        'under "What the file holds".'
+    )
     if n > limit:
         found = f"{meaning} They can be records, and nothing here says what they reveal."
         if contents.others and {other.kind for other in contents.others} == {"padding"}:

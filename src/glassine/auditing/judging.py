@@ -12,7 +12,7 @@ from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.values import Verdict
-from glassine.auditing.membership_criteria import attack_bounds
+from glassine.auditing.membership_criteria import COUNTS, attack_bounds
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 
@@ -120,14 +120,15 @@ def _about_guarantee(
     return []
 
 
-PERSONS = "Whether any person can have several training records. If so, the same counts in persons."
+PERSONS = "Whether any person can have several training records."
+IN_PERSONS = f"{PERSONS} If so, the same counts in persons."
 
 
 def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[str, ...]:
     """Return what to ask the publisher for, where the model alone leaves checks open; nothing where the model fails.
 
     A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records
-    need not ask.
+    need not ask. Of a private model no counts are asked for, which its guarantee would not cover.
     """
     about_records = evidence.kind in ("tree", "rule list", "additive model") and not evidence.covered
     of_file = {criterion.name for criterion in policy.criteria if criterion.of_file}
@@ -135,17 +136,18 @@ def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tupl
     if evidence.has_data or not about_records or failed:
         return ()
     lacking = evidence.named.value.lacking if isinstance(evidence.named, Measured) else ()
+    private = evidence.guarantee is not None and evidence.guarantee.standing == "not accepted"
     asked = []
     for check in checks:
         criterion = policy.criterion(check.rule) if check.status == "unknown" else None
         for text in () if criterion is None else criterion.requests:
-            if lacking or "{lacking}" not in text:
+            if (lacking or "{lacking}" not in text) and not (private and text == COUNTS):
                 of_each = "" if evidence.predicts_number else " of each class"
                 asked.append(
                     text.format(part=evidence.part, lacking=joined(lacking) if lacking else "", of_each=of_each)
                 )
     if checks and not evidence.people:
-        asked.append(PERSONS)
+        asked.append(PERSONS if private else IN_PERSONS)
     return tuple(dict.fromkeys(asked))
 
 

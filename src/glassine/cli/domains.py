@@ -132,7 +132,10 @@ def infer_command(
     for repeat in repeated.values():
         tell(f"glassine: {repeat}")
     if repeated:
-        tell("glassine: If such a column identifies people, give it as --person in fits and audits.")
+        tell(
+            "glassine: If such a column identifies people, give it as --person, with --records-per-person, to fits and "
+            "audits."
+        )
     kept = set(include or [])
     # What the model tests is needed, whatever it looks like.
     personal = [name for name, remark in found.items() if tested is None and any(word in remark for word in PERSONAL)]

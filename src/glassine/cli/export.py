@@ -67,7 +67,7 @@ def _export_clean(
     known = read_domain(domain)
     file = load_whole(read_once(model), known, reading.trust_pickle, reading.tree)
     form = write_clean(file, output, to=to, domain=known)
-    left_out = next((one.leaves_out for one in formats() if one.to == form), "")
+    left_out = next((one.left_out(file.model) for one in formats() if one.to == form), "")
     digest, n, fitted = read_once(output).sha256, file.contents.n_other, file.contents.fitted
     told = {"to": form, "file": str(output), "sha256": digest, "removed": n, "leaves_out": left_out}
     if as_json:
@@ -183,8 +183,9 @@ def export_command(
     with in_options({"dialect": "--dialect"}):
         written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
     told: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
-    if form.leaves_out:
-        told["leaves_out"] = form.leaves_out
+    left_out = form.left_out(read)
+    if left_out:
+        told["leaves_out"] = left_out
     if output is not None and isinstance(written, bytes):
         write_bytes(written, output)
     elif output is not None:
@@ -193,5 +194,5 @@ def export_command(
         print_value(told if isinstance(written, bytes) else {**told, "text": written}, True)
         return
     print_value(str(written) if output is None else f"Written: {output}", False)
-    if form.leaves_out:
-        tell(f"glassine: left out: {form.leaves_out}.")
+    if left_out:
+        tell(f"glassine: left out: {left_out}.")

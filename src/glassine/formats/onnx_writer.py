@@ -280,8 +280,8 @@ FORMAT = Format(
     name="ONNX",
     reads="ONNX tree, or an additive model that Glassine wrote; needs `pip install 'glassine[formats]'`",
     tells="conditions and error rates; scores",
-    leaves_out="counts, and the digits that single precision does not hold; of an additive model errors, "
-    "weights, groups, names and edits",
+    leaves_out="counts, and the digits that single precision does not hold",
+    leaves_out_of_additive="errors, weights, groups, names, edits, and the digits that single precision does not hold",
     extensions=(".onnx",),
     contents=("bytes",),
     sniff=is_onnx,

@@ -48,6 +48,8 @@ class Format:
         What a reader of such a file learns.
     leaves_out : str
         What of a model it does not hold: absent where it is read, lost where it is written.
+    leaves_out_of_additive : str or None
+        The same of an additive model, where that is something else.
     extensions : tuple of str
         Usual ends of the names of such files. The content of a file decides its format.
     contents : tuple of {"bytes", "text", "values", "object"}
@@ -86,6 +88,7 @@ class Format:
     reads: str = ""
     tells: str = ""
     leaves_out: str = ""
+    leaves_out_of_additive: str | None = None
     extensions: tuple[str, ...] = ()
     contents: tuple[Content, ...] = ()
     sniff: Callable[[Any], bool] = lambda content: False
@@ -98,6 +101,11 @@ class Format:
     write: Callable[..., str | bytes] | None = None
     binary: bool = False
     kinds: tuple[type, ...] = (DecisionTree, RuleList, AdditiveModel)
+
+    def left_out(self, model: object) -> str:
+        """Return what of a model it does not hold."""
+        own = self.leaves_out_of_additive if isinstance(model, AdditiveModel) else None
+        return self.leaves_out if own is None else own
 
 
 @cache

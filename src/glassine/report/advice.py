@@ -22,12 +22,10 @@ AS_THEY_ARE: tuple[Measure, ...] = ("auroc", "rmse", "mae", "r2")
 """Measures whose titles are abbreviations."""
 
 RULE = (
-    "Of the private models that every split has measured, those count whose mean {measure} is at most a standard error "
-    "over the splits worse than the best, and which beat the constant prediction: their mean difference on the same "
-    "splits exceeds its standard error. A model drops out that another of these dominates: at least as good in "
-    "epsilon, {measures}{and_seen} and bits, and better in one. Of the rest "
-    "the smallest epsilon is taken; then those whose {second} is at most a standard error worse than the best of them; "
-    "then the fewest bits learned, where none count as most;{then_seen} then the better {measure}."
+    "Of the private models measured on every split, keep those within one standard error of the best {measure} that "
+    "beat the constant prediction by more than the standard error of the difference. Drop each that another one beats "
+    "or equals in everything compared. Then take the smallest epsilon, {second} within one standard error of the best, "
+    "the fewest bits (unknown bits last),{then_seen} the better {measure}, in this order."
 )
 
 DECIDED: dict[Criterion, str] = {
@@ -82,9 +80,7 @@ def advice_of(comparison: Comparison, measure: Measure | None = None) -> Advice:
         rule=RULE.format(
             measure=_word(advice.measure),
             second=_word(second_measure(advice.measure)),
-            measures=", ".join(map(_word, comparison.measures)),
-            and_seen=", vulnerability" if classes else "",
-            then_seen=" then the lowest vulnerability;" if classes else "",
+            then_seen=" the lowest vulnerability," if classes else "",
         ),
         notes=(NOT_PRIVATE, *comparison.caveats),
     )

@@ -18,7 +18,7 @@ from glassine.formats.builder import place_of, source_of
 from glassine.formats.registry import BY_LINE, Format
 from glassine.formats.sklearn.contents import beside_estimator
 from glassine.formats.sklearn.pipelines import sklearn_names
-from glassine.formats.sklearn.tree import is_sklearn_tree, tree_from_sklearn
+from glassine.formats.sklearn.tree import best_of, is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest, Node, Table
 
@@ -194,11 +194,7 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
             f"a random forest or a pipeline that ends with one is expected, got {type(estimator).__name__}."
         )
     if "BaseSearchCV" in sklearn_names(estimator):
-        if not hasattr(estimator, "best_estimator_"):
-            raise InvalidModelError(
-                f"{type(estimator).__name__} is not fitted: it has no best estimator.", remedy="Call fit."
-            )
-        return forest_from_sklearn(estimator.best_estimator_, domain, use_seeds=use_seeds)
+        return forest_from_sklearn(best_of(estimator), domain, use_seeds=use_seeds)
     forest = estimator.steps[-1][1] if "Pipeline" in sklearn_names(estimator) else estimator
     members = getattr(forest, "estimators_", None)
     if not members:

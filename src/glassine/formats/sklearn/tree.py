@@ -143,6 +143,20 @@ def _fitted(estimator: Any, attribute: str) -> Any:
         ) from None
 
 
+def best_of(search: Any) -> Any:
+    """Return the best estimator of a fitted search."""
+    if hasattr(search, "best_estimator_"):
+        return search.best_estimator_
+    if hasattr(search, "best_params_") or hasattr(search, "cv_results_"):
+        raise InvalidModelError(
+            f"{type(search).__name__} has no model: it was fitted with refit=False.",
+            remedy="Fit it with refit=True.",
+        )
+    raise InvalidModelError(
+        f"{type(search).__name__} is not fitted: it has no 'best_estimator_'.", remedy="Call fit first."
+    )
+
+
 def _names(estimator: Any, width: int, domain: Domain | None) -> tuple[str, ...]:
     """Return the names of an estimator's inputs."""
     own = getattr(estimator, "feature_names_in_", None)
@@ -347,7 +361,7 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
     """
     kinds = sklearn_names(estimator)
     if set(SEARCHES) & set(kinds):
-        return tree_from_sklearn(_fitted(estimator, "best_estimator_"), domain)
+        return tree_from_sklearn(best_of(estimator), domain)
     if set(ENSEMBLES) & set(kinds):
         raise UnsupportedModelError(
             f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",

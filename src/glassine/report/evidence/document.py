@@ -280,7 +280,7 @@ def _sentence(answer: Answer) -> str:
     plain = _plain(answer)
     if "figure" in plain:
         return f"{plain['figure'].rstrip('.')}. Method: {plain['method'].rstrip('.')}."
-    return f"Not measured, because {plain['not_measured_because'].rstrip('.')}."
+    return f"Not measured: {plain['not_measured_because'].rstrip('.')}."
 
 
 def _referred(answer: Answer, item: str) -> str:

@@ -39,7 +39,7 @@ def _small_leaves(basis: Basis) -> Iterator[Answer]:
     parts = basis.parts
     small = sum("small" in part["flags"] for part in parts)
     unknown = sum(part["size"] is None for part in parts)
-    said = f"{small} of {len(parts)} parts are below the limit"
+    said = f"{small} of {wording.plural(len(parts), 'part')} {'is' if small == 1 else 'are'} below the limit"
     yield Figure(said + (f"; the size of {unknown} is not shown" if unknown else ""), "parts that break the limit")
 
 
@@ -51,12 +51,15 @@ def _smallest_class(basis: Basis) -> Iterator[Answer]:
     hidden = [part for part in parts if part["counts"] is None and part["size"] != 0]
     if counts:
         shown = len(parts) - len(hidden)
-        yield Figure(f"smallest positive count of one class: {min(counts):,}, in {shown} parts", "published counts")
+        yield Figure(
+            f"smallest positive count of one class: {min(counts):,}, in {wording.plural(shown, 'part')}",
+            "published counts",
+        )
     if hidden:
         below = basis.report["policy"]["suppress_below"]
         yield Missing(
-            f"counts of classes are not shown at {len(hidden)} of {len(parts)} parts: none is published, or one is "
-            f"below {below} and suppressed"
+            f"counts of classes are not shown at {len(hidden)} of {wording.plural(len(parts), 'part')}: none is "
+            f"published, or one is below {below} and suppressed"
         )
 
 
@@ -66,7 +69,7 @@ def _zero_classes(basis: Basis) -> Iterator[Answer]:
     parts = basis.parts
     zero = [part for part in parts if part["size"] != 0 and (part["purity"] == 1 or 0 in (part["counts"] or ()))]
     hidden = sum(part["counts"] is None and part["purity"] is None and part["size"] != 0 for part in parts)
-    said = f"a class has no record in {len(zero)} of {len(parts)} parts"
+    said = f"a class has no record in {len(zero)} of {wording.plural(len(parts), 'part')}"
     yield Figure(
         said + (f", not counting {hidden} that are not shown" if hidden else ""), "published counts and shares"
     )
@@ -112,7 +115,7 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
         "records less the scores of each bin, which stand in place of leaves"
         if basis.report["subject"]["kind"] == ADDITIVE
-        else "records less two a split, and one a leaf for each class but one, as SACRO-ML counts them",
+        else "records minus two per split and one per leaf for each class but one, as SACRO-ML counts them",
     )
 
 
@@ -122,7 +125,7 @@ def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
     if not parameters:
         raise NoFigureError("the model has no parameter")
     n = _records(basis)
-    yield Figure(f"{n / parameters:.3g} records a parameter", "records, over the parameters that T5 counts")
+    yield Figure(f"{n / parameters:.3g} records per parameter", "records, over the parameters that T5 counts")
 
 
 @answer
@@ -130,7 +133,8 @@ def _case_numbers(basis: Basis) -> Iterator[Answer]:
     parts = basis.parts
     counted = basis.report["counted"]
     shown = sum(isinstance(part["size"], int) for part in parts)
-    yield Figure(f"the number of {counted} stands at {shown} of {len(parts)} parts, unweighted", f"{counted} counted")
+    said = f"{shown} of {wording.plural(len(parts), 'part')} {'shows' if shown == 1 else 'show'}"
+    yield Figure(f"{said} the unweighted number of {counted}", f"{counted} counted")
 
 
 @answer
@@ -325,10 +329,8 @@ def _most_exposed(basis: Basis) -> Iterator[Answer]:
     limited_to = None if basis.findings is None else basis.findings["policy"]["largest_bits_per_record"]
     if not isinstance(parts, Missing) and limited_to is not None and not isinstance(found, Missing):
         exposed = sum("exposed" in part["flags"] for part in parts["parts"])
-        yield Figure(
-            f"{exposed} of {len(parts['parts'])} parts reveal more than the limit of {limited_to:g} bits",
-            "possible records, counted",
-        )
+        said = f"{exposed} of {wording.plural(len(parts['parts']), 'part')} {'reveals' if exposed == 1 else 'reveal'}"
+        yield Figure(f"{said} more than the limit of {limited_to:g} bits", "possible records, counted")
 
 
 @answer

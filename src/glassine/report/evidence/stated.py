@@ -176,11 +176,10 @@ def _checks(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _policy(basis: Basis) -> Iterator[Answer]:
-    limits = ", ".join(
-        f"{name} {'off' if value is None else str(value).lower()}" for name, value in basis.report["policy"].items()
-    )
-    source = basis.report["policy_source"]
-    yield Figure(limits, f"policy: {source}")
+    limits = basis.report["policy"]
+    stated = [f"{name} {str(value).lower()}" for name, value in limits.items() if value is not None]
+    said = f"{len(stated)} limits and settings are stated, {len(limits) - len(stated)} limits are off"
+    yield Figure(f"{said}. {', '.join(stated)}", f"policy: {basis.report['policy_source']}")
 
 
 @answer

@@ -12,7 +12,7 @@ from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Ro
 from glassine.comparison.candidates import CONSTANT
 from glassine.comparison.values import LESS_IS_BETTER, NO_PARTS, Measure
 from glassine.report import wording
-from glassine.report.advice import TITLES, advice_of, figure, mean_of, name_of
+from glassine.report.advice import TITLES, Advice, advice_of, figure, mean_of, name_of
 from glassine.report.blocks import (
     Block,
     Column,
@@ -76,10 +76,7 @@ def comparison_page(
     advice = worded.recommendation
     command = wording.clean(command) if advice.chosen is not None else ""
     fitted = "The command fits it on all records, with fresh noise that no seed fixes. Add a ledger to charge a budget."
-    details: tuple[Block, ...] = (Fold("The rule", (Paragraph(text=worded.rule),)),)
-    if command:
-        details = (Command(command), Paragraph(text=fitted, tone="caveat"), *details)
-    table = _figures_section(comparison, advice)
+    details: tuple[Block, ...] = (Command(command), Paragraph(text=fitted, tone="caveat")) if command else ()
     return Page(
         kind="comparison",
         title=wording.clean(title or "Comparison of learners"),
@@ -93,7 +90,7 @@ def comparison_page(
         figures=_facts(comparison, advice),
         sections=(
             *_charts(comparison, advice.chosen),
-            table,
+            _figures_section(comparison, worded),
         ),
         terms=_terms(comparison),
         inputs=clean_inputs(inputs),
@@ -102,8 +99,9 @@ def comparison_page(
     )
 
 
-def _figures_section(comparison: Comparison, advice: Recommendation) -> Section:
-    """Return all figures, and what has none."""
+def _figures_section(comparison: Comparison, worded: Advice) -> Section:
+    """Return all figures, what has none, and the rule of the recommendation."""
+    advice = worded.recommendation
     numbers = _numbers(comparison)
     measured = [row for row in comparison.rows if id(row) in numbers]
     shown = [_cells(comparison, row) for row in measured]
@@ -127,6 +125,7 @@ def _figures_section(comparison: Comparison, advice: Recommendation) -> Section:
         blocks.append(Table(caption=caption, columns=(Column("Model"), *columns), rows=rows, style="wide"))
     if missing:
         blocks += [Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing))]
+    blocks.append(Fold("The rule", (Paragraph(text=worded.rule),)))
     # The rest stands on the page alone: a terminal is 88 characters wide.
     brief = ("Epsilon", "Accuracy", "AUROC", "RMSE", "R²", "Bits", CHANCE, "Gap", ADVANTAGE)
     heads = [name for name in (shown[0] if shown else ()) if name in brief]
@@ -141,7 +140,7 @@ def _figures_section(comparison: Comparison, advice: Recommendation) -> Section:
         id="table",
         title="All figures",
         blocks=tuple(blocks),
-        text=(*lines, *(f"{name}: {reason}" for name, reason in missing)),
+        text=(*lines, *(f"{name}: {reason}" for name, reason in missing), f"The rule: {worded.rule}"),
         text_title="Means over the splits, ± their standard errors",
     )
 

@@ -35,7 +35,6 @@ EACH_NOTHING = "The files hold the models and nothing else. They may leave if th
 EACH_COPY = "A file that holds more than its model may not leave; a clean copy of it may. Audit the copy."
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
-MOST_NAMED = 3
 
 
 def holds_more(findings: Findings) -> bool:
@@ -45,15 +44,13 @@ def holds_more(findings: Findings) -> bool:
     return contents is not None and (bool(contents.others) or private)
 
 
-def listed_beside(findings: Findings) -> tuple[str, ...]:
-    """Return in a few sentences what the file holds beside the model."""
+def counted_beside(findings: Findings) -> tuple[str, ...]:
+    """Return how much the file holds beside the model, which the section on the file lists."""
     contents = findings.contents
-    if contents is None:
-        return ()
-    said = [f"{wording.clean(o.kind)}, {o.n_bytes:,} bytes, in {wording.clean(o.where)}." for o in contents.others]
-    said += [f"{e.statistic} of {wording.clean(e.attribute)}, in {wording.clean(e.part)}." for e in contents.fitted]
-    more = len(said) - MOST_NAMED
-    return (*said[:MOST_NAMED], *((f"{more:,} more, listed below.",) if more > 0 else ()))
+    n_values = 0 if contents is None else sum(entry.n_values for entry in contents.fitted)
+    said = [f"{contents.n_other:,} bytes beside the model"] if contents is not None and contents.others else []
+    said += [f"{wording.plural(n_values, 'value')} of the training data"] if n_values else []
+    return (f"{' and '.join(said)}, listed below.",) if said else ()
 
 
 def file_sections(findings: Findings) -> tuple[Section, ...]:
@@ -303,7 +300,7 @@ def released(findings: Findings) -> tuple[Released, ...]:
         title = "A clean copy of this file may be released, once it is audited"
     terms = findings.value("terms")
     beside = () if terms is None or findings.contents is not None else tuple(map(wording.clean, terms.beside))
-    holds = (*listed_beside(findings), *beside)
+    holds = (*counted_beside(findings), *beside)
     return tuple(
         Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=holds)
         for file in findings.inputs
