@@ -44,6 +44,7 @@ COVERED = {
     ", not numbers, Booleans or text": "in a type that can hold its values",
     "the lazy frame gave another number of records": "gives the same records each time",
     "the engine of the lazy frame failed": "a lazy frame is collected without an error",
+    "costs are exact for at most": "a limit on the number of records is exceeded",
 }
 """Refusals that depend on the records, and what the certificate assumes instead."""
 

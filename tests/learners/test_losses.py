@@ -23,7 +23,7 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.formats import load_model, write_model
 from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import Weighting
@@ -331,3 +331,23 @@ def test_a_certificate_says_the_same_whatever_the_base_rates_are(kind: Any) -> N
         stated.pop("model")
         texts.add(json.dumps(stated))
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize("loss", [Loss.errors(2), Loss.ranking(np.array([0.5, 0.5]), 1e3, 0.3), Loss.squares(8)])
+def test_records_whose_costs_are_not_exact_are_refused(loss: Loss) -> None:
+    most = (2**53 - 1) // loss.unit
+    loss.refuse_inexact(np.array([most - 1, 1]))
+    with pytest.raises(InvalidDataError, match="costs are exact for at most"):
+        loss.refuse_inexact(np.array([most, 1]))
+
+
+@pytest.mark.parametrize("kind", [OptimalTreeClassifier, OptimalRuleListClassifier])
+def test_weights_beyond_exact_costs_are_refused_by_fits(kind: Any) -> None:
+    domain = Domain.binary(["a", "b"])
+    rows, y = np.array([[0, 0], [0, 1], [1, 1]]), np.array([0, 1, 1])
+    fitted = kind(2, domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**40))
+    assert sum(sum(cell.evidence.counts) for cell in fitted.model_.cells) == 3 * 2**40
+    with pytest.raises(InvalidDataError, match="costs are exact for at most"):
+        kind(2, domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**43))
+    with pytest.raises(InvalidDataError, match="must add up to less than 2"):
+        kind(2, domain, classes=(0, 1)).fit(rows, y, sample_weight=np.full(3, 2**52))

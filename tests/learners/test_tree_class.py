@@ -315,3 +315,14 @@ def test_optimal_weights_count_the_optimal_trees() -> None:
         for penalty in (0, 1, 2):
             sums = engine.sums_of(models, truth, labels, Weighting.optimal(float(penalty)))
             assert sums.weights[0].item() == len(oracle.optimum(listed, truth, labels, Fraction(penalty))[1])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_models_are_counted_alike_with_and_without_records(make: engine.Maker) -> None:
+    models, worlds = engine.trees_of(*make(5), 3, 1)
+    truth, labels = engine.some_data(3, worlds, 20, 1)
+    found = []
+    for n in (0, 20):
+        sums = engine.sums_of(models, truth[:n], labels[:n], Weighting.count(3))
+        found.append([table.tobytes() for table in (*sums.costs, *sums.weights)])
+    assert found[0] == found[1]

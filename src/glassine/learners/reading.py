@@ -264,6 +264,11 @@ def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:
         raise InvalidDataError(
             f"{parameter('sample_weight')} must not be zero for every record.", remedy="Give some record a weight."
         )
+    if not whole.sum() < 2**53:
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must add up to less than 2^53 records, got {whole.sum():.3g}.",
+            remedy="Divide all weights by a common factor.",
+        )
     return whole.astype(np.int64)
 
 

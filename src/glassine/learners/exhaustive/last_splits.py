@@ -8,13 +8,14 @@ at a time, and each is added to its parents: first the least costs, then the wei
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import comb
 
 import numpy as np
 
 from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress, cuts, run
-from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, power
+from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, admissible, leaf, power
 
 __all__: list[str] = []
 
@@ -30,6 +31,11 @@ def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: 
     p = len(atoms.blocks)
     shape = (comb(p, size - 1), 2 ** (size - 1))
     out = Weighed(np.empty(shape), np.empty(shape))
+    if not counts.table[0].any() and not costs.penalty and not costs.fewest:
+        # All leaves weigh the same, as where models are counted: a node's splits are counted, not their leaves.
+        _, weight = leaf(counts.table[0], costs)
+        run(cuts(len(out.costs), PIECES), partial(_no_records, size - 1, atoms, weight, costs, out))
+        return out
     tables = (counts, atoms, costs)
     ticks = {size - 1: None, size: progress}
     # Leaves of one chunk are kept for both passes.
@@ -62,6 +68,12 @@ def _leaves(
         if progress is not None:
             progress(start + number, n_sets)
         yield start, Weighed(room.costs[:number], room.weights[:number])
+
+
+def _no_records(size: int, atoms: Atoms, weight: float, costs: Costs, out: Weighed, start: int, stop: int) -> None:
+    """Sum below a slice of the nodes of a size, without any record."""
+    into = Weighed(out.costs[start:stop], out.weights[start:stop])
+    sum_empty(_combination(start, size), atoms, weight, costs, into)
 
 
 def _sets_of_chunk(size: int) -> int:
@@ -197,6 +209,27 @@ def sum_leaves(
         for q in range(n):
             if not possible[q]:
                 least[q] = np.inf
+        advance(chosen)
+
+
+@compiled
+def sum_empty(
+    first: AnyArray, atoms: Atoms, weight: float, costs: Costs, into: Weighed
+) -> None:  # pragma: no cover - compiled
+    """Sum below consecutive nodes without any record, whose leaves have one weight."""
+    m, p = len(first), len(atoms.blocks)
+    chosen, allowed = first.copy(), np.empty(p, dtype=np.bool_)
+    mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
+    split = costs.part_weight * weight * weight
+    for row in range(len(into.costs)):
+        for signs in range(1 << m):
+            possible = admissible(chosen, signs, atoms, mask, allowed)
+            some = weight if possible else 0.0
+            for literal in range(p):
+                if possible and allowed[literal]:
+                    some += split
+            into.costs[row, signs] = 0.0 if possible else np.inf
+            into.weights[row, signs] = some
         advance(chosen)
 
 

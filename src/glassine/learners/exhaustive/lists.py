@@ -283,6 +283,7 @@ class ListSums:
         cls, lists: ListClass, counts: ConjunctionCounts, weighting: Weighting, progress: Progress | None = None
     ) -> ListSums:
         """Sum backwards, from the sets with one rule left to the empty set."""
+        lists.loss.refuse_inexact(counts.table[0])
         logic, p = lists.logic, len(lists.logic.antecedents)
         tables = (Counts.of(counts, p, lists.length), Atoms.of(logic), logic.covers, Costs.of(weighting, lists.loss))
         levels = tree_sums.backward(sum_level, tables, p, lists.levels, 1, progress)

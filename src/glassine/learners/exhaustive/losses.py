@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from glassine.errors import InvalidDataError
 from glassine.models.evidence import with_mode
 
 UNITS = 1024
@@ -37,6 +38,9 @@ PARTS = 255
 
 MEAN_SPREAD = 0.2
 """Standard deviation of the means of leaves about that of all records, as a share of the range of the target."""
+
+EXACT = 2**53
+"""Whole numbers up to which doubles, in which costs are kept, are exact."""
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -95,6 +99,17 @@ class Loss:
     def unit(self) -> int:
         """The most that one part of a record can cost: the sensitivity of the cost of every model to a part."""
         return max(1, int(self.costs.max()))
+
+    def refuse_inexact(self, counts: npt.NDArray[np.integer]) -> None:
+        """Raise if a model could cost 2^53 units or more on so many records of each class, shape (c,)."""
+        # Python's whole numbers: the product may exceed 64 bits.
+        total, most = sum(counts.tolist()), (EXACT - 1) // self.unit
+        if total > most:
+            raise InvalidDataError(
+                f"costs are exact for at most {most // self.parts:,} records of this loss, "
+                f"got {total // self.parts:,}, weights counted.",
+                remedy="Divide the weights by a common factor, or take fewer records.",
+            )
 
     @classmethod
     def errors(cls, n_classes: int) -> Loss:

@@ -165,6 +165,7 @@ class TreeSums:
         cls, trees: TreeClass, counts: ConjunctionCounts, weighting: Weighting, progress: Progress | None = None
     ) -> TreeSums:
         """Sum backwards, from the nodes with one split left to the root."""
+        trees.loss.refuse_inexact(counts.table[0])
         p = len(trees.logic.literals)
         tables = (Counts.of(counts, p, trees.depth), Atoms.of(trees.logic), Costs.of(weighting, trees.loss))
         # A leaf takes about two steps besides those of its values; a choice above has two nodes below it.
