@@ -36,7 +36,12 @@ TESTS = {
     "counting/regions.py": ("counting/test_regions.py",),
     "counting/space.py": ("counting/test_regions.py", "counting/test_logic.py", "counting/test_rule_logic.py"),
     "data/conform_values.py": ("domain/test_conforming.py", "domain/test_conforming_arrays.py"),
-    "learners/exhaustive/gibbs.py": ("learners/test_gibbs.py", "learners/test_list_class.py", "verification"),
+    "learners/exhaustive/gibbs.py": (
+        "learners/test_gibbs.py",
+        "learners/test_list_class.py",
+        "learners/test_tree_class.py",
+        "verification",
+    ),
     "learners/greedy/impurity.py": ("learners/test_greedy_search.py", "learners/test_greedy_strict.py"),
     "learners/greedy/plan.py": ("learners/test_greedy_rule_list.py", "learners/test_greedy_published.py"),
     "auditing/suppression.py": (
@@ -45,7 +50,12 @@ TESTS = {
         "report/test_disclosure.py",
     ),
     "auditing/criteria.py": ("auditing/test_criteria.py", "auditing/test_auditing.py"),
-    "auditing/trees.py": ("auditing/test_auditing.py", "auditing/test_subjects.py", "auditing/test_membership.py"),
+    "auditing/trees.py": (
+        "auditing/test_auditing.py",
+        "auditing/test_subjects.py",
+        "auditing/test_membership.py",
+        "formats/test_stated_parameters.py",
+    ),
     "scrubbing/scrub.py": ("auditing/test_scrubbing.py", "auditing/test_scrubbing_gaps.py"),
     "scrubbing/additive.py": ("auditing/test_additive_scrubbing.py",),
     "microaggregation/mdav.py": ("microaggregation/test_distances.py", "microaggregation/test_mdav.py"),

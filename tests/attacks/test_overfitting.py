@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import OptimalTreeClassifier, as_model, parse_rules
 from glassine.attacks import Measured, NotApplicable, Vulnerability, vulnerability
-from glassine.attacks.overfitting import _Table
+from glassine.attacks.variation import _Table
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
 from tests.attacks.sides import sides

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,11 +26,18 @@ def run(capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
         yield call
 
 
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make what :func:`folder` copies, once."""
+    made = tmp_path_factory.mktemp("stored")
+    people().write_csv(made / "people.csv")
+    people().write_parquet(made / "people.parquet")
+    Domain(attributes()).to_json(made / "domain.json")
+    Ledger(made / "budget.sqlite").budget("people", 1)
+    return made
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(stored: Path, tmp_path: Path) -> Path:
     """Make a folder of records as CSV and Parquet, their domain, and a ledger that allows epsilon 1."""
-    people().write_csv(tmp_path / "people.csv")
-    people().write_parquet(tmp_path / "people.parquet")
-    Domain(attributes()).to_json(tmp_path / "domain.json")
-    Ledger(tmp_path / "budget.sqlite").budget("people", 1)
-    return tmp_path
+    return shutil.copytree(stored, tmp_path, dirs_exist_ok=True)

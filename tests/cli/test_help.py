@@ -107,22 +107,20 @@ def test_a_help_is_printed_and_fits_a_terminal(
         assert "range>" not in options
 
 
-@pytest.mark.parametrize(("path", "name", "param"), OPTIONS, ids=lambda value: value if isinstance(value, str) else "")
-def test_an_option_says_what_it_does(path: str, name: str, param: Any) -> None:
-    said = param.help
-    assert re.fullmatch(r"([A-Z]|known:).*[.?]", said), said
-    assert not re.search(r"[;,] [\d.e-]+\.$|\bby default\b|\bdefault \S*\d", said), (
-        f"the default of {name} belongs to the option: {said}"
-    )
-    assert not re.search(r": \w+, \w+(, \w+)* (or|and) \w+\.$", said) or param.metavar, "list words as choices"
-
-
-@pytest.mark.parametrize(("path", "name", "param"), OPTIONS, ids=lambda value: value if isinstance(value, str) else "")
-def test_the_value_of_an_option_has_a_name(path: str, name: str, param: Any) -> None:
-    # An option that another one names is hidden, and needs a name of its value all the same.
-    shown = (param.get_help_record(typer.Context(COMMANDS[path])) or ("", ""))[0]
-    if not getattr(param, "is_flag", False) and "|" not in shown:
-        assert re.fullmatch(r"[A-Z].*", param.metavar or ""), f"{path} {name} needs a metavar"
+@pytest.mark.parametrize("path", COMMANDS)
+def test_an_option_says_what_it_does_and_what_its_value_is(path: str) -> None:
+    context = typer.Context(COMMANDS[path])
+    for name, param in ((name, param) for command, name, param in OPTIONS if command == path):
+        said = param.help
+        assert re.fullmatch(r"([A-Z]|known:).*[.?]", said), (name, said)
+        assert not re.search(r"[;,] [\d.e-]+\.$|\bby default\b|\bdefault \S*\d", said), (
+            f"the default of {name} belongs to the option: {said}"
+        )
+        assert not re.search(r": \w+, \w+(, \w+)* (or|and) \w+\.$", said) or param.metavar, "list words as choices"
+        # An option that another one names is hidden, and needs a name of its value all the same.
+        shown = (param.get_help_record(context) or ("", ""))[0]
+        if not getattr(param, "is_flag", False) and "|" not in shown:
+            assert re.fullmatch(r"[A-Z].*", param.metavar or ""), f"{name} needs a metavar"
 
 
 def test_an_option_of_one_name_has_one_sentence() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +15,24 @@ from glassine import Certificate, Domain, Integer, Ledger, PrivateSummary, Real,
 from glassine.data.conform import conform
 from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
-from tests.cli.running import Run
+from tests.cli.running import Run, one_after_another
 
 SUMMARIZE = ("summarize", "people.csv", "--target", "ill", "--domain", "domain.json", "-o", "s.json", "--epsilon", "2")
 
 
-@pytest.fixture
-def summarized(folder: Path, run: Run) -> Path:
+@pytest.fixture(scope="module")
+def released(stored: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Release a summary once; each test has a copy."""
+    folder = shutil.copytree(stored, tmp_path_factory.mktemp("released"), dirs_exist_ok=True)
     Ledger(folder / "b.sqlite").budget("more", 2, 1e-5)
-    done = run(*SUMMARIZE, "--ledger", "b.sqlite", "--dataset", "more", cwd=folder)
-    assert done.status == 0, done.err
-    assert "Private summary at epsilon 2, delta 1e-06" in done.out
+    with one_after_another() as command:
+        assert command(*SUMMARIZE, "--ledger", "b.sqlite", "--dataset", "more", cwd=folder) == 0
     return folder
+
+
+@pytest.fixture
+def summarized(released: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(released, tmp_path, dirs_exist_ok=True)
 
 
 def test_models_of_a_summary_are_written_with_certificates_and_cost_nothing(summarized: Path, run: Run) -> None:
@@ -124,6 +131,7 @@ def test_a_part_of_epsilon_is_reserved_for_one_model(folder: Path, run: Run) -> 
         assert (refused.status, said in refused.err) == (2, True), refused.err
     done = run(*SUMMARIZE, *kept, cwd=folder)
     assert done.status == 0, done.err
+    assert "Private summary at epsilon 2, delta 1e-06" in done.out
     assert "Of the tree with max_depth 1 on these records, which flatter it: Accuracy" in done.out
     (entry,) = Ledger(folder / "b.sqlite").entries("more")
     assert (float(entry.epsilon), "0.5 of it for a measurement" in entry.note) == (2.0, True)

@@ -99,6 +99,20 @@ def test_rounding_adds_up_all_choices_of_a_model(levels: int, fan_out: int) -> N
     assert gibbs.rounding(levels, fan_out, 100) < 1e-6
 
 
+@pytest.mark.parametrize(("epsilon", "unit"), [(Fraction(1, 10), 1), (Fraction(1, 100), 1000), (Fraction(1), 10**6)])
+def test_tables_of_powers_take_the_stated_bytes(epsilon: Fraction, unit: int) -> None:
+    weighting = Weighting.private(epsilon, 1.0, 10**7, unit)
+    # Ones and zeros at the ends of the tables are not counted.
+    taken = weighting.powers.nbytes + weighting.jumps.nbytes
+    assert gibbs.powers_bytes(epsilon, unit) == pytest.approx(taken, rel=1e-3, abs=32)
+
+
+def test_a_total_is_the_sum_over_the_choices() -> None:
+    options = [Choice(0, 3.0, 5 * 2**48), Choice(1, 4.0, 2**48)]
+    total = gibbs.log_total(options, Weighting.private(Fraction(1, 2), 1.0, 10))
+    assert total == pytest.approx(math.log(math.exp(5) + math.exp(1)) - 1.5, rel=1e-12)
+
+
 def ideal_law(listed: Sequence[Any], costs: Sequence[int], epsilon: Fraction, part_weight: float) -> dict[Any, Decimal]:
     """Return the Gibbs distribution to 50 digits, given the errors of each model."""
     with engine.precise():

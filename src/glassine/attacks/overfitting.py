@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.gap import known_sides, read_sides
-from glassine.attacks.membership.intervals import Estimate, check_confidence, normal_quantile
+from glassine.attacks.membership.intervals import Estimate, check_confidence
 from glassine.attacks.membership.outputs import (
     Records,
     answers,
@@ -23,37 +23,13 @@ from glassine.attacks.membership.outputs import (
 )
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
+from glassine.attacks.variation import Counted, LabelOverfitting
 from glassine.data.labels import Sample
 from glassine.data.labels import subgroups as split_by_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Over = Literal["auto", "parts", "predictions"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelOverfitting:
-    """Distributional overfitting of the records of one class.
-
-    Attributes
-    ----------
-    label : str
-        The class.
-    n_members, n_nonmembers : int
-        Numbers of records.
-    share : float
-        Weight of the class: the mean of its shares among members and among non-members, classes of one side left out.
-    tau : float
-        Total variation distance between where members and where non-members of the class fall, in [0, 1].
-    """
-
-    label: str
-    n_members: int
-    n_nonmembers: int
-    share: float
-    tau: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +195,7 @@ def vulnerability(
         member = np.arange(len(target)) < len(inside.target)
         by_person = inside.persons is not None and outside.persons is not None
         whose = inside.join(outside).whose if by_person else None
-        records = _Counted(labels, parts, member, whose)
+        records = Counted(labels, parts, member, whose)
         table = records.table
         if not table.weights.any():
             raise UnsupportedModelError(
@@ -245,34 +221,8 @@ def vulnerability(
     return attempt(work)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """Class, part and membership of each record, and its person where people are counted; each of shape (n,)."""
-
-    labels: npt.NDArray[np.intp]
-    parts: npt.NDArray[np.intp]
-    member: npt.NDArray[np.bool_]
-    whose: npt.NDArray[np.int64] | None
-
-    def take(self, rows: npt.NDArray[np.intp]) -> _Counted:
-        """Return some of the records; a person of whom none is left does not count."""
-        whose = None if self.whose is None else np.unique(self.whose[rows], return_inverse=True)[1].astype(np.int64)
-        return _Counted(self.labels[rows], self.parts[rows], self.member[rows], whose)
-
-    @property
-    def table(self) -> _Table | _PeopleTable:
-        """Records, or people, by class and part."""
-        if self.whose is None:
-            return _Table.of(self.labels, self.parts, self.member)
-        return _PeopleTable.of(self.labels, self.parts, self.member, self.whose)
-
-    def number(self, side: npt.NDArray[np.bool_]) -> int:
-        """Return how many records, or people, there are on a side, shape (n,)."""
-        return int(side.sum()) if self.whose is None else len(np.unique(self.whose[side]))
-
-
 def _subgroup(
-    name: str, value: str, records: _Counted, confidence: float, n_permutations: int, rng: np.random.Generator
+    name: str, value: str, records: Counted, confidence: float, n_permutations: int, rng: np.random.Generator
 ) -> SubgroupVulnerability:
     estimate, control, p_value = records.table.estimate(confidence, n_permutations, rng)
     return SubgroupVulnerability(
@@ -284,222 +234,6 @@ def _subgroup(
         control=control,
         p_value=p_value,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """Numbers of members and of non-members by class and part, shape (classes, parts) each."""
-
-    inside: Counts | Floats
-    outside: Counts | Floats
-
-    @classmethod
-    def of(cls, labels: npt.NDArray[np.intp], parts: npt.NDArray[np.intp], member: npt.NDArray[np.bool_]) -> _Table:
-        parts = np.unique(parts, return_inverse=True)[1]
-        shape = (int(labels.max()) + 1, int(parts.max()) + 1)
-        sides = []
-        for mask in (member, ~member):
-            counts = np.zeros(shape, dtype=np.int64)
-            np.add.at(counts, (labels[mask], parts[mask]), 1)
-            sides.append(counts)
-        return cls(*sides)
-
-    @property
-    def totals(self) -> tuple[Counts | Floats, Counts | Floats]:
-        """Numbers of members and of non-members of each class."""
-        return self.inside.sum(axis=1), self.outside.sum(axis=1)
-
-    @property
-    def weights(self) -> Floats:
-        """Weight of each class; 0 for those that one side lacks."""
-        m, n = self.totals
-        both = (m > 0) & (n > 0)
-        if not both.any():
-            return np.zeros(len(m))
-        return np.where(both, (m / m[both].sum() + n / n[both].sum()) / 2, 0.0)
-
-    @property
-    def taus(self) -> Floats:
-        """Total variation distance of each class; 0 for those that one side lacks."""
-        return _taus(self.inside, self.outside)
-
-    def described(self, names: list[str]) -> tuple[LabelOverfitting, ...]:
-        """Return tau of each class that both sides have."""
-        (m, n), weights, taus = self.totals, self.weights, self.taus
-        return tuple(
-            LabelOverfitting(
-                label=names[y], n_members=int(m[y]), n_nonmembers=int(n[y]), share=float(weights[y]), tau=float(taus[y])
-            )
-            for y in np.flatnonzero(weights)
-        )
-
-    def estimate(
-        self, confidence: float, n_permutations: int, rng: np.random.Generator
-    ) -> tuple[Estimate, float, float]:
-        """Return V with its interval, its mean under permuted membership, and the p-value."""
-        permuted = self._permuted(n_permutations, rng)
-        errors = self._bootstrap(max(n_permutations, 200), rng)
-        return _tested(_value(self), permuted, errors, confidence, "bootstrap, the bias bounded")
-
-    def _permuted(self, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Return V with membership permuted within each class: a draw without replacement from each row of counts."""
-        value = np.full(n_draws, 0.5)
-        for y in np.flatnonzero(self.weights):
-            both = self.inside[y] + self.outside[y]
-            held = both[both > 0]
-            for part in _chunks(n_draws, len(held)):
-                size = part.stop - part.start
-                drawn = rng.multivariate_hypergeometric(held, int(self.inside[y].sum()), size=size, method="marginals")
-                value[part] += 0.5 * self.weights[y] * _taus(drawn, held - drawn)
-        return value
-
-    def _bootstrap(self, n_draws: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the mean absolute noise of V, an upper bound on its bias, and its standard deviation."""
-        noise, values = np.zeros(n_draws), np.zeros(n_draws)
-        for y in np.flatnonzero(self.weights):
-            held = (self.inside[y] + self.outside[y]) > 0
-            sides = [side[y][held] for side in (self.inside, self.outside)]
-            shares = [side / side.sum() for side in sides]
-            for part in _chunks(n_draws, int(held.sum())):
-                size = part.stop - part.start
-                first, second = (
-                    rng.multinomial(int(side.sum()), share, size=size) / side.sum()
-                    for side, share in zip(sides, shares, strict=True)
-                )
-                apart = first - second
-                noise[part] += 0.25 * self.weights[y] * np.abs(apart - (shares[0] - shares[1])).sum(axis=1)
-                values[part] += 0.25 * self.weights[y] * np.abs(apart).sum(axis=1)
-        return float(noise.mean()), float(values.std(ddof=1))
-
-
-@dataclass(frozen=True, slots=True)
-class _PeopleTable:
-    """Records by class and part, with whose they are: every person counts once, and is drawn with all their records."""
-
-    cells: npt.NDArray[np.intp]  # Class and part of each record, as one number; shape (n,)
-    whose: npt.NDArray[np.int64]  # The person of each record; shape (n,)
-    weights_of: Floats  # What each record counts: 1 / number of records of its person; shape (n,)
-    member: npt.NDArray[np.bool_]  # Who is a member; shape (people,)
-    shape: tuple[int, int]  # Numbers of classes and of parts
-
-    @classmethod
-    def of(
-        cls,
-        labels: npt.NDArray[np.intp],
-        parts: npt.NDArray[np.intp],
-        member: npt.NDArray[np.bool_],
-        whose: npt.NDArray[np.int64],
-    ) -> _PeopleTable:
-        parts = np.unique(parts, return_inverse=True)[1]
-        shape = (int(labels.max()) + 1, int(parts.max()) + 1)
-        people = np.zeros(int(whose.max()) + 1, dtype=bool)
-        people[whose[member]] = True
-        weights = 1.0 / np.bincount(whose)[whose]
-        return cls(labels * shape[1] + parts, whose, weights, people, shape)
-
-    def _sides(self, times: Floats) -> tuple[Floats, Floats]:
-        """Return the weight of members and of non-members by class and part, each person taken so many times."""
-        out = []
-        for side in (self.member, ~self.member):
-            weights = self.weights_of * (times * side)[self.whose]
-            counts = np.bincount(self.cells, weights=weights, minlength=self.shape[0] * self.shape[1])
-            out.append(counts.astype(np.float64).reshape(self.shape))
-        return out[0], out[1]
-
-    @property
-    def table(self) -> _Table:
-        """Members and non-members by class and part."""
-        return _Table(*self._sides(np.ones(len(self.member))))
-
-    @property
-    def weights(self) -> Floats:
-        """Weight of each class; 0 for those that one side lacks."""
-        return self.table.weights
-
-    def described(self, names: list[str]) -> tuple[LabelOverfitting, ...]:
-        """Return tau of each class that both sides have, with the people who have a record of it."""
-        weights, taus = self.table.weights, self.table.taus
-        label = self.cells // self.shape[1]
-        out = []
-        for y in np.flatnonzero(weights):
-            people = self.member[np.unique(self.whose[label == y])]
-            out.append(
-                LabelOverfitting(
-                    label=names[y],
-                    n_members=int(people.sum()),
-                    n_nonmembers=int((~people).sum()),
-                    share=float(weights[y]),
-                    tau=float(taus[y]),
-                )
-            )
-        return tuple(out)
-
-    def estimate(
-        self, confidence: float, n_permutations: int, rng: np.random.Generator
-    ) -> tuple[Estimate, float, float]:
-        """Return V with its interval, its mean where membership of people is permuted, and the p-value."""
-        draws = (replace(self, member=rng.permutation(self.member)) for _ in range(n_permutations))
-        permuted = np.array([_value(draw.table) for draw in draws])
-        errors = self._bootstrap(max(n_permutations, 200), rng)
-        return _tested(_value(self.table), permuted, errors, confidence, "bootstrap of people, the bias bounded")
-
-    def _bootstrap(self, n_draws: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the mean absolute noise of V, an upper bound on its bias, and its standard deviation."""
-        table = self.table
-        noise, values = np.zeros(n_draws), np.zeros(n_draws)
-        own = [_shares(side) for side in (table.inside, table.outside)]
-        for draw in range(n_draws):
-            times = np.zeros(len(self.member))
-            for side in (self.member, ~self.member):
-                people = np.flatnonzero(side)
-                np.add.at(times, rng.choice(people, len(people)), 1.0)
-            first, second = (_shares(side) for side in self._sides(times))
-            apart = first - second
-            noise[draw] = 0.25 * table.weights @ np.abs(apart - (own[0] - own[1])).sum(axis=1)
-            values[draw] = 0.25 * table.weights @ np.abs(apart).sum(axis=1)
-        return float(noise.mean()), float(values.std(ddof=1))
-
-
-def _value(table: _Table) -> float:
-    return float(0.5 + 0.5 * table.weights @ table.taus)
-
-
-def _tested(
-    value: float, permuted: Floats, errors: tuple[float, float], confidence: float, method: str
-) -> tuple[Estimate, float, float]:
-    """Return V with its interval, its mean under permuted membership, and the p-value.
-
-    ``errors`` are an upper bound on the bias of V, and its standard deviation.
-    """
-    (noise, spread), normal = errors, normal_quantile(confidence)
-    estimate = Estimate(
-        value=value,
-        low=min(max(value - noise - normal * spread, 0.5), value),
-        high=min(value + normal * spread, 1.0),
-        confidence=confidence,
-        method=method,
-    )
-    # Draws that are equal but for rounding count against the finding.
-    p_value = (1 + int((permuted >= value - 1e-12).sum())) / (1 + len(permuted))
-    return estimate, float(permuted.mean()), p_value
-
-
-def _shares(counts: Counts | Floats) -> Floats:
-    """Return the share of each part within each class."""
-    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300))
-
-
-def _chunks(n_draws: int, width: int) -> list[slice]:
-    """Return slices of the draws, of which each holds about a million numbers at most."""
-    step = max(1, 1_000_000 // max(width, 1))
-    return [slice(start, min(start + step, n_draws)) for start in range(0, n_draws, step)]
-
-
-def _taus(inside: Counts | Floats, outside: Counts | Floats) -> Floats:
-    m, n = inside.sum(axis=-1, keepdims=True), outside.sum(axis=-1, keepdims=True)
-    # A class that nobody has is left out below; of people the weight of a class may be a fraction.
-    apart = np.abs(inside / np.where(m > 0, m, 1) - outside / np.where(n > 0, n, 1)).sum(axis=-1) / 2
-    return np.asarray(np.where((m[..., 0] > 0) & (n[..., 0] > 0), apart, 0.0))
 
 
 def _parts(model: Any, inside: Records, outside: Records, over: Over) -> tuple[npt.NDArray[np.intp], str]:

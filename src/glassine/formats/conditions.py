@@ -220,6 +220,17 @@ def check_model(model: object, *, prefixes: bool = False) -> None:
             )
 
 
+def check_predicts(model: DecisionTree | RuleList, domain: Domain | None, what: str) -> None:
+    """Check a model for a format, ``what``, in which every leaf or rule must predict."""
+    check_model(model)
+    check_domain(model, domain)
+    for i, outcome in enumerate(outcomes(model), start=1):
+        if outcome is None:
+            raise UnsupportedModelError(
+                f"part {i} predicts nothing, but every leaf of {what} must.", remedy="Label it."
+            )
+
+
 def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
     """Return a conjunction with the bounds on each number merged; it holds for the same records."""
     out: dict[object, Literal] = {}

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import io
 import os
-import pickletools
-import re
-import warnings
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,9 +10,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, parameter
-from glassine.files import FileContent, decoded, parse_json, read_bytes, write_bytes, write_text
-from glassine.formats.boosted.ubjson import beside_ubjson, is_ubjson, parse_ubjson
+from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.files import FileContent, read_bytes, write_bytes, write_text
+from glassine.formats.boosted.ubjson import beside_ubjson, is_ubjson
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import conformed
 from glassine.formats.contents import (
@@ -33,27 +27,11 @@ from glassine.formats.contents import (
     tracked,
     unread,
 )
-from glassine.formats.registry import (
-    BEFORE_JSON,
-    Content,
-    Format,
-    PublishedModel,
-    formats,
-    recognized,
-    writer,
-)
+from glassine.formats.registry import Content, Format, PublishedModel, formats, recognized, writer
+from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
-
-MAX_LINES = 250_000
-"""Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""
-COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
-ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-
-
-OWN_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"glassine\.model/')
-"""Start of a model as Glassine writes it. No other format is asked: their import takes longer than an audit."""
 
 
 @overload
@@ -151,7 +129,7 @@ def load_model(
         If there is no such tree.
     """
     with _naming(path):
-        kind, content = _content(path, trust_pickle)
+        kind, content = unwrapped(path, trust_pickle)
         with _guarded(kind, content, path):
             return _one(content, kind, domain, tree)
 
@@ -210,7 +188,7 @@ def load_file(
     """
     with _naming(path):
         data = read_bytes(path)
-        kind, content = _content(path, trust_pickle)
+        kind, content = unwrapped(path, trust_pickle)
         with _guarded(kind, content, path):
             model = _one(content, kind, domain, tree)
         form = recognized(content, kind)
@@ -367,7 +345,7 @@ def load_forest(
         If a tree contradicts itself or does not fit the domain.
     """
     with _naming(path):
-        kind, content = _content(path, trust_pickle)
+        kind, content = unwrapped(path, trust_pickle)
         with _guarded(kind, content, path):
             several = recognized(content, kind)
             if several is not None and several.read_all is not None:
@@ -412,7 +390,7 @@ def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) 
         raise UnsupportedModelError(
             f"{name} holds no fitted estimator.", remedy="Give a skops file, or a pickle that you trust."
         )
-    return _estimator(data, path, trust_pickle)
+    return estimator_in(data, path, trust_pickle)
 
 
 def write_model(
@@ -470,7 +448,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
         return UnsupportedModelError(
             # Its first line is not quoted: it may be a record.
             "the file is a text that starts as no model does.",
-            remedy=f"Give {_listed()}. A table of records is no model: give the model, and the table as its data.",
+            remedy=f"Give {READABLE}. A table of records is no model: give the model, and the table as its data.",
         )
     if isinstance(content, str | os.PathLike):
         # Not quoted: it may be a record.
@@ -486,11 +464,6 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
         "EBMs, and pipelines or searches that end with one.",
         remedy=hint,
     )
-
-
-def _listed() -> str:
-    """Return what files are read, as an error lists them."""
-    return "JSON of Glassine, a skops file, or a text or file of another supported program (see the page on formats)"
 
 
 @contextmanager
@@ -517,90 +490,3 @@ def _guarded(kind: Content, content: object, path: str | os.PathLike[str]) -> It
         raise UnreadableFileError(
             f"{os.fspath(path)} holds a damaged {type(content).__name__}: {type(error).__name__}.", path=path
         ) from None
-
-
-def _content(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content, object]:
-    """Return what a file holds, out of what wraps it: a skops archive, a pickle, JSON or its binary form."""
-    name, data = os.fspath(path), read_bytes(path)
-    if not data.strip():
-        raise UnreadableFileError(f"{name} is empty.", remedy=f"Give {_listed()}.", path=path)
-    if data.startswith(b"PK"):
-        return "object", _estimator(data, path, trust_pickle)
-    own = OWN_JSON.match(data) is not None
-    if not own:
-        if recognized(data, "bytes") is not None:
-            return "bytes", data
-        if is_ubjson(data):
-            return "values", parse_ubjson(data, path=name)
-        if is_pickle(data):
-            return "object", _estimator(data, path, trust_pickle)
-    try:
-        text = decoded(data, path=path)
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise UnreadableFileError(
-            f"{name} is binary, and no such file that is read.", remedy=f"Give {_listed()}.", path=path
-        )
-    start = text.lstrip()
-    if start.startswith(("{", "[")) and (own or not any(one.sniff(start) for one in _before_json())):
-        return "values", parse_json(start, path=path)
-    if start.count("\n") + start.count("\r") > MAX_LINES:
-        raise UnreadableFileError(
-            f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller model.", path=path
-        )
-    return "text", text
-
-
-def _before_json() -> Iterator[Format]:
-    return (one for one in formats() if one.rank == BEFORE_JSON and "text" in one.contents)
-
-
-def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) -> Any:
-    """Return the object in a skops archive, or in a pickle that is trusted."""
-    name = os.fspath(path)
-    if data.startswith(b"PK"):
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                is_skops = "schema.json" in archive.namelist()
-        except Exception:
-            raise UnreadableFileError(
-                f"{name} is a damaged or truncated zip archive.", remedy="Copy it again.", path=path
-            ) from None
-        if not is_skops:
-            raise UnreadableFileError(
-                f"{name} is a zip archive without the schema of a skops file.", remedy=f"Give {_listed()}.", path=path
-            )
-        from glassine.formats.skops import read_skops
-
-        return read_skops(data, path)
-    if not trust_pickle:
-        raise UnreadableFileError(
-            f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read.",
-            remedy="Save the model with skops or as JSON, or ask its publisher to; if you made the file yourself, "
-            f"allow it with {parameter('trust_pickle')}.",
-            path=path,
-        )
-    from glassine.formats.skops import expanded
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return importlib.import_module("joblib").load(io.BytesIO(expanded(data)[0]))
-    except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UnreadableFileError(f"{name} cannot be unpickled: {reason[:200]}.", path=path) from None
-
-
-def is_pickle(data: bytes) -> bool:
-    """Return whether bytes are a pickle of any protocol, or compressed as joblib compresses pickles."""
-    if data.startswith((*COMPRESSED, *ZLIB)) or (
-        data[0] == 0x80 and 1 <= data[1:2][0] <= 9 if len(data) > 1 else False
-    ):
-        return True
-    if not data.rstrip().endswith(b".") or data[:1] in (b"|", b"{", b"#"):
-        return False
-    try:
-        return sum(1 for _ in pickletools.genops(data)) > 1
-    except Exception:
-        return False

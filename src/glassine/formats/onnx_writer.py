@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.conditions import check_domain, check_model, outcomes, readable
+from glassine.formats.conditions import check_predicts, outcomes, readable
 from glassine.formats.contents import FittedValues, OtherContent
 from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, state_guarantee, tree_from_onnx
 from glassine.formats.onnx_additive import additive_from_onnx, additive_to_onnx, fresh_name, holds_additive
@@ -79,13 +79,7 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     onnx = onnx_module()
     if isinstance(model, AdditiveModel):
         return additive_to_onnx(model)
-    check_model(model)
-    check_domain(model, domain)
-    for i, outcome in enumerate(outcomes(model), start=1):
-        if outcome is None:
-            raise UnsupportedModelError(
-                f"part {i} predicts nothing, but every leaf of an ONNX tree must.", remedy="Label it."
-            )
+    check_predicts(model, domain, "an ONNX tree")
     if len(model.classes or ()) == 1 and isinstance((model.classes or ("",))[0], str):
         # ONNX Runtime 1.31 looks for a second text, and ends the process.
         raise UnsupportedModelError(

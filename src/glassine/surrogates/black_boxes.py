@@ -271,7 +271,7 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
         if not callable(getattr(estimator, "predict", None)):
             raise UnsupportedModelError(f"{name} holds a {type(estimator).__name__}, which does not predict.")
         return estimator
-    from glassine.formats.loading import is_pickle
+    from glassine.formats.unwrapping import is_pickle
 
     if is_pickle(data):
         raise UnreadableFileError(

@@ -205,16 +205,7 @@ def build(plan: Plan, material: Material) -> Built:
         material.columns, groups, n_groups, metric, material.domain, rounded=plan.rounded, k=plan.k,
         persons=material.persons,
     )  # fmt: skip
-    trees, material, certificate = _trees(plan, material, groups, n_groups)
-    published = _release(plan, material, metric, points, trees, certificate, plan.k)
-    return Built(
-        release=published,
-        certificate=certificate,
-        answers=material.answers,
-        targets=material.targets,
-        groups=groups,
-        information_loss=loss,
-    )
+    return _built(plan, material, metric, points, groups, k=plan.k, loss=loss)
 
 
 def _matrix(native: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -235,15 +226,28 @@ def _public(plan: Plan, material: Material) -> Built:
         declared = np.array([domain[name].missing for name in domain])
         coordinates = np.where(np.isnan(coordinates) & ~declared, 0.0, coordinates)
     groups = metric.closest(coordinates, embedded, 1, domain)[:, 0].astype(np.int64)
+    return _built(plan, material, metric, points, groups)
+
+
+def _built(
+    plan: Plan,
+    material: Material,
+    metric: Metric,
+    points: tuple[tuple[Scalar | None, ...], ...],
+    groups: npt.NDArray[np.int64],
+    *,
+    k: int | None = None,
+    loss: float | None = None,
+) -> Built:
+    """Return the release with a tree for each group; shapes: ``groups`` (n,)."""
     trees, material, certificate = _trees(plan, material, groups, len(points))
-    published = _release(plan, material, metric, points, trees, certificate, None)
     return Built(
-        release=published,
+        release=_release(plan, material, metric, points, trees, certificate, k),
         certificate=certificate,
         answers=material.answers,
         targets=material.targets,
         groups=groups,
-        information_loss=None,
+        information_loss=loss,
     )
 
 

@@ -18,7 +18,7 @@ from glassine.domain.grid import log_grid, public_grid, with_cuts
 from glassine.errors import InvalidDataError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
-from glassine.models.transform import merge_leaves
+from glassine.models.transform import merge_leaves, renumbered
 from glassine.surrogates.answers import Answers, NumericAnswer, distinct_records
 
 SINGLE = 3.4e38
@@ -256,12 +256,4 @@ def _joined(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             if len(answers) == 1:
                 label, value = answers.pop()
                 new[index] = Node(evidence=replace(new[index].evidence, label=label, value=value))
-    kept, stack = [], [0]
-    while stack:
-        index = stack.pop()
-        kept.append(index)
-        stack += [branch.child for branch in reversed(new[index].branches)]
-    where = {index: i for i, index in enumerate(kept)}
-    return tuple(
-        replace(new[i], branches=tuple(Branch(b.literal, where[b.child]) for b in new[i].branches)) for i in kept
-    )
+    return renumbered(new, 0)

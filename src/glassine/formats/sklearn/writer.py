@@ -15,7 +15,7 @@ from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, UnsupportedModelError, not_installed
-from glassine.formats.conditions import check_domain, check_model, compared_values, outcomes
+from glassine.formats.conditions import check_predicts, compared_values
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence, cell_probabilities
 from glassine.models.rule_list import RuleList
@@ -215,13 +215,7 @@ def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> 
     >>> to_sklearn(rules).predict(pl.DataFrame({"age": [30, 50]})).tolist()
     ['ill', 'well']
     """
-    check_model(model)
-    check_domain(model, domain)
-    for i, outcome in enumerate(outcomes(model), start=1):
-        if outcome is None:
-            raise UnsupportedModelError(
-                f"part {i} predicts nothing, but every leaf of scikit-learn must.", remedy="Label it."
-            )
+    check_predicts(model, domain, "scikit-learn")
     encoder = Encoder(model, domain)
     fitted = _stump(model, encoder.width)
     fitted.tree_ = grow(model, encoder, fitted)

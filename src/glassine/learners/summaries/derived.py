@@ -20,6 +20,8 @@ from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
+from glassine.learners.exhaustive.lists import DrawnList, list_model
+from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.summaries.additive import additive_model, relabeled
 from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import (
@@ -31,11 +33,10 @@ from glassine.learners.summaries.estimates import (
     estimate,
 )
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
-from glassine.learners.summaries.publishing import mean_of_levels, published_rules, published_tree
 from glassine.learners.summaries.released import Released
-from glassine.learners.summaries.splitting import Growth, Measure, Node
+from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_of
 from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
-from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
+from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
 
 MOST_DEPTH: int = 12
@@ -194,7 +195,7 @@ class SummaryModels:
         return self._published(tree_of_lowest_errors(growth, depth) if by_errors else growth.grow(depth))
 
     def _published(self, root: Node) -> DecisionTree:
-        return published_tree(root, self.domain_, self._target, source=self._source, guarantee=self._guarantee())
+        return _published_tree(root, self.domain_, self._target, source=self._source, guarantee=self._guarantee())
 
     def rule_list(self, max_rules: int = 5, measure: SplitMeasure | None = None) -> RuleList:
         """Return a rule list of one condition a rule, grown rule by rule; nothing is spent.
@@ -212,7 +213,7 @@ class SummaryModels:
             If a parameter is out of its range.
         """
         rules, rest = self._growth(measure).rules(check_whole(max_rules, "max_rules", 0, MOST_RULES))
-        return published_rules(
+        return _published_rules(
             rules, rest, self.domain_, self._target, source=self._source, guarantee=self._guarantee()
         )
 
@@ -230,7 +231,7 @@ class SummaryModels:
         """
         counts, target = count_region(self.released_, self.domain_, literals), self._target
         if target.bounds is not None:
-            return {"records": float(counts.sum()), "mean": mean_of_levels(counts, target.bounds)}
+            return {"records": float(counts.sum()), "mean": _mean_of_levels(counts, target.bounds)}
         return dict(zip(target.classes or (), counts.tolist(), strict=True))
 
     @property
@@ -347,3 +348,55 @@ class SummaryModels:
             least=least,
             levels=released.levels,
         )
+
+
+def _mean_of_levels(counts: npt.NDArray[np.float64], bounds: tuple[float, float]) -> float:
+    """Return the mean of a number whose levels, evenly spaced from one bound to the other, count so often."""
+    weights = np.maximum(counts, 1e-12)
+    return float(np.linspace(*bounds, len(counts)) @ (weights / weights.sum()))
+
+
+def _published_tree(root: Node, domain: Domain, target: Target, *, source: str, guarantee: Guarantee) -> DecisionTree:
+    """Return a grown tree as a model."""
+    literals: list[Literal] = []
+    cells: list[Evidence] = []
+
+    def convert(node: Node) -> Tree:
+        if node.literal is None or node.true is None or node.false is None:
+            cells.append(_evidence(node.counts, target))
+            return Leaf(int(np.argmax(node.counts)))
+        literals.append(node.literal)
+        number = len(literals) - 1
+        return Split(number, convert(node.true), convert(node.false))
+
+    return tree_model(
+        convert(root), literals, cells, domain=domain, classes=target.classes, source=source, guarantee=guarantee
+    )
+
+
+def _published_rules(
+    rules: Sequence[tuple[Literal, npt.NDArray[np.float64]]],
+    rest: npt.NDArray[np.float64],
+    domain: Domain,
+    target: Target,
+    *,
+    source: str,
+    guarantee: Guarantee,
+) -> RuleList:
+    """Return grown rules as a model: conditions with the class counts where they decide, and those of the rest."""
+    labels = [int(np.argmax(counts)) for _, counts in rules]
+    return list_model(
+        DrawnList(tuple(enumerate(labels)), int(np.argmax(rest))),
+        [(literal,) for literal, _ in rules],
+        [_evidence(counts, target) for counts in (*(counts for _, counts in rules), rest)],
+        attributes=domain.names,
+        classes=target.classes,
+        source=source,
+        guarantee=guarantee,
+    )
+
+
+def _evidence(counts: npt.NDArray[np.float64], target: Target) -> Evidence:
+    if target.bounds is not None:
+        return Evidence(value=_mean_of_levels(counts, target.bounds))
+    return Evidence(label=int(np.argmax(counts)), probabilities=shares_of(counts))

@@ -1,0 +1,115 @@
+"""What a file holds, out of what wraps it: a skops archive, a pickle, JSON or its binary form."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import pickletools
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from glassine.errors import UnreadableFileError, parameter
+from glassine.files import decoded, parse_json, read_bytes
+from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
+from glassine.formats.registry import BEFORE_JSON, Content, Format, formats, recognized
+
+MAX_LINES = 250_000
+"""Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""
+READABLE = "JSON of Glassine, a skops file, or a text or file of another supported program (see the page on formats)"
+"""What files are read, as an error lists them."""
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
+ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+
+OWN_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"glassine\.model/')
+"""Start of a model as Glassine writes it. No other format is asked: their import takes longer than an audit."""
+
+
+def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content, object]:
+    """Return what a file holds, out of what wraps it: a skops archive, a pickle, JSON or its binary form."""
+    name, data = os.fspath(path), read_bytes(path)
+    if not data.strip():
+        raise UnreadableFileError(f"{name} is empty.", remedy=f"Give {READABLE}.", path=path)
+    if data.startswith(b"PK"):
+        return "object", estimator_in(data, path, trust_pickle)
+    own = OWN_JSON.match(data) is not None
+    if not own:
+        if recognized(data, "bytes") is not None:
+            return "bytes", data
+        if is_ubjson(data):
+            return "values", parse_ubjson(data, path=name)
+        if is_pickle(data):
+            return "object", estimator_in(data, path, trust_pickle)
+    try:
+        text = decoded(data, path=path)
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UnreadableFileError(
+            f"{name} is binary, and no such file that is read.", remedy=f"Give {READABLE}.", path=path
+        )
+    start = text.lstrip()
+    if start.startswith(("{", "[")) and (own or not any(one.sniff(start) for one in _before_json())):
+        return "values", parse_json(start, path=path)
+    if start.count("\n") + start.count("\r") > MAX_LINES:
+        raise UnreadableFileError(
+            f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller model.", path=path
+        )
+    return "text", text
+
+
+def _before_json() -> Iterator[Format]:
+    return (one for one in formats() if one.rank == BEFORE_JSON and "text" in one.contents)
+
+
+def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) -> Any:
+    """Return the object in a skops archive, or in a pickle that is trusted."""
+    name = os.fspath(path)
+    if data.startswith(b"PK"):
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                is_skops = "schema.json" in archive.namelist()
+        except Exception:
+            raise UnreadableFileError(
+                f"{name} is a damaged or truncated zip archive.", remedy="Copy it again.", path=path
+            ) from None
+        if not is_skops:
+            raise UnreadableFileError(
+                f"{name} is a zip archive without the schema of a skops file.", remedy=f"Give {READABLE}.", path=path
+            )
+        from glassine.formats.skops import read_skops
+
+        return read_skops(data, path)
+    if not trust_pickle:
+        raise UnreadableFileError(
+            f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read.",
+            remedy="Save the model with skops or as JSON, or ask its publisher to; if you made the file yourself, "
+            f"allow it with {parameter('trust_pickle')}.",
+            path=path,
+        )
+    from glassine.formats.skops import expanded
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module("joblib").load(io.BytesIO(expanded(data)[0]))
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UnreadableFileError(f"{name} cannot be unpickled: {reason[:200]}.", path=path) from None
+
+
+def is_pickle(data: bytes) -> bool:
+    """Return whether bytes are a pickle of any protocol, or compressed as joblib compresses pickles."""
+    if data.startswith((*COMPRESSED, *ZLIB)) or (
+        data[0] == 0x80 and 1 <= data[1:2][0] <= 9 if len(data) > 1 else False
+    ):
+        return True
+    if not data.rstrip().endswith(b".") or data[:1] in (b"|", b"{", b"#"):
+        return False
+    try:
+        return sum(1 for _ in pickletools.genops(data)) > 1
+    except Exception:
+        return False
