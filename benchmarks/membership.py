@@ -1,18 +1,20 @@
 """Membership attacks of Glassine and of its peers on the same trees: ``python benchmarks/membership.py [--only SIDE]``.
 
-A split of Adult has members, who train a tree, others, and a population that only RMIA sees, as many of each. Attacks
-with shadow models train them on random halves of members and others together. A row of ``membership.csv`` is one attack
-on one tree; rows that are stored are not measured again. ``--page`` measures nothing and writes the tables of the page.
+A split of Adult has members, who train a tree, others, and a population that only the peer's RMIA sees, as many of
+each. Attacks with shadow models train them on random halves of members and others together. A row of
+``membership.csv`` is one attack on one tree; rows that are stored are not measured again. ``--page`` measures nothing
+and writes the tables of the page.
 
 The control is the same attack on a tree that learnt from neither side: what it finds there is the attack's own error.
 
-RMIA is that of Zarifzadeh, Liu and Shokri, *Low-Cost High-Power Membership Inference Attacks* (ICML 2024), with the
-parameters of ML Privacy Meter: a = 0.3 and gamma = 1. With P(x) = (1 + a) / 2 * mean P_out(x) + (1 - a) / 2 for the
-probability of a record's class, the score is the share of the population z with
+The peer's RMIA is that of Zarifzadeh, Liu and Shokri, *Low-Cost High-Power Membership Inference Attacks* (ICML 2024),
+with the parameters of ML Privacy Meter: a = 0.3 and gamma = 1. With P(x) = (1 + a) / 2 * mean P_out(x) + (1 - a) / 2
+for the probability of a record's class, the score is the share of the population z with
 
     (P(x | model) / P(x)) / (P(z | model) / P(z)) > gamma.
 
-Online, P(x) is the mean over models with the record and without it. GLASSINE_DATA names the folder of the data sets.
+Online, P(x) is the mean over models with the record and without it. The package's takes members and others for the
+population. GLASSINE_DATA names the folder of the data sets.
 """
 
 from __future__ import annotations
@@ -36,7 +38,15 @@ from benchmarks.peers.environments import EVERY_PEER, FOLDER, Missing, prepare  
 from benchmarks.peers.sources import adult  # noqa: E402
 from benchmarks.peers.turns import PeerFailed, Warm  # noqa: E402
 from benchmarks.ratios import store  # noqa: E402
-from glassine.attacks import Shadows, black_box_attack, label_only_attack, lira, loss_attack, midpoint_attack  # noqa: E402
+from glassine.attacks import (  # noqa: E402
+    Shadows,
+    black_box_attack,
+    label_only_attack,
+    lira,
+    loss_attack,
+    midpoint_attack,
+    rmia,
+)
 from glassine.attacks.membership.result import roc_curve  # noqa: E402
 from glassine.attacks.outcome import Measured, Outcome  # noqa: E402
 from glassine.data.labels import Sample  # noqa: E402
@@ -92,12 +102,12 @@ def packaged(attack: Callable[..., Outcome[Any]]) -> Attack:
     return run
 
 
-def shadowed(mode: str) -> Attack:
-    """Return the likelihood ratio attack with shadow trees that are grown like the target."""
+def shadowed(attack: Callable[..., Outcome[Any]], mode: str) -> Attack:
+    """Return an attack with shadow trees that are grown like the target."""
 
     def run(tree: Any, Z: Floats, y: npt.NDArray[np.int64], parts: Parts, seed: int) -> tuple[float, float]:
         shadows = Shadows(tree, SHADOWS, mode=mode)  # type: ignore[arg-type]
-        return packaged(lambda *given, **more: lira(*given, shadows, **more))(tree, Z, y, parts, seed)
+        return packaged(lambda *given, **more: attack(*given, shadows, **more))(tree, Z, y, parts, seed)
 
     return run
 
@@ -119,8 +129,8 @@ def probability(tree: Any, Z: Floats, y: npt.NDArray[np.int64]) -> Floats:
     return np.asarray(tree.predict_proba(Z)[np.arange(len(y)), column], dtype=np.float64)
 
 
-def rmia(online: bool) -> Attack:
-    """Return RMIA with shadow trees that are grown like the target."""
+def of_the_peer(online: bool) -> Attack:
+    """Return the peer's RMIA with shadow trees that are grown like the target."""
 
     def run(tree: Any, Z: Floats, y: npt.NDArray[np.int64], parts: Parts, seed: int) -> tuple[float, float]:
         rng = np.random.default_rng(seed)
@@ -153,14 +163,16 @@ ATTACKS: dict[str, Attack] = {
     "loss": packaged(loss_attack),
     "black box": packaged(black_box_attack),
     "label only": packaged(label_only_attack),
-    "likelihood ratio, online": shadowed("online"),
-    "likelihood ratio, offline": shadowed("offline"),
+    "likelihood ratio, online": shadowed(lira, "online"),
+    "likelihood ratio, offline": shadowed(lira, "offline"),
     "midpoints": midpoints,
-    "RMIA, offline": rmia(online=False),
-    "RMIA, online": rmia(online=True),
+    "RMIA, online": shadowed(rmia, "online"),
+    "RMIA, offline": shadowed(rmia, "offline"),
+    "Privacy Meter RMIA, online": of_the_peer(online=True),
+    "Privacy Meter RMIA, offline": of_the_peer(online=False),
 }
 THEIRS = ("SACRO-ML QMIA", "SACRO-ML LiRA", "SACRO-ML meta")
-PEERS = ("RMIA, offline", "RMIA, online", *THEIRS)
+PEERS = ("Privacy Meter RMIA, online", "Privacy Meter RMIA, offline", *THEIRS)
 OURS = tuple(name for name in ATTACKS if name not in PEERS)
 NAMES = (*OURS, *PEERS)
 
@@ -194,7 +206,7 @@ def missing(attacks: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def measure_here() -> None:
-    """Measure the package's attacks and RMIA."""
+    """Measure the package's attacks and the peer's RMIA."""
     import time
 
     arrays = adult(standin=False).arrays

@@ -40,7 +40,7 @@ def test_rmia_finds_the_members_of_a_tree_of_random_classes(online: bool, monkey
     areas = []
     for rows in (parts[0], parts[3]):
         tree = membership.grown("grown to the end", Z, y, rows)
-        areas.append(membership.rmia(online=online)(tree, Z, y, parts, 0)[0])
+        areas.append(membership.of_the_peer(online=online)(tree, Z, y, parts, 0)[0])
     assert areas[0] > 0.7
     assert abs(areas[1] - 0.5) < 0.1
 
@@ -53,7 +53,7 @@ def stored_rows(ours: list[float], theirs: list[float]) -> list[dict[str, str]]:
     """Return rows of one attack of each side on the deep tree, with controls of a half."""
     rows = []
     for attack in membership.NAMES:
-        areas = theirs if attack == "RMIA, offline" else ours if attack == "loss" else [0.5] * 5
+        areas = theirs if attack == "Privacy Meter RMIA, offline" else ours if attack == "loss" else [0.5] * 5
         for split, area in enumerate(areas):
             for tree in membership.TREES:
                 head = {"tree": tree, "attack": attack, "split": str(split), "tpr at 1%": "0.01"}
@@ -73,5 +73,5 @@ def stored_rows(ours: list[float], theirs: list[float]) -> list[dict[str, str]]:
 )
 def test_a_case_has_its_verdict_by_a_margin_and_an_interval(ours: list[float], theirs: list[float], word: str) -> None:
     lines = membership.judged(stored_rows(ours, theirs)).splitlines()
-    line = next(line for line in lines if "| area | loss | RMIA, offline |" in line)
+    line = next(line for line in lines if "| area | loss | Privacy Meter RMIA, offline |" in line)
     assert line.endswith(f"| {word} |")

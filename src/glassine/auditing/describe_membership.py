@@ -21,6 +21,9 @@ ATTACKS = {
     "label_only": "label-only attack",
     "lira_online": "online likelihood-ratio attack",
     "lira_offline": "offline likelihood-ratio attack",
+    "rmia_online": "online RMIA",
+    "rmia_offline": "offline RMIA",
+    "counts": "published-counts attack",
 }
 MOST_CORNERS = 200
 

@@ -269,7 +269,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
         return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
     members, others = on_shared(subject.table, inputs.holdout, (*subject.model.attributes, inputs.target))
     # Its learners take a second to import.
-    from glassine.attacks.membership.lira import shadow_learner
+    from glassine.attacks.membership.shadows import shadow_learner
 
     learner = shadow_learner(subject.model, members) if inputs.settings.membership.n_shadows else None
     return attacked(subject.model, members, others, inputs, learner)
@@ -278,7 +278,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 def attacked(model: Any, members: Any, others: Any, inputs: AuditInputs, learner: Any) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated."""
     # Its classifiers take a second to import.
-    from glassine.attacks.membership.lira import Shadows
+    from glassine.attacks.membership.shadows import Shadows
     from glassine.attacks.membership.suite import attack_membership
 
     return Measured(

@@ -21,7 +21,7 @@ from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import Table, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
-from glassine.models import DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import cell_labels, cell_shares
 
 QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
@@ -212,16 +212,25 @@ class Answers:
     @property
     def confidence(self) -> npt.NDArray[np.float64]:
         """Logarithm of the odds of each record's class, its probability held within [1e-6, 1 - 1e-6]."""
-        probabilities = self.probabilities
-        if probabilities is None:
-            raise UnsupportedModelError(f"{self.lacking}.", remedy="Use the gap attack.")
+        probabilities = self.checked_probabilities()
         hot = np.flatnonzero(self.truth >= 0)
-        own, others = np.zeros(len(self.truth)), probabilities.copy()
-        own[hot] = probabilities[hot, self.truth[hot]]
+        own, others = self.probability, probabilities.copy()
         # The sum over the other classes keeps the digits that 1 - own loses near 1.
         others[hot, self.truth[hot]] = 0.0
         rest = others.sum(axis=1)
         return np.asarray(np.log(np.maximum(own, CLIP)) - np.log(np.maximum(rest, CLIP)))
+
+    @property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """Probability of each record's class, 0 of one that the model does not know, shape (n,)."""
+        probabilities = self.checked_probabilities()
+        return np.where(self.truth >= 0, probabilities[np.arange(len(self.truth)), self.truth], 0.0)
+
+    def checked_probabilities(self) -> npt.NDArray[np.float64]:
+        """Return the probabilities; raise UnsupportedModelError where there are none."""
+        if self.probabilities is None:
+            raise UnsupportedModelError(f"{self.lacking}.", remedy="Use the gap attack.")
+        return self.probabilities
 
     def take(self, rows: npt.NDArray[np.intp]) -> Answers:
         """Return the answers on some of the records."""
@@ -337,8 +346,9 @@ def class_text(value: Any) -> str:
 def classes_of(model: Any) -> list[Any]:
     """Return the classes of a classifier."""
     plain = published(model)
-    if plain is None:
+    if plain is None and not isinstance(model, AdditiveModel):
         return _classes(model)
+    plain = model if plain is None else plain
     if plain.classes is None:
         raise UnsupportedModelError("the model predicts a number; these attacks are on classifiers.")
     return list(plain.classes)
@@ -385,7 +395,7 @@ def published(model: Any) -> DecisionTree | RuleList | None:
     """Return the model itself if it is a published tree or list, or one that can only be asked as such."""
     if isinstance(model, DecisionTree | RuleList):
         return model
-    if callable(getattr(model, "predict", None)) and hasattr(model, "classes_"):
+    if isinstance(model, AdditiveModel) or (callable(getattr(model, "predict", None)) and hasattr(model, "classes_")):
         return None
     from glassine.formats import as_model, tree_or_rules
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.attack_model import black_box_attack, compare_losses, loss_attack
-from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides
+from glassine.attacks.membership.counts import count_attack
+from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides, setting_of
 from glassine.attacks.membership.intervals import check_confidence
 from glassine.attacks.membership.label_only import label_only_attack
-from glassine.attacks.membership.lira import Shadows, lira
+from glassine.attacks.membership.lira import judge_likelihood
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import Records, generator
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift, plain
+from glassine.attacks.membership.rmia import judge_ratios
+from glassine.attacks.membership.shadows import Mode, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
 from glassine.data.labels import Sample
@@ -164,6 +167,10 @@ class MembershipAttacks:
         Share of changed copies of a record that keep its class.
     lira_online, lira_offline : Outcome of MembershipResult
         Likelihood ratio with shadow models; both need a learner.
+    rmia_online, rmia_offline : Outcome of MembershipResult
+        RMIA with the same shadow models.
+    counts : Outcome of MembershipResult
+        Likelihood of the counts that an additive model publishes.
     midpoint : Outcome of MidpointResult
         Records that a tree's thresholds give away.
     vulnerability : Outcome of Vulnerability
@@ -183,6 +190,9 @@ class MembershipAttacks:
     label_only: Outcome[MembershipResult]
     lira_online: Outcome[MembershipResult]
     lira_offline: Outcome[MembershipResult]
+    rmia_online: Outcome[MembershipResult]
+    rmia_offline: Outcome[MembershipResult]
+    counts: Outcome[MembershipResult]
     midpoint: Outcome[MidpointResult]
     vulnerability: Outcome[Vulnerability]
     losses: Outcome[LossComparison]
@@ -190,8 +200,9 @@ class MembershipAttacks:
     @property
     def results(self) -> tuple[MembershipResult, ...]:
         """The results of the attacks that call each record a member or not."""
-        outcomes = (self.gap, self.best_loss, self.black_box, self.label_only, self.lira_online, self.lira_offline)
-        return tuple(outcome.value for outcome in outcomes if isinstance(outcome, Measured))
+        outcomes = (getattr(self, field.name) for field in dataclasses.fields(self))
+        values = (outcome.value for outcome in outcomes if isinstance(outcome, Measured))
+        return tuple(value for value in values if isinstance(value, MembershipResult))
 
     @property
     def strongest(self) -> MembershipResult | MidpointResult | None:
@@ -234,13 +245,13 @@ def attack_membership(
 
     Parameters
     ----------
-    model : fitted classifier, DecisionTree or RuleList
+    model : fitted classifier, DecisionTree, RuleList or AdditiveModel
         The model under attack: anything with ``predict``, or what Glassine published.
     members, nonmembers : Sample
         Training records, and records of the same population that were not used for training, with their classes. Where
         persons are stated, membership is judged by person: see Notes.
     shadows : Shadows, optional
-        How shadow models are trained, for both modes of LiRA; without it they do not apply.
+        How shadow models are trained, for both modes of LiRA and of RMIA; without it they do not apply.
     candidates : data frame or array-like, optional
         The records among which the midpoint attack searches; by default members and non-members together.
     confidence : float, default=0.95
@@ -292,23 +303,19 @@ def attack_membership(
         raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
     data = inside, outside = read_sides(members, nonmembers)
-    steps = _Steps(progress, 7 + (0 if shadows is None else 2 * shadows.n_shadows))
+    steps = _Steps(progress, 8 + (0 if shadows is None else shadows.n_shadows))
     shift = steps.of(holdout_shift(*data, random_state=rng))
     common: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     common["shift"] = shift.value if isinstance(shift, Measured) else None
     gap = steps.of(gap_attack(model, *data, **common))
     best_loss = steps.of(loss_attack(model, *data, **common))
     black_box = steps.of(black_box_attack(model, *data, **common))
-    online, offline = (
-        lira(
-            model,
-            *data,
-            None if shadows is None else replace(shadows, mode=mode),
-            progress=steps.inner(),
-            **common,
-        )
+    answered = shadow_answers(model, *data, shadows, rng, steps.inner())
+    setting = setting_of(confidence, rng, common["shift"])
+    by_mode: dict[Mode, tuple[Outcome[MembershipResult], ...]] = {
+        mode: (judge_likelihood(answered, mode, setting), judge_ratios(answered, mode, setting))
         for mode in ("online", "offline")
-    )
+    }
     if candidates is None:
         pool = inside.join(outside)
         truth = [True] * len(inside.target) + [False] * len(outside.target)
@@ -327,8 +334,11 @@ def attack_membership(
         best_loss=best_loss,
         black_box=black_box,
         label_only=steps.of(label_only_attack(model, *data, **common)),
-        lira_online=online,
-        lira_offline=offline,
+        lira_online=by_mode["online"][0],
+        lira_offline=by_mode["offline"][0],
+        rmia_online=by_mode["online"][1],
+        rmia_offline=by_mode["offline"][1],
+        counts=steps.of(count_attack(model, *data, **common)),
         midpoint=named,
         vulnerability=overfitting,
         losses=compare_losses(model, *data),
