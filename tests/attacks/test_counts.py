@@ -65,6 +65,23 @@ def test_ratios_are_those_of_two_normal_laws(noise: float) -> None:
     assert found == pytest.approx(by_solving(counts, population, 100, noise), rel=1e-5, abs=1e-7)
 
 
+def test_counts_of_members_are_likelier_with_them() -> None:
+    rng, n = np.random.default_rng(0), 500
+    population = np.repeat(np.arange(3), [5_000, 3_000, 2_000])
+    inside, outside = [], []
+    for _ in range(2_000):
+        members, others = (rng.choice(3, n, p=[0.5, 0.3, 0.2]) for _ in range(2))
+        counts = np.bincount(members, minlength=3).astype(float)
+        ratios = PublishedCounts(counts=counts, noise=0.0, n_records=n).ratios(population)
+        inside.append(ratios[members].mean())
+        outside.append(ratios[others].mean())
+    # Of k bins the ratio is 1 / (2 n) for each but one with a record, and as much below zero without it.
+    assert np.mean(inside) == pytest.approx(2 / (2 * n), rel=0.2)
+    assert np.mean(outside) == pytest.approx(-2 / (2 * n), rel=0.2)
+    loud = PublishedCounts(counts=np.array([300.0, 100.0, 100.0]), noise=1e4, n_records=n)
+    assert np.abs(loud.ratios(population)).max() < 1e-3, "noise hides what the counts would say"
+
+
 def test_exact_counts_give_members_away_and_those_of_other_records_do_not() -> None:
     members, others, strangers = people(N, 0), people(N, 1), people(N, 2)
     sides = sample(members, 3), sample(others, 4)

@@ -447,22 +447,3 @@ def test_the_page_holds_what_was_measured_of_additive_models(monkeypatch: pytest
         tuple(key.values()) for (key,) in additive.keys(False)
     )
     assert additive.table(rows) in additive.PAGE.read_text()
-
-
-def test_counts_of_members_are_likelier_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    additive = module("additive_members", monkeypatch)
-    rng = np.random.default_rng(0)
-    shares = np.array([0.5, 0.3, 0.2])
-    population = np.repeat(np.arange(3), [5_000, 3_000, 2_000])
-    inside, outside = [], []
-    for _ in range(2_000):
-        records = rng.choice(3, additive.N_RECORDS, p=shares)
-        counts = np.bincount(records, minlength=3).astype(float)
-        inside.append(additive.ratios(counts, population, records, 0.0).mean())
-        others = rng.choice(3, additive.N_RECORDS, p=shares)
-        outside.append(additive.ratios(counts, population, others, 0.0).mean())
-    # Of k bins the ratio is 1 / (2 n) for each but one with a record, and as much below zero without it.
-    assert np.mean(inside) == pytest.approx(2 / (2 * additive.N_RECORDS), rel=0.2)
-    assert np.mean(outside) == pytest.approx(-2 / (2 * additive.N_RECORDS), rel=0.2)
-    loud = additive.ratios(np.array([300.0, 100.0, 100.0]), population, np.arange(3), 1e4)
-    assert np.abs(loud).max() < 1e-3, "noise hides what the counts would say"
