@@ -1,4 +1,4 @@
-"""Data sets of the additive models with their public domains, read from the folder GLASSINE_DATA.
+"""Datasets of the additive models with their public domains, read from the folder GLASSINE_DATA.
 
 Categories are those that the code books list. Bounds are round figures around what an attribute can be (a person's
 age, hours in a week, the box around California), or the limits that a code book states, such as the top code of the
@@ -21,17 +21,17 @@ from glassine import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
 
 CONFIRMING = ("telco", "elevators", "wine")
-"""Data sets on which the rules for rounds, clip and shares were confirmed; they were found on the others."""
+"""Datasets on which the rules for rounds, clip and shares were confirmed; they were found on the others."""
 
 FINDING = ("adult", "california", "pol")
 
 UNSEEN = ("compas",)
-"""A data set that no rule was looked at on before it was settled."""
+"""A dataset that no rule was looked at on before it was settled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additive:
-    """A data set with its public domain, and its classes or the public range of its target."""
+    """A dataset with its public domain, and its classes or the public range of its target."""
 
     name: str
     frame: pl.DataFrame

@@ -1,6 +1,6 @@
 """How often the noise bands of private additive models hold what the same fit without noise gives.
 
-``python benchmarks/bands.py`` fits each data set privately, and again with the same base, bins, rounds and penalties
+``python benchmarks/bands.py`` fits each dataset privately, and again with the same base, bins, rounds and penalties
 but without noise in the sums of residuals. It prints how often nominal bands of 90 % hold the score without noise.
 With ``--anew`` the second fit chooses its penalties by its own sums. Data are read from GLASSINE_DATA.
 """
@@ -187,7 +187,7 @@ def covered(private: AdditiveModel, exact: AdditiveModel) -> tuple[float, float]
 
 
 def main() -> None:
-    """Print the coverage on each data set."""
+    """Print the coverage on each dataset."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 4.0])

@@ -4,11 +4,11 @@ Every model gets the same records, all attributes, and their public bounds and c
 one fit; rows that are stored are not measured again. ``--page`` measures nothing: it judges the stored rows and writes
 the tables of the page.
 
-A case is a data set and an epsilon. There, one model is better than another if the 95 % interval of the difference over
+A case is a dataset and an epsilon. There, one model is better than another if the 95 % interval of the difference over
 the splits lies above zero and the mean difference exceeds a margin; likewise worse; otherwise they are tied. With fewer
 than five splits a case is not judged.
 
-GLASSINE_DATA names the folder of the data sets, GLASSINE_PRIVATREE a checkout of PrivaTree.
+GLASSINE_DATA names the folder of the datasets, GLASSINE_PRIVATREE a checkout of PrivaTree.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def measure_all(chosen: Sequence[str], sets: Sequence[str], epsilons: Sequence[s
 
 
 def measures_of(data: str) -> tuple[str, ...]:
-    """Return what is measured on a data set."""
+    """Return what is measured on a dataset."""
     return ("RMSE",) if data == REGRESSION else ("accuracy", "AUROC", "log loss")
 
 
@@ -191,7 +191,7 @@ def verdict(case: Comparison, margin: float) -> str:
 
 
 def cases_of(rows: Sequence[Row], ours: str, theirs: str, measure: str) -> Iterator[tuple[str, str, str, float]]:
-    """Yield data set, epsilon, verdict and mean difference of every case that can be judged."""
+    """Yield dataset, epsilon, verdict and mean difference of every case that can be judged."""
     for data in DATA:
         for epsilon in EPSILONS if measure in measures_of(data) else ():
             case = compared(rows, ours, theirs, data, epsilon, measure)
@@ -205,7 +205,7 @@ def number(value: float, measure: str) -> str:
 
 
 def figures(rows: Sequence[Row], data: str) -> str:
-    """Return the table of a data set: a row for each model, a column for each epsilon."""
+    """Return the table of a dataset: a row for each model, a column for each epsilon."""
     lines = []
     for name in NAMES:
         of_model = select(rows, data=data, model=name)

@@ -2,7 +2,7 @@
 
 The setting of the paper: 30,162 records of ``adult.data`` without missing values, eight quasi-identifiers, education as
 the sensitive attribute. Each reader runs in a process of its own, so that its peak memory is its own. The published
-number of constraints stands beside ours. GLASSINE_DATA names the folder of the data sets.
+number of constraints stands beside ours. GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--one", type=int)
     arguments = parser.parse_args()
     if not DATA.is_dir():
-        raise SystemExit(f"the data sets are not in {DATA}; GLASSINE_DATA names their folder")
+        raise SystemExit(f"the datasets are not in {DATA}; GLASSINE_DATA names their folder")
     if arguments.one is not None:
         print(json.dumps(run(*RUNS[arguments.one])))  # noqa: T201 - a benchmark prints
         return

@@ -2,7 +2,7 @@
 
 The setting of the paper, as in ``benchmarks/disclosure.py``: 30,162 records of ``adult.data`` without missing values,
 eight quasi-identifiers, education as the sensitive attribute, a reader of class counts and internal nodes.
-GLASSINE_DATA names the folder of the data sets.
+GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--thin", type=int, default=1)
     given = parser.parse_args()
     if not DATA.is_dir():
-        raise SystemExit(f"the data sets are not in {DATA}; GLASSINE_DATA names their folder")
+        raise SystemExit(f"the datasets are not in {DATA}; GLASSINE_DATA names their folder")
     model, frame, labels = paper(given.criterion)
     disclosure = infer_sensitive(model, frame, adversary=Adversary(criterion=given.criterion))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

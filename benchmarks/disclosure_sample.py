@@ -1,7 +1,7 @@
 """Uncertain training sets on the records of the paper: ``python benchmarks/disclosure_sample.py``.
 
 A multiway tree is learnt from a sample of the records. One reader knows who was in it, another knows all records and
-not the sample. GLASSINE_DATA names the folder of the data sets.
+not the sample. GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def line(name: str, found: Disclosure, truth: list[str], seconds: float) -> str:
 def main() -> None:
     """Print the figures of both readers for each fraction."""
     if not DATA.is_dir():
-        raise SystemExit(f"the data sets are not in {DATA}; GLASSINE_DATA names their folder")
+        raise SystemExit(f"the datasets are not in {DATA}; GLASSINE_DATA names their folder")
     _, frame, labels = paper("gini")
     truth = np.array(labels, dtype=object)
     for fraction in FRACTIONS:

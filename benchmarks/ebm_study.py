@@ -1,7 +1,7 @@
-"""Find the public rules of the penalised additive learner on three data sets, and confirm them on three others.
+"""Find the public rules of the penalised additive learner on three datasets, and confirm them on three others.
 
 The choices of :mod:`glassine.learners.additive.publishing` are varied one at a time around the rule. Every figure is a
-loss relative to the best of its row of fits (same data set, budget and splits), so that data sets count alike: RMSE
+loss relative to the best of its row of fits (same dataset, budget and splits), so that datasets count alike: RMSE
 over the best RMSE for numbers, and the area above the ROC curve over the smallest such area for classes, less one, in
 percent.
 
@@ -88,7 +88,7 @@ def varied(rule: Choices, name: str, factor: float) -> Choices:
 
 
 def study(names: tuple[str, ...], splits: int) -> None:
-    """Print the relative losses of every choice on some data sets."""
+    """Print the relative losses of every choice on some datasets."""
     for name in names:
         data = LOADERS[name]()
         for epsilon in EPSILONS:
@@ -119,9 +119,9 @@ def study(names: tuple[str, ...], splits: int) -> None:
 def main() -> None:
     """Read the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--confirm", action="store_true", help="run on the data sets that confirm")
+    parser.add_argument("--confirm", action="store_true", help="run on the datasets that confirm")
     parser.add_argument("--splits", type=int, default=3, help="seeded splits of each fit")
-    parser.add_argument("--unseen", action="store_true", help="run on the data set on which no choice was made")
+    parser.add_argument("--unseen", action="store_true", help="run on the dataset on which no choice was made")
     given = parser.parse_args()
     study(UNSEEN if given.unseen else CONFIRMING if given.confirm else FINDING, given.splits)
 

@@ -72,7 +72,7 @@ def summary(runs: list[dict[str, Any]]) -> list[str]:
 def main() -> None:
     """Run the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the datasets")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parser.add_argument("--samples", type=int, default=3, help="samples of records")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each forest")

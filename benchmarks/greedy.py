@@ -48,7 +48,7 @@ def say(text: str) -> None:
 
 
 def without_sensitive(data: Benchmark) -> Benchmark:
-    """Return a data set without the attributes that the paper leaves out."""
+    """Return a dataset without the attributes that the paper leaves out."""
     names = [name for name in data.domain.names if not name.startswith(SENSITIVE[data.name])]
     return replace(data, frame=data.frame.select(names), domain=data.domain.restrict(names))
 

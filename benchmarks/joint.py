@@ -1,6 +1,6 @@
 """Time and width of joint reconstruction: ``python benchmarks/joint.py [--quick] [--json FILE]``.
 
-Trees of the public data sets in the folder GLASSINE_DATA, grown with random features so that they differ. The width is
+Trees of the public datasets in the folder GLASSINE_DATA, grown with random features so that they differ. The width is
 that of the proved interval of bits per record; seconds are those of the processor.
 """
 

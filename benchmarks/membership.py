@@ -14,7 +14,7 @@ for the probability of a record's class, the score is the share of the populatio
     (P(x | model) / P(x)) / (P(z | model) / P(z)) > gamma.
 
 Online, P(x) is the mean over models with the record and without it. The package's takes members and others for the
-population. GLASSINE_DATA names the folder of the data sets.
+population. GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations

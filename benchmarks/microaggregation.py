@@ -3,7 +3,7 @@
 Processor seconds on one core, compilation left out, of n records of ten standard normal numbers. The same partition is
 made in plain NumPy, and one record at a time as Algorithm 3 of the surrogate paper is printed. ``--full`` goes to
 1,000,000 records; ``--rule`` compares the two searches; ``--csv`` adds the numbers of a file. GLASSINE_DATA names the
-folder of the data sets; those that scikit-learn carries are used without it.
+folder of the datasets; those that scikit-learn carries are used without it.
 """
 
 from __future__ import annotations

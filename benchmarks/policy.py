@@ -11,7 +11,7 @@ their holdout. A model is harmful by what is measured on both:
 
 Sensitivity is the share of harmful models that the policy refuses, specificity that of the others that it lets pass;
 intervals are of 95 % (Clopper and Pearson), as if models were independent. Extensions repeat it for several classes,
-rounded counts, absent counts, forests and additive models. GLASSINE_DATA names the folder of the data sets.
+rounded counts, absent counts, forests and additive models. GLASSINE_DATA names the folder of the datasets.
 
     python benchmarks/policy.py [--quick]
 """
@@ -52,7 +52,7 @@ STRICT_LEAF, STRICT_HARM = 50, 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """Records of one data set, encoded as numbers: members first, then the holdout."""
+    """Records of one dataset, encoded as numbers: members first, then the holdout."""
 
     name: str
     columns: tuple[str, ...]

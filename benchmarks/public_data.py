@@ -1,4 +1,4 @@
-"""The public data sets of the benchmarks with their public domains, read from the folder GLASSINE_DATA.
+"""The public datasets of the benchmarks with their public domains, read from the folder GLASSINE_DATA.
 
 The domains state what is known without looking at the records: the code books that come with the data, and round
 thresholds. Nothing here is derived from the records.
@@ -106,7 +106,7 @@ GERMAN_COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """A data set with its public domain and classes."""
+    """A dataset with its public domain and classes."""
 
     name: str
     frame: pl.DataFrame

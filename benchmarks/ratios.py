@@ -6,7 +6,7 @@ Then they work in turn; times are medians of the work alone, without start-up, r
 their noise from the operating system on both sides. At the end the sentences that the figures support or refute are
 printed; the exit status is 1 if one of them does not hold.
 
-GLASSINE_DATA names the folder of the data sets. ``--synthetic`` puts records of the same shapes in their place, whose
+GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of the same shapes in their place, whose
 times are like those of the real ones and whose accuracies mean nothing.
 """
 
@@ -211,7 +211,7 @@ def parsed(arguments: Iterable[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"only these: {', '.join(PARTS)}")
     parser.add_argument("--into", type=Path, default=FOLDER, help="folder of the peers' environments")
     parser.add_argument("--quick", action="store_true", help="small tasks alone, in under two minutes")
-    parser.add_argument("--synthetic", action="store_true", help="stand-ins for the data sets")
+    parser.add_argument("--synthetic", action="store_true", help="stand-ins for the datasets")
     parser.add_argument(
         "--processor", action="store_true", help="show and judge seconds of processors, for a machine that is not quiet"
     )
@@ -227,7 +227,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     chosen = [pair for pair in pairs(given.synthetic) if pair.peer in parts and (pair.light or not given.quick)]
     if any(pair.needs_data for pair in chosen) and not given.synthetic and not DATA.is_dir():
         tell(
-            "the data sets are not here: let GLASSINE_DATA name their folder, or pass --synthetic for records of the "
+            "the datasets are not here: let GLASSINE_DATA name their folder, or pass --synthetic for records of the "
             "same shapes, whose accuracies mean nothing."
         )
         return 2
@@ -240,7 +240,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     judgements = judging.judge(rows) if not given.synthetic else []
     head = machine(parts, processor=given.processor)
     if given.synthetic:
-        head += " The records are stand-ins for the data sets: qualities mean nothing, and no sentence is judged."
+        head += " The records are stand-ins for the datasets: qualities mean nothing, and no sentence is judged."
     show(head, rows, grown, judgements, marked=given.markdown)
     if given.json:
         found = {

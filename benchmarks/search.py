@@ -57,7 +57,7 @@ Rows = np.ndarray[Any, np.dtype[np.intp]]
 
 @dataclass(frozen=True)
 class Case:
-    """A data set, a learner and a grid."""
+    """A dataset, a learner and a grid."""
 
     data: Benchmark
     learner: Any

@@ -108,7 +108,7 @@ def _table(records: Sequence[str]) -> tuple[Any, Any]:
 
 
 def _votes(background: Sequence[str], extra: str) -> Pair:
-    """Return a pair of data sets of one column of names."""
+    """Return a pair of datasets of one column of names."""
     return Pair(name=f"{len(background)} and {extra!r}", d0=_table(background), d1=_table([*background, extra]))
 
 

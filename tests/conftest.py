@@ -34,14 +34,14 @@ def count_of_fits() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Folder of the data sets; GLASSINE_DATA names it."""
+    """Folder of the datasets; GLASSINE_DATA names it."""
     named = os.environ.get("GLASSINE_DATA")
     folder = Path(named) if named else ROOT.parent / "shared" / "data"
     if folder.is_dir():
         return folder
     if named:
         pytest.fail(f"GLASSINE_DATA must be a folder, got {named}.")
-    pytest.skip("the data sets are not here; GLASSINE_DATA may name their folder")
+    pytest.skip("the datasets are not here; GLASSINE_DATA may name their folder")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Seeded tasks for the comparison with other optimal learners: ``python benchmarks/peers/instances.py FILE.npz``.
 
-Fifty data sets for trees and fifty for rule lists, of 60 to 5,000 records and 6 to 24 columns, with labels that a tree
-or a rule list gives, and noise. Where the data sets of the project are found, samples of COMPAS and Adult follow.
+Fifty datasets for trees and fifty for rule lists, of 60 to 5,000 records and 6 to 24 columns, with labels that a tree
+or a rule list gives, and noise. Where the datasets of the project are found, samples of COMPAS and Adult follow.
 Each is a task with a penalty and a task without.
 """
 
@@ -84,13 +84,13 @@ def synthetic(kind: str, seed: int) -> list[Task]:
 
 
 def data_dir() -> Path | None:
-    """Return the folder of the data sets, if there is one; GLASSINE_DATA names it."""
+    """Return the folder of the datasets, if there is one; GLASSINE_DATA names it."""
     folder = Path(os.environ.get("GLASSINE_DATA", ROOT.parent / "shared" / "data"))
     return folder if folder.is_dir() else None
 
 
 def real(folder: Path) -> list[Task]:
-    """Return the tasks of samples of the real data sets."""
+    """Return the tasks of samples of the real datasets."""
     tasks: list[Task] = []
     for name, path in REAL.items():
         with (folder / path).open(newline="") as stream:

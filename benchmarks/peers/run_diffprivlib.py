@@ -1,4 +1,4 @@
-"""Draws outputs of diffprivlib's forest on two neighboring data sets: ``python run_diffprivlib.py OUTPUTS [--runs N]``.
+"""Draws outputs of diffprivlib's forest on two neighboring datasets: ``python run_diffprivlib.py OUTPUTS [--runs N]``.
 
 Arguments are the defaults, but for the bounds and classes that it asks to be told: epsilon = 1, ten trees. Rows are
 split among the trees in their order, so that one more row moves the others from tree to tree. Of ten rows each tree has
@@ -43,10 +43,10 @@ def outputs(n: int, runs: int, first_seed: int) -> list[list[int]]:
 
 
 def main() -> None:
-    """Write the outputs on both data sets as JSON."""
+    """Write the outputs on both datasets as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("outputs", type=Path)
-    parser.add_argument("--runs", type=int, default=10_000, help="in all, one half on each data set")
+    parser.add_argument("--runs", type=int, default=10_000, help="in all, one half on each dataset")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     each = given.runs // 2

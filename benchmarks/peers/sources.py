@@ -1,4 +1,4 @@
-"""The data sets of ratios.py as arrays that every environment can read, with what is publicly known of them.
+"""The datasets of ratios.py as arrays that every environment can read, with what is publicly known of them.
 
 ``standin=True`` gives records of the same shape, drawn from the domain alone, whose accuracies mean nothing.
 """
@@ -24,7 +24,7 @@ MATRICES = {"COMPAS": (COMPAS_SIZE, 27), "Adult, dummies": (48_842, 24), "Adult,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Arrays of a data set, settings that every work on it needs, and its public domain where one is used."""
+    """Arrays of a dataset, settings that every work on it needs, and its public domain where one is used."""
 
     arrays: dict[str, Any]
     settings: dict[str, Any]
@@ -58,11 +58,11 @@ ADDITIVE = {
     "COMPAS": (COMPAS_SIZE, additive_data.COMPAS),
     "California": (CALIFORNIA_SIZE, additive_data.CALIFORNIA),
 }
-"""Records and public attributes of the data sets that are given with all of their attributes."""
+"""Records and public attributes of the datasets that are given with all of their attributes."""
 
 
 def additive(name: str, *, standin: bool) -> Source:
-    """Return a data set with all of its attributes: two classes, or California's numbers."""
+    """Return a dataset with all of its attributes: two classes, or California's numbers."""
     rng = np.random.default_rng(1)
     if standin:
         n, attributes = ADDITIVE[name]
@@ -138,7 +138,7 @@ def adult(*, standin: bool) -> Source:
 
 
 def matrix(name: str, *, standin: bool) -> Source:
-    """Return a data set of dummies, with classes coded 0 and 1; every side gets the same matrix and nothing more."""
+    """Return a dataset of dummies, with classes coded 0 and 1; every side gets the same matrix and nothing more."""
     if standin:
         n, p = MATRICES[name]
         rng = np.random.default_rng(3)

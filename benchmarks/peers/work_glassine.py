@@ -24,7 +24,7 @@ from glassine.models import Rule
 
 
 def records(arrays: dict[str, Any], domain: Domain) -> pl.DataFrame:
-    """Return the columns of a data set as a frame; a category that may be missing is where "?" stands."""
+    """Return the columns of a dataset as a frame; a category that may be missing is where "?" stands."""
     columns = {name: pl.Series(name, arrays[f"column {name}"]) for name in domain}
     gaps = [name for name in domain if domain[name].missing and columns[name].dtype == pl.String]
     return pl.DataFrame(columns).with_columns(

@@ -58,7 +58,7 @@ class Comparison:
     mean, low, high : float
         Mean difference and its 95 % interval over splits; without splits the least and the largest case, ties as zero.
     splits : int
-        Independent splits, 1 where one data set was measured once.
+        Independent splits, 1 where one dataset was measured once.
     """
 
     name: str
@@ -119,7 +119,7 @@ def clustered(name: str, splits: Mapping[str, Sequence[float]], tie: float = TIN
 
 
 def exact(name: str, values: Sequence[float], tie: float = TINY) -> Comparison:
-    """Compare figures of one data set, measured once: cases, and no interval."""
+    """Compare figures of one dataset, measured once: cases, and no interval."""
     return clustered(name, {"once": values}, tie)
 
 

@@ -1,6 +1,6 @@
 """Each finding of the paper's experiments, judged by the results: ``claims.csv`` and ``evidence.csv``.
 
-``statements.csv`` names the judge of each finding. There is one data set and no split: every figure is one run's.
+``statements.csv`` names the judge of each finding. There is one dataset and no split: every figure is one run's.
 """
 
 from __future__ import annotations

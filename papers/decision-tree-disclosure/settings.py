@@ -41,7 +41,7 @@ PUBLISHED = {"gini": (518, 7_770, 1_097), "entropy": (2_983, 44_745, 3_307)}
 def records() -> tuple[pl.DataFrame, Labels]:
     """Return the quasi-identifiers and the education of the 30,162 records without missing values."""
     if not DATA.is_dir():
-        raise SystemExit(f"the data sets are not in {DATA}; GLASSINE_DATA names their folder")
+        raise SystemExit(f"the datasets are not in {DATA}; GLASSINE_DATA names their folder")
     rows = [row for row in _adult_rows() if "?" not in row.values()]
     return pl.DataFrame({name: [row[name] for row in rows] for name in QUASI}), [row[SENSITIVE] for row in rows]
 

@@ -1,7 +1,7 @@
 """Each statement of the paper judged by its printed tables and by ours: ``claims.csv`` and ``evidence.csv``.
 
 ``statements.csv`` names the judge of each statement. Printed and stored figures are means and deviations over splits; a
-difference has the error of both, as if independent. RMSE is compared by its logarithm, so that data sets share a scale.
+difference has the error of both, as if independent. RMSE is compared by its logarithm, so that datasets share a scale.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Means and their standard errors, by data set, epsilon and method: printed, and measured here."""
+    """Means and their standard errors, by dataset, epsilon and method: printed, and measured here."""
 
     printed: Mapping[str, Mapping[Key, Figure]]
     here: Mapping[str, Mapping[Key, Figure]]
@@ -156,7 +156,7 @@ def without_privacy(found: Evidence) -> Judgement:
         for name, table in found.printed.items()
         for data in _data(table)
     ]
-    band = within("data sets", [(sum(better), len(better) / 2 + 0.5, len(better))])
+    band = within("datasets", [(sum(better), len(better) / 2 + 0.5, len(better))])
     return Judgement(rule=DERIVED, seen=f"{sum(better)} of {len(better)} printed", comparisons=(band,))
 
 
@@ -183,7 +183,7 @@ def beyond_one(found: Evidence) -> Judgement:
     )
     return Judgement(
         rule=MEAN,
-        seen="settings within chance at epsilon 2, 4, 8, less those beyond; data sets as splits",
+        seen="settings within chance at epsilon 2, 4, 8, less those beyond; datasets as splits",
         comparisons=comparisons,
     )
 

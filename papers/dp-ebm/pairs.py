@@ -12,7 +12,7 @@ COLUMNS = ("penalized", "penalized + pairs", "penalized + named pair")
 
 
 def methods(name: str) -> list[Method]:
-    """Return what is compared on a data set."""
+    """Return what is compared on a dataset."""
     found = [
         Method(name=COLUMNS[0], make=ours("penalized")),
         Method(name=COLUMNS[1], make=ours("penalized", interactions="auto")),

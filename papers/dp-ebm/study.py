@@ -1,4 +1,4 @@
-"""Fits of one table: data sets, budgets and algorithms over seeded splits; a run that was stopped goes on."""
+"""Fits of one table: datasets, budgets and algorithms over seeded splits; a run that was stopped goes on."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def measures(data: Additive, model: Model, rows: np.ndarray, *, pandas: bool) ->
 
 
 def cell(data: Additive, method: Method, epsilon: float, splits: int) -> list[dict[str, str]]:
-    """Return the rows of one data set, budget and method: mean and standard deviation of each measure."""
+    """Return the rows of one dataset, budget and method: mean and standard deviation of each measure."""
     found: dict[str, list[float]] = {}
     seconds = 0.0
     for seed in range(splits):
@@ -132,7 +132,7 @@ def cell(data: Additive, method: Method, epsilon: float, splits: int) -> list[di
 
 
 def published(table: int, measure: str) -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Return the paper's means and standard deviations by data set, epsilon and method."""
+    """Return the paper's means and standard deviations by dataset, epsilon and method."""
     rows = read(HERE / f"published_table_{table}.csv")
     return {
         (row["dataset"], row["epsilon"], row["method"]): (float(row[f"{measure}_mean"]), float(row[f"{measure}_sd"]))
@@ -144,7 +144,7 @@ def run(table: int, measure: str, names: Sequence[str], arguments: Sequence[str]
     """Measure a table and print it beside the published one."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--full", action="store_true", help="25 splits, as published, instead of 5")
-    parser.add_argument("--datasets", nargs="*", default=list(names), help="some of the data sets")
+    parser.add_argument("--datasets", nargs="*", default=list(names), help="some of the datasets")
     parser.add_argument("--methods", nargs="*", help="some of the methods")
     parser.add_argument("--epsilons", nargs="*", type=float, default=list(EPSILONS))
     given = parser.parse_args(arguments)

@@ -1,8 +1,8 @@
 """Each statement of the paper judged by the results: ``claims.csv`` and ``evidence.csv``.
 
 ``statements.csv`` names the judge of each statement. Bands are the paper's own: "about 5 %" and "2 %" are whole
-percentage points, so that half a point either way rounds to them. The interval is over five generated data sets, whose
-group sizes share the records; what the paper prints of one data set is compared with that data set alone.
+percentage points, so that half a point either way rounds to them. The interval is over five generated datasets, whose
+group sizes share the records; what the paper prints of one dataset is compared with that dataset alone.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Evidence:
         return of(self.local, form, seed)
 
     def get(self, name: str, form: str = "paper") -> list[float]:
-        """Return a column of a form, by k, of the paper's data set."""
+        """Return a column of a form, by k, of the paper's dataset."""
         return numbers(self.rows(form), name)
 
     def by_data(self, figure: Callable[[Row], float], form: str = "paper", most: float = 100) -> dict[str, list[float]]:
-        """Return a figure of each generated data set, by k up to a share of the records in per cent."""
+        """Return a figure of each generated dataset, by k up to a share of the records in per cent."""
         rows = [row for row in self.local if row["form"] == form and float(row["share"]) <= most]
         out: dict[str, list[float]] = {}
         for row in rows:
@@ -73,7 +73,7 @@ class Evidence:
         return out
 
     def ends(self, name: str, form: str = "paper") -> dict[str, list[float]]:
-        """Return a column at the smallest k less that at the largest, of each generated data set."""
+        """Return a column at the smallest k less that at the largest, of each generated dataset."""
         columns = self.by_data(lambda row: float(row[name]), form)
         return {seed: [column[0] - column[-1]] for seed, column in columns.items()}
 
@@ -273,17 +273,17 @@ def smallest_best(found: Evidence) -> Judgement:
     columns = found.by_data(lambda row: float(row["accuracy"]))
     leads = {seed: [column[0] - other for other in column[1:]] for seed, column in columns.items()}
     return Judgement(
-        rule=MEAN, seen="accuracy at k = 20 less that at larger k", comparisons=(clustered("five data sets", leads),)
+        rule=MEAN, seen="accuracy at k = 20 less that at larger k", comparisons=(clustered("five datasets", leads),)
     )
 
 
 def data_sets(found: Evidence) -> Judgement:
-    """Judge whether accuracy varies as little with k on the further data sets."""
+    """Judge whether accuracy varies as little with k on the further datasets."""
     columns = found.by_data(lambda row: float(row["accuracy"]))
     spans = [max(column) - min(column) for seed, column in columns.items() if int(seed) != PUBLISHED_SEED]
     return Judgement(
         rule=FIGURE,
-        seen=f"largest less smallest {_percent(spans) if spans else ''} on {len(spans)} data sets",
+        seen=f"largest less smallest {_percent(spans) if spans else ''} on {len(spans)} datasets",
         comparisons=(within("largest less smallest", [(span, 0.0, 2 * HALF) for span in spans]),),
     )
 
@@ -313,7 +313,7 @@ def trivial(found: Evidence) -> Judgement:
 
 
 def zero_nodes(found: Evidence) -> Judgement:
-    """Judge whether trees without a split occur at k = 20, in every data set."""
+    """Judge whether trees without a split occur at k = 20, in every dataset."""
     shares = found.by_data(lambda row: float(row["one leaf"]), most=0.1)
     return Judgement(
         rule=EVERY,

@@ -1,4 +1,4 @@
-"""What the local trees of each data set, group size and form explain, how large they are, and what they give away."""
+"""What the local trees of each dataset, group size and form explain, how large they are, and what they give away."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def gap(correct: Bools, n: int, name: str) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
-    """A data set, its black box, and the global tree to compare with."""
+    """A dataset, its black box, and the global tree to compare with."""
 
     split: Split
     black_box: Any
@@ -174,7 +174,7 @@ class Scene:
 
 
 def keys(quick: bool) -> list[Row]:
-    """Return what is measured: everything on the published data set, the two forms on the others."""
+    """Return what is measured: everything on the published dataset, the two forms on the others."""
     shares = FEW_SHARES if quick else SHARES
     plan = [(PUBLISHED_SEED, share, form) for share in shares for form in FORMS]
     plan += [(seed, share, form) for seed in SEEDS[: 1 if quick else None] for share in FEW_SHARES for form in BOTH]

@@ -28,13 +28,13 @@ Labels = npt.NDArray[np.int64]
 
 PUBLISHED_SEED = 42
 SEEDS = (0, 1, 2, 3)
-"""Seeds of further data sets, of which the paper says that they behave alike."""
+"""Seeds of further datasets, of which the paper says that they behave alike."""
 
 SHARES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 """Group sizes as percentages of 20,000 records: k from 20 to 10,000."""
 
 FEW_SHARES = (0.1, 1, 10, 50)
-"""Those that are measured on the further data sets."""
+"""Those that are measured on the further datasets."""
 
 GENERATOR = {
     "n_features": 10,
@@ -59,7 +59,7 @@ class StaleCacheError(GlassineError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
-    """A generated data set, divided.
+    """A generated dataset, divided.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Split:
 
 @cache
 def records(seed: int = PUBLISHED_SEED, n: int = 30_000) -> Split:
-    """Return a generated data set, a third of it held out by the published seed."""
+    """Return a generated dataset, a third of it held out by the published seed."""
     X, y = make_classification(n_samples=n, random_state=seed, **GENERATOR)
     parts = train_test_split(X, y.astype(np.int64), test_size=0.33, random_state=PUBLISHED_SEED)
     return Split(seed=seed, X=parts[0], X_out=parts[1], y=parts[2], y_out=parts[3])
@@ -128,7 +128,7 @@ def keep(network: MLPClassifier, split: Split, quick: bool, folder: Path) -> Non
 
 
 def network(split: Split, quick: bool, folder: Path) -> Any:
-    """Return the black box of a data set, trained if it is not kept yet.
+    """Return the black box of a dataset, trained if it is not kept yet.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Each statement of the paper judged by the results, on both data sets: ``claims.csv`` and ``evidence.csv``.
+"""Each statement of the paper judged by the results, on both datasets: ``claims.csv`` and ``evidence.csv``.
 
 ``statements.csv`` names the judge of each statement. Figures of a model are exact; the interval is over the five
 splits, within which levels of size, accuracy or depth share the records.
@@ -35,7 +35,7 @@ RECORDS = {"compas": 5771, "adult": 3907}
 WIDTH = {"compas": 27, "adult": 24}
 LARGEST = SUPPORTS[0]
 PYDL85 = "pydl8.5"
-"""DL8.5 as released today, run on both data sets to four or five splits on a path."""
+"""DL8.5 as released today, run on both datasets to four or five splits on a path."""
 
 Key = tuple[str, str, str, str, str]
 Splits = dict[str, list[float]]
@@ -58,7 +58,7 @@ class Evidence:
 
     @cached_property
     def by_learner(self) -> dict[tuple[str, str, str, str], list[Row]]:
-        """The models of each data set, learner, seed and support, shallow ones first."""
+        """The models of each dataset, learner, seed and support, shallow ones first."""
         return indexed([*self.models.values()])
 
     @cached_property
@@ -212,7 +212,7 @@ def sixty(found: Evidence) -> Judgement:
         for data, learner in (("compas", CART), ("adult", CART), ("compas", DL85))
     }
     seen = "; ".join(f"{NAMES[data]}, {SHORT[learner]}: {size}" for (data, learner), size in sizes.items())
-    largest = within("largest tree of both data sets", [(max(sizes.values()), 61, 69)])
+    largest = within("largest tree of both datasets", [(max(sizes.values()), 61, 69)])
     return Judgement(rule=FIGURE, seen=seen, comparisons=(largest,))
 
 
@@ -330,7 +330,7 @@ def grows(found: Evidence) -> Judgement:
 
 
 def gap_smaller(found: Evidence) -> Judgement:
-    """Judge whether the difference in size is smaller on COMPAS; splits of two data sets are independent."""
+    """Judge whether the difference in size is smaller on COMPAS; splits of two datasets are independent."""
     adult = found.parameters("adult", CART, TREE, "size")
     comparisons = []
     for optimal in (TREE, DL85):

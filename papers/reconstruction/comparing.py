@@ -35,7 +35,7 @@ def indexed(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], list[Row]]:
 
 
 def roots(found: Sequence[Row]) -> dict[tuple[str, str], Row]:
-    """Return the model without a split of each data set and seed."""
+    """Return the model without a split of each dataset and seed."""
     nothing = {"size": "0", "dist_g": "1", "dist_g aware": "1"}
     return {(row["data"], row["seed"]): nothing | row for row in found}
 
@@ -128,7 +128,7 @@ def _row(data: str, greedy: str, optimal: str, name: str, by: str, reading: str,
 
 
 def points(rows: Sequence[Row]) -> list[Row]:
-    """Return means over the splits, for each data set, learner, support and depth, with how many splits they are of."""
+    """Return means over the splits, for each dataset, learner, support and depth, with how many splits they are of."""
     out = []
     places: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in solved(rows):

@@ -34,7 +34,7 @@ SAMPLE_SEED = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """A data set: attributes and labels of 0 and 1, and its domain with all that ties the attributes."""
+    """A dataset: attributes and labels of 0 and 1, and its domain with all that ties the attributes."""
 
     name: str
     X: Ints
@@ -71,9 +71,9 @@ class Split:
 
 @cache
 def records(name: str) -> Records:
-    """Return a data set: all of COMPAS, a tenth of Adult."""
+    """Return a dataset: all of COMPAS, a tenth of Adult."""
     if not public_data.DATA.is_dir():
-        raise SystemExit(f"the data sets are not in {public_data.DATA}; GLASSINE_DATA names their folder")
+        raise SystemExit(f"the datasets are not in {public_data.DATA}; GLASSINE_DATA names their folder")
     found = public_data.compas() if name == "compas" else public_data.adult_binarised()
     X, y = found.frame.to_numpy().astype(np.int64), np.asarray(found.labels, dtype=np.int64)
     if name == "adult":

@@ -126,7 +126,7 @@ def cauchy(found: Evidence) -> Judgement:
 
 
 def slower(found: Evidence) -> Judgement:
-    """Judge whether sm-Cauchy converges more slowly than sm-Laplace on the two data sets that the paper names."""
+    """Judge whether sm-Cauchy converges more slowly than sm-Laplace on the two datasets that the paper names."""
     comparisons = [each for each in _order(found, "sm-Laplace", ("sm-Cauchy",), HIGH) if "German" not in each.name]
     return Judgement(rule=MEAN, seen="accuracy, sm-Laplace less sm-Cauchy", comparisons=tuple(comparisons))
 
@@ -208,7 +208,7 @@ def text_accuracies(found: Evidence) -> Judgement:
 
 
 def vulnerable(found: Evidence) -> Judgement:
-    """Judge whether the model without privacy is more vulnerable than sm-Laplace, on every data set."""
+    """Judge whether the model without privacy is more vulnerable than sm-Laplace, on every dataset."""
     comparisons = []
     for setting, name in NAMES.items():
         gap = less(

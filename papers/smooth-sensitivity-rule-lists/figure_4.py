@@ -20,7 +20,7 @@ SMOOTH = ("sm-Laplace", "sm-Cauchy")
 GLOBAL = ("gl-Laplace", "gl-Gaussian", "gl-Exponential")
 METHODS = ("GreedyRL", *SMOOTH, *GLOBAL, *OURS)
 DRAWN = ("german", "compas", "adult")
-"""The paper's own data sets; conjunctions are ours."""
+"""The paper's own datasets; conjunctions are ours."""
 
 
 def draw(rows: Sequence[Row], setting: str, grid: Sequence[float], path: Path) -> None:

@@ -43,7 +43,7 @@ JUVENILE = ("juv_fel_count", "juv_misd_count", "juv_other_count")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One data set as the experiments use it.
+    """One dataset as the experiments use it.
 
     Attributes
     ----------

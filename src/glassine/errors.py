@@ -348,7 +348,7 @@ class InvalidBudgetError(GlassineError):
 
 
 class LedgerError(_FileError):
-    """A ledger's file cannot be used, or holds nothing on the data set that is asked for.
+    """A ledger's file cannot be used, or holds nothing on the dataset that is asked for.
 
     Attributes
     ----------
@@ -370,12 +370,12 @@ class SignatureError(GlassineError):
 
 
 class BudgetExceededError(GlassineError):
-    """A charge would take a data set over its budget; nothing was recorded.
+    """A charge would take a dataset over its budget; nothing was recorded.
 
     Attributes
     ----------
     dataset : str
-        The data set.
+        The dataset.
     requested, remaining : float
         Epsilon asked for, and epsilon left.
     requested_delta, remaining_delta : float

@@ -102,7 +102,7 @@ def test_exact_counts_give_intervals_of_no_width() -> None:
 
 
 def test_rounded_counts_give_the_range_over_all_counts_that_round_to_them() -> None:
-    """Against every data set: three leaves of two classes, counts rounded to multiples of 3."""
+    """Against every dataset: three leaves of two classes, counts rounded to multiples of 3."""
     model = tree((3, 0), (3, 6), (0, 3), approximate=True)
     found = reconstruct(model, DOMAIN, noise=CountNoise("rounded", 3)).estimate()
     ranges = [

@@ -1,4 +1,4 @@
-"""Measures of the probabilistic data set against enumeration, and their edge cases."""
+"""Measures of the probabilistic dataset against enumeration, and their edge cases."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def test_no_threshold_is_public_in_an_inferred_domain() -> None:
         for text in (render_text(findings), render_html(findings)):
             assert "public cut point" in text
             assert not re.search("all are public cut|it is a public cut|Every threshold is a public cut", text)
-            assert "Anybody could name them" not in text
+            assert "They can be known without" not in text
     # A threshold that not even the inferred domain has is not public in any domain with its bounds.
     other = Domain({"age": Integer(0, 99, thresholds=(50.0,), inferred=True), "sex": Binary()})
     assert statuses(audit(tree_of((30, 20), (20, 40)), domain=other))["thresholds_off_grid"] == "fail"

@@ -251,8 +251,8 @@ def test_the_bounds_name_their_proofs_and_their_figures_are_right() -> None:
     assert figures == {
         "membership advantage": 0.4621,
         "members found at 1% false alarms": 0.0272,
-        "guess of a record that is right 1 time in 100 without it": 0.0272,
-        "guess of a record that is right 1 time in 1,000 without it": 0.0027,
+        "guess that would be right 1 time in 100": 0.0272,
+        "guess that would be right 1 time in 1,000": 0.0027,
         "belief about one record, even odds before": 0.8808,
         "bits about one record": 2.8854,
     }

@@ -155,7 +155,7 @@ BAD: dict[str, Bad] = {
     "epsilon infinite": Bad(says="--epsilon must be", more=("--epsilon", "inf")),
     "epsilon tiny": Bad(says="too small", more=("--epsilon", "1e-12")),
     "no ledger": Bad(says="go together", without=("--ledger",)),
-    "no data set": Bad(says="go together", without=("--dataset",)),
+    "no dataset": Bad(says="go together", without=("--dataset",)),
     "no such ledger": Bad(says="there is no ledger", more=("--ledger", "none.sqlite")),
     "no budget": Bad(says="must hold a budget for 'patients'", more=("--dataset", "patients")),
     "a ledger that is none": Bad(says="is not a database", step=put("budget.sqlite", b"x" * 600)),

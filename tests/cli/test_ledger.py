@@ -72,8 +72,8 @@ def test_names_and_notes_cannot_forge_lines(tmp_path: Path, run: Run) -> None:
 BAD = {
     "no ledger": (("show", "none.sqlite"), "there is no ledger"),
     "a charge to no ledger": (("charge", "none.sqlite", "people", "0.1", "--note", "n"), "there is no ledger"),
-    "no such data set": (("show", "budget.sqlite", "--dataset", "cats"), "a budget for 'cats'"),
-    "a charge to no data set": (("charge", "budget.sqlite", "cats", "0.1", "--note", "n"), "'cats'"),
+    "no such dataset": (("show", "budget.sqlite", "--dataset", "cats"), "a budget for 'cats'"),
+    "a charge to no dataset": (("charge", "budget.sqlite", "cats", "0.1", "--note", "n"), "'cats'"),
     "over budget": (("charge", "budget.sqlite", "people", "1.5", "--note", "n"), "Nothing was charged"),
     "a charge of nothing": (("charge", "budget.sqlite", "people", "0", "--note", "n"), "epsilon must be"),
     "a charge that is no number": (("charge", "budget.sqlite", "people", "nan", "--note", "n"), "epsilon must be"),

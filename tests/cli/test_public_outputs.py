@@ -1,4 +1,4 @@
-"""One private model, several data sets: what a command prints and writes for all to see is the same, byte for byte.
+"""One private model, several datasets: what a command prints and writes for all to see is the same, byte for byte.
 
 Every command that takes records is either public, and its outputs are compared, or the checker's, and its outputs are
 marked as being for the checker only. A command that takes records and stands in no table fails.
@@ -73,7 +73,7 @@ def house(built: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make private models whose guarantees hold, three data sets, a holdout and a policy that accepts guarantees."""
+    """Make private models whose guarantees hold, three datasets, a holdout and a policy that accepts guarantees."""
     tmp_path = tmp_path_factory.mktemp("built")
     records = people()
     odd = people(150).with_columns(age=pl.col("age") + 30, smoker=1 - pl.col("smoker"), town=pl.lit("x"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from glassine import Certificate
 from glassine.errors import InvalidModelError
 from glassine.models import Guarantee
-from glassine.models.scorecard import card_items
-from glassine.report.card_page import guarantee_sentence, render_card
+from glassine.models.scorecard import Risk, card_items
+from glassine.report.card_page import _row, guarantee_sentence, render_card
 from tests.cli.running import Run
 from tests.formats.reading import read_additive
 from tests.models.test_scorecard import model
@@ -56,6 +57,23 @@ def test_the_page_of_a_card_says_items_risks_and_the_guarantee_and_escapes_every
     assert "epsilon 1 and delta 1e-06" in page
     assert "90% interval" in page
     assert "<script" not in page
+
+
+@pytest.mark.parametrize(("closed", "kept", "left"), [("right", "upper", "lower"), ("left", "lower", "upper")])
+def test_the_page_of_a_card_says_where_a_value_at_a_cut_point_belongs(closed: str, kept: str, left: str) -> None:
+    age, job = model().terms
+    ranges = replace(age, bins=(replace(age.bins[0], closed=closed),))
+    assert f"A range includes its {kept} end and not its {left} end." in render_card(
+        model(terms=(ranges, job)).to_scorecard()
+    )
+    assert "A range" not in render_card(model(attributes=("job",), terms=(job,)).to_scorecard())
+
+
+def test_the_figures_of_a_row_have_equally_many_decimals() -> None:
+    found = _row(*[Risk(points=1, risk=0.912, low=0.89, high=0.93)] * 2)
+    assert (found["risk"], found["interval"]) == ("91.2%", "89.0% to 93.0%")
+    found = _row(*[Risk(points=1, risk=0.18, low=0.154, high=0.2055)] * 2)
+    assert (found["risk"], found["interval"]) == ("18%", "15% to 21%")
 
 
 def test_the_sentence_of_a_void_guarantee_says_why() -> None:

@@ -148,7 +148,7 @@ def test_results_of_other_records_are_refused_by_what_comes_out(tmp_path: Path, 
 
 
 def test_a_folder_holds_no_digest_of_the_records(tmp_path: Path) -> None:
-    """Two data sets of one size give the same identity: what tells them apart is in the results alone."""
+    """Two datasets of one size give the same identity: what tells them apart is in the results alone."""
     task = Task(epsilons=(1.0,), models=("constant",), n_splits=1)
     found(folder=tmp_path / "a", task=task)
     found(records().with_columns(smoker=1 - pl.col("smoker")), folder=tmp_path / "b", task=task)

@@ -352,10 +352,10 @@ REFUSALS: dict[str, dict[str, Any]] = {
     "no domain": {"domain": "ages"},
     "a progress that cannot be called": {"progress": 3},
     "a seed that is none": {"random_state": -1},
-    "no data set": {"dataset": None},
-    "a data set without a budget": {"dataset": "others"},
-    "a data set without a name": {"ledger": None, "dataset": ""},
-    "a data set that is none": {"ledger": None, "dataset": 3},
+    "no dataset": {"dataset": None},
+    "a dataset without a budget": {"dataset": "others"},
+    "a dataset without a name": {"ledger": None, "dataset": ""},
+    "a dataset that is none": {"ledger": None, "dataset": 3},
     "a ledger that is none": {"ledger": 3},
     "an overdrawn budget": {"budget": 0.5},
     "too little memory": {"memory_limit": 1},
@@ -384,7 +384,7 @@ def test_every_fit_after_the_first_is_counted_on_its_certificate_and_its_model(n
     third = SIMPLEST[name]().fit(PEOPLE, target(first))
     for number, later in ((2, second), (3, third)):
         (caveat,) = later.certificate_.caveats
-        assert caveat.startswith(f"private fit number {number} on the unnamed data set")
+        assert caveat.startswith(f"private fit number {number} on the unnamed dataset")
         assert f"all {number} spend epsilon {number} and delta" in caveat
         assert {guarantee.caveats for guarantee in claims(later)} == {(caveat,)}
 

@@ -1,4 +1,4 @@
-"""Accuracy on real data: private models of large data sets are as good as ordinary ones."""
+"""Accuracy on real data: private models of large datasets are as good as ordinary ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALLOWANCE = 0.004
 
 @pytest.fixture(scope="module")
 def data(data_dir: Path) -> Any:
-    """Return the module with the public data sets."""
+    """Return the module with the public datasets."""
     assert data_dir.is_dir()
     return importlib.import_module("benchmarks.public_data")
 

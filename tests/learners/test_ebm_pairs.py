@@ -274,7 +274,7 @@ def test_the_certificate_agrees_with_two_accountants(wish: Any) -> None:
 
 
 def test_rounds_with_pairs_pay_for_every_term(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exact sums of two data sets that differ by a record are as near as the noise was made for."""
+    """The exact sums of two datasets that differ by a record are as near as the noise was made for."""
     caught: list[Any] = []
     original = FineNoise.release
 

@@ -359,7 +359,7 @@ def test_ledger_is_charged_once_and_before_the_release(kind: Any, tmp_path: Path
         fresh.fit(frame, y)
     assert not hasattr(fresh, "model_")
     assert book.spent("people") == 0.8
-    with pytest.raises(InvalidParameterError, match="a ledger needs a data set"):
+    with pytest.raises(InvalidParameterError, match="a ledger needs a dataset"):
         private(kind, ledger=book).fit(frame, y)
 
 

@@ -158,7 +158,7 @@ EPSILONS = [Fraction(1, 10**6), Fraction(1, 10), Fraction(1), Fraction(37, 5), F
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("most", [1, pytest.param(1000, marks=pytest.mark.slow), 10**6])
 def test_rounding_is_below_the_stated_bound(kind: str, epsilon: Fraction, most: int) -> None:
-    # The bound is for two data sets, so each may use half of it.
+    # The bound is for two datasets, so each may use half of it.
     models, worlds, listed, bound = some_class(kind, 2)
     for seed, part_weight in enumerate([1.0, 1e-6, 1e6, 0.3]):
         truth, labels = engine.some_data(seed, worlds, 10, 2)

@@ -1,4 +1,4 @@
-"""Strict greedy forms: whole fits over all small data sets and their neighbors, and what bugs look like there."""
+"""Strict greedy forms: whole fits over all small datasets and their neighbors, and what bugs look like there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROWS_2: list[Row] = list(product(product((0, 1), (0, 1)), (0, 1)))
 def mechanism(
     domain: Domain, length: int, background: tuple[Row, ...] = (), *, with_counts: bool, **more: Any
 ) -> Mechanism:
-    """Return the law of a fit on a data set beside fixed records."""
+    """Return the law of a fit on a dataset beside fixed records."""
 
     def law(dataset: tuple[Row, ...]) -> dict[Hashable, float]:
         rows = (*background, *dataset)

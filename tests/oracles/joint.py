@@ -1,4 +1,4 @@
-"""Naive oracle of several models: every data set of a toy domain, one by one."""
+"""Naive oracle of several models: every dataset of a toy domain, one by one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def places(models: Sequence[DecisionTree | RuleList], domain: Domain) -> list[tu
 def data_sets(
     models: Sequence[DecisionTree | RuleList], domain: Domain, labels: Sequence[int]
 ) -> list[tuple[int, ...]]:
-    """Return every data set with these labels that has the counts of all models, as numbers of possible records.
+    """Return every dataset with these labels that has the counts of all models, as numbers of possible records.
 
     Class counts count where a model publishes them for all of its parts.
     """

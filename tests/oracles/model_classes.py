@@ -8,7 +8,7 @@ admissible iff some world of the region satisfies l and some does not.
 A rule list is ``(((l, y), (l, y), ...), default_y)``; the first literal that holds decides. Rule l may follow the set S
 of earlier literals iff, of the worlds that satisfy none of S, some satisfy l and some do not.
 
-Every split and rule is judged by the worlds alone, so the classes are the same for all data sets.
+Every split and rule is judged by the worlds alone, so the classes are the same for all datasets.
 
 The weight of a model is ``prior(model) * decay ** errors(model)``, where decay stands for exp(-epsilon). Everything is
 a Fraction: probabilities are exact for a rational decay, and right to 60 digits for a rational epsilon.
@@ -213,19 +213,19 @@ def universe(worlds: Sequence[World], labels: Sequence[int]) -> list[Record]:
 
 
 def datasets(records: Sequence[Record], max_records: int) -> Iterator[Dataset]:
-    """Every data set of up to this many records, as sorted multisets, the empty one first."""
+    """Every dataset of up to this many records, as sorted multisets, the empty one first."""
     for n in range(max_records + 1):
         yield from combinations_with_replacement(records, n)
 
 
 def arrays(dataset: Dataset, n_literals: int) -> tuple[Truth, Labels]:
-    """Return the truth matrix (n, p) and the labels (n,) of a data set."""
+    """Return the truth matrix (n, p) and the labels (n,) of a dataset."""
     truth = np.array([world for world, _ in dataset], dtype=np.bool_).reshape(len(dataset), n_literals)
     return truth, np.array([y for _, y in dataset], dtype=np.int64)
 
 
 def neighbours(records: Sequence[Record], max_records: int) -> Iterator[tuple[Dataset, Dataset]]:
-    """Every data set of up to this many records, with each that has one record more."""
+    """Every dataset of up to this many records, with each that has one record more."""
     for dataset in datasets(records, max_records):
         for record in records:
             yield dataset, (*dataset, record)
@@ -234,10 +234,10 @@ def neighbours(records: Sequence[Record], max_records: int) -> Iterator[tuple[Da
 def worst_ratio(
     mechanism: Callable[[Truth, Labels], Mapping[Output, Fraction]], records: Sequence[Record], max_records: int
 ) -> Fraction | float:
-    """Return the greatest ratio between the output distributions of any two neighbouring data sets.
+    """Return the greatest ratio between the output distributions of any two neighbouring datasets.
 
     A mechanism maps a truth matrix and labels to the probability of each output. It keeps epsilon-differential privacy
-    on these data sets iff the ratio is at most exp(epsilon); up to max_records + 1 records are looked at.
+    on these datasets iff the ratio is at most exp(epsilon); up to max_records + 1 records are looked at.
     """
     n_literals = len(records[0][0])
     known: dict[Dataset, Mapping[Output, Fraction]] = {}

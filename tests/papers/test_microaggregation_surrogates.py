@@ -42,7 +42,7 @@ def one(rows: Rows, **values: str) -> dict[str, str]:
 
 
 def published(form: str) -> Rows:
-    """Return the rows of the published data set, by k."""
+    """Return the rows of the published dataset, by k."""
     rows = [row for row in read("local_trees") if row["seed"] == "42" and row["form"] == form]
     assert [int(row["k"]) for row in rows] == [20, 40, 100, 200, 400, 1000, 2000, 4000, 10000]
     return rows

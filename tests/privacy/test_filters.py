@@ -57,7 +57,7 @@ def response(epsilon: float, truth: int) -> tuple[float, float]:
 
 
 def laws(choose: Callable[[History], int | None], most: int) -> tuple[dict[History, float], dict[History, float]]:
-    """Return the laws of all results under both data sets; ``choose`` names the pair that is used next, or none."""
+    """Return the laws of all results under both datasets; ``choose`` names the pair that is used next, or none."""
     found: tuple[dict[History, float], dict[History, float]] = ({}, {})
 
     def go(history: History, p: float, q: float, used: int) -> None:

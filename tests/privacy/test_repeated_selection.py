@@ -220,7 +220,7 @@ class Search:
         return {fit: math.log(mass) for fit, mass in out.items()}
 
     def verify(self, part: str) -> float:
-        """Return the worst log-ratio over all small data sets, on several backgrounds."""
+        """Return the worst log-ratio over all small datasets, on several backgrounds."""
         results = [
             verify_exhaustively(
                 partial(self.law, part=part, beside=beside),

@@ -24,7 +24,7 @@ def gini(counts: tuple[int, ...]) -> Fraction:
 
 
 def additions(most: int, classes: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Every data set of up to ``most`` records, at least one, with each addition of a record."""
+    """Every dataset of up to ``most`` records, at least one, with each addition of a record."""
     out = []
     for counts in product(range(most + 1), repeat=classes):
         if 1 <= sum(counts) <= most:

@@ -54,7 +54,7 @@ def test_the_first_fit_is_clean_and_each_further_one_says_what_all_spent() -> No
         (second,) = paid().caveats
     # A repeated warning would be an error here.
     (third,) = paid().caveats
-    assert second.startswith("private fit number 2 on the unnamed data set in this process without a ledger")
+    assert second.startswith("private fit number 2 on the unnamed dataset in this process without a ledger")
     assert third.endswith("all 3 spend epsilon 0.3 and delta 3e-06 together, as plain sums")
 
 
@@ -81,9 +81,9 @@ def test_data_sets_are_counted_by_name_and_seeded_fits_are_not() -> None:
     names = ("north", "south", None)
     assert [unwarned(dataset=name) for name in names] == [(), (), ()]
     assert unwarned(random_state=0) == ("seeded: not private",)
-    assert "number 2 on the data set 'north'" in unwarned(dataset="north")[0]
+    assert "number 2 on the dataset 'north'" in unwarned(dataset="north")[0]
     assert tree(random_state=0).fit(X, Y).certificate_.caveats == ("seeded: not private",)
-    assert "number 2 on the unnamed data set" in unwarned()[0]
+    assert "number 2 on the unnamed dataset" in unwarned()[0]
 
 
 def test_copies_and_pickles_are_fits_like_any_other() -> None:
@@ -203,7 +203,7 @@ def test_counts_inside_are_forgotten_outside() -> None:
     [
         ({"dataset": ""}, "dataset must be a name"),
         ({"dataset": 3}, "dataset must be a name"),
-        ({"ledger": "budget.sqlite"}, "a ledger needs a data set"),
+        ({"ledger": "budget.sqlite"}, "a ledger needs a dataset"),
         ({"ledger": 3, "dataset": "people"}, "ledger must be a Ledger or a path"),
     ],
 )

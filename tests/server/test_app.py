@@ -273,6 +273,16 @@ def test_the_example_of_the_page_types_the_mean_of_a_binary_attribute() -> None:
     assert client(black_box=None, release=release).get("/").status_code == 200
 
 
+def test_the_example_of_the_page_is_of_a_tree_with_a_split() -> None:
+    release = small_release()
+    split = next(group for group, tree in enumerate(release.trees) if len(tree.nodes) > 1)
+    assert split > 0
+    page, _ = render_page(release, decides=True, title="x")
+    of_split, of_first = (release.representative(group) for group in (split, 0))
+    assert f'"example":["{of_split["age"]}","{of_split["hours"]:g}",' in page
+    assert f'"example":["{of_first["age"]}",' not in page
+
+
 def test_a_decision_that_the_release_does_not_know() -> None:
     told = post(client(black_box=lambda frame: ["never"] * len(frame)), "/explanation", {"query": QUERY}).json()
     assert (told["decision"], told["agrees"], told["rank"]) == ("never", False, None)

@@ -65,7 +65,7 @@ def log_shares(count: int, scale: float, cuts: range) -> list[float]:
 
 
 def law_of(measured: Any, model: RuleList, as_records: Callable[[Any], Any], cuts: range, **given: Any) -> Any:
-    """Return the exact law of a measurement of each data set: the values and the scale that the code gives to noise."""
+    """Return the exact law of a measurement of each dataset: the values and the scale that the code gives to noise."""
 
     def law(dataset: tuple[Any, ...]) -> dict[Any, float]:
         noise: list[tuple[list[int], float]] = []
@@ -289,7 +289,7 @@ def test_the_intervals_contain_log_loss_and_auroc_of_the_records(classes: int) -
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["accuracy", "persons", "mae", "rmse"])
 def test_intervals_contain_the_expected_figure_often_enough(case: str) -> None:
-    """Of 400 data sets with noise, at most 5 % and what chance adds may miss: 34 has a probability below 0.003."""
+    """Of 400 datasets with noise, at most 5 % and what chance adds may miss: 34 has a probability below 0.003."""
     rng = np.random.default_rng(7)
     n, scale, missed, wide = 300, 4.0, 0, 0
     for _ in range(400):

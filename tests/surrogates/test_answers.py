@@ -90,7 +90,7 @@ def test_every_leaf_holds_the_mean_of_enough_distinct_records() -> None:
 
 @pytest.mark.slow
 def test_all_small_data_sets_keep_the_rule() -> None:
-    """Every data set of eight records over four places, copies among them, or a refusal where too few are distinct."""
+    """Every dataset of eight records over four places, copies among them, or a refusal where too few are distinct."""
     places = [(0, 0), (0, 5), (5, 0), (5, 5)]
     made = refused = 0
     for chosen in itertools.combinations_with_replacement(range(4), 8):

@@ -126,7 +126,7 @@ def test_without_a_ledger_fits_are_counted_and_their_trees_say_so() -> None:
     with pytest.warns(PrivacyLeakWarning, match="2 fits spend epsilon 0.8"):
         second = explainer().fit(DATA)
     (caveat,) = second.certificate_.caveats
-    assert "private fit number 2 on the unnamed data set" in caveat
+    assert "private fit number 2 on the unnamed dataset" in caveat
     guarantee = second.release().trees[0].guarantee
     assert guarantee is not None
     assert caveat in guarantee.caveats

@@ -335,7 +335,7 @@ def explainer_of(**parameters: Any) -> SurrogateExplainer:
         "epsilon": 1.0,
         "partition": "public",
         "n_cells": 20,
-        # Each fit of a test is on a data set of its own.
+        # Each fit of a test is on a dataset of its own.
         "dataset": f"number {next(NUMBER)}" if parameters.get("epsilon", 1.0) is not None else None,
         **parameters,
     }

@@ -25,7 +25,7 @@ def box(X: Any) -> Any:
 def fitted(k: int = 20, declared: bool = True, **settings: Any) -> SurrogateExplainer:
     own: dict[str, Any] = {"domain": DOMAIN, "classes": (False, True)} if declared else {}
     if "epsilon" in settings:
-        # What is said of one fit: others are on data sets of other names.
+        # What is said of one fit: others are on datasets of other names.
         own["dataset"] = repr(settings)
     return SurrogateExplainer(box, k, **own, **settings).fit(X, X[:, 0] > 0)
 

@@ -1,4 +1,4 @@
-"""Draws from trees and rule lists, over all small data sets and all neighbors; and the bugs that this must find."""
+"""Draws from trees and rule lists, over all small datasets and all neighbors; and the bugs that this must find."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def mechanism_of(
     background: Sequence[tuple[oracle.Record, int]] = (),
     part_weight: float = 1.0,
 ) -> Mechanism:
-    """Return the law of a draw, on a data set that is added to a fixed background of repeated records."""
+    """Return the law of a draw, on a dataset that is added to a fixed background of repeated records."""
 
     def mechanism(dataset: tuple[oracle.Record, ...]) -> Law:
         rows = [*((record, 1) for record in dataset), *background]

@@ -18,7 +18,7 @@ LOG = math.log
 
 
 def response(share: float) -> Any:
-    """Randomized response on whether a data set holds "yes"."""
+    """Randomized response on whether a dataset holds "yes"."""
 
     def mechanism(dataset: tuple[str, ...]) -> dict[str, float]:
         said, other = ("yes", "no") if "yes" in dataset else ("no", "yes")

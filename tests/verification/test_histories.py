@@ -71,7 +71,7 @@ def neighbors(kind: str, more: dict[str, Any]) -> tuple[pl.DataFrame, pl.DataFra
 
 
 def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.MonkeyPatch) -> tuple[Any, Any, float]:
-    """Fit both data sets; the second gets what the first released.
+    """Fit both datasets; the second gets what the first released.
 
     The number is the largest l2 distance of the exact sums of one release, relative to what its noise is for.
     """

@@ -1,4 +1,4 @@
-"""Draws under a loss that ranks, over all small data sets and neighbors; and the faults that this must find."""
+"""Draws under a loss that ranks, over all small datasets and neighbors; and the faults that this must find."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CLASSES: dict[str, tuple[Callable[[], Models], int]] = {
 
 
 def law_of(models: Models, weighting: Callable[[int], Weighting], dataset: Any, background: Any = ()) -> Law:
-    """Return the law of a draw on a data set beside a fixed background of repeated records."""
+    """Return the law of a draw on a dataset beside a fixed background of repeated records."""
     repeated = [*((record, 1) for record in dataset), *background]
     truth, labels = oracle.arrays(tuple(record for record, _ in repeated), width_of(models[0]))
     times = np.array([n for _, n in repeated], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A guarantee for persons, over small data sets of whole persons and on many runs; and the faults that must be found.
+"""A guarantee for persons, over small datasets of whole persons and on many runs; and the faults that must be found.
 
 Neighbors differ by one person with all of their records, read and counted by the real fit.
 """

@@ -1,4 +1,4 @@
-"""Whole fits of regression trees, over all small data sets and neighbors; and the faults that this must find."""
+"""Whole fits of regression trees, over all small datasets and neighbors; and the faults that this must find."""
 
 from __future__ import annotations
 

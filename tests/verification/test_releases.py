@@ -1,4 +1,4 @@
-"""Whole fits and the other private choices, over all small data sets and all neighbors."""
+"""Whole fits and the other private choices, over all small datasets and all neighbors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fits(
 ) -> Callable[[tuple[Row, ...]], dict[Any, float]]:
     """Return the law of a whole fit as a mechanism, through the estimator's own reading of Python values.
 
-    Collects the certificates. The ``background`` is in every data set, in front; ``read`` is planted before the fit.
+    Collects the certificates. The ``background`` is in every dataset, in front; ``read`` is planted before the fit.
     """
 
     def mechanism(dataset: tuple[Row, ...]) -> dict[Any, float]:

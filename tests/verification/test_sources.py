@@ -1,4 +1,4 @@
-"""Data sets and their relation; what draws outputs."""
+"""Datasets and their relation; what draws outputs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_other_pairs_are_refused(d0: Any, d1: Any, relation: Any, message: str) 
 
 def test_what_holds_no_records_is_refused() -> None:
     for dataset in (5, "text", {"a": [1]}, sparse.eye(2, format="csr")):
-        with pytest.raises(InvalidDataError, match="a data set must"):
+        with pytest.raises(InvalidDataError, match="a dataset must"):
             records_of(dataset)
     with pytest.raises(InvalidDataError, match="one length"):
         records_of(([[0]], [0, 1]))

@@ -44,7 +44,7 @@ def selection(epsilon: float) -> Callable[[list[str], int | None], int]:
 
 VOTES = ["b", "c", "d"]
 
-# The claim, its mechanism with the noise that it needs, and with half of it; two data sets.
+# The claim, its mechanism with the noise that it needs, and with half of it; two datasets.
 PLANTED: dict[str, tuple[dict[str, Any], Any, Any, list[str], list[str]]] = {
     "Laplace": ({"claim": Claim(epsilon=1.0), "score": float}, laplace_count(1.0), laplace_count(0.5), ONE, TWO),
     "Gaussian": ({"claim": Claim(mu=1.0), "score": float}, gaussian_count(1.0), gaussian_count(0.5), ONE, TWO),

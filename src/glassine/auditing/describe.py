@@ -214,10 +214,10 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
     ]
     out += [
         Bound(
-            name=f"guess of a {one} that is right 1 time in {round(1 / chance):,} without it",
+            name=f"guess that would be right 1 time in {round(1 / chance):,}",
             value=claim.success(chance),
             statement=f"How often a guess about one {one}, or about one of its values, can be right, if it would be "
-            f"right 1 time in {round(1 / chance):,} with a model learned {without}."
+            f"right 1 time in {round(1 / chance):,} with a model trained {without}."
             if chance == CHANCES[0]
             else f"The same, for a guess that would be right 1 time in {round(1 / chance):,}.",
             method=balle,
@@ -239,8 +239,8 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
     says = f"The odds between any two values of one {one} move by at most this power of two"
     if claim.delta:
         says = (
-            f"A guess about one {one} is right at most this power of two times as often as without it, "
-            f"plus delta, {claim.delta:g}"
+            f"A guess about one {one} is right at most 2 to the power of this number times as often as without it, "
+            f"plus delta {claim.delta:g}"
         )
     out.append(
         Bound(

@@ -95,7 +95,7 @@ def claimed(inputs: ReleaseInputs) -> str:
     return (
         f"Differential privacy with epsilon {certificate.epsilon:g}"
         + (f" and delta {certificate.delta:g}" if certificate.delta else "")
-        + f" is claimed, neighbors being data sets that differ by {certificate.neighboring}."
+        + f" is claimed, neighbors being datasets that differ by {certificate.neighboring}."
     )
 
 
@@ -221,8 +221,8 @@ def _certain(inputs: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact
 
 
 KNOWN_GROUP = (
-    "Bits, and guesses with the group known, take each person's group as known; the share of the people whose group "
-    "the closest representative gives is measured separately."
+    "Bits and guesses assume that the attacker knows each person's group. How often the closest representative gives "
+    "the group is measured separately."
 )
 NOT_COUNTED = (
     "Not measured: what the choice of splits at inner nodes reveals, what the places of the representatives reveal "

@@ -142,7 +142,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("domain new", "Write a domain from a code book, or a form from a model.", "domains.new_command"),
     ("domain check", "Check a domain, and records against it.", "domains.check_command"),
     ("ledger show", "Show budgets and charges.", "ledger.show_command"),
-    ("ledger budget", "Set the total budget of a data set.", "ledger.budget_command"),
+    ("ledger budget", "Set the total budget of a dataset.", "ledger.budget_command"),
     ("ledger charge", "Charge a release of other software.", "ledger.charge_command"),
     ("ledger verify", "Check a ledger, and certificates against it.", "ledger.verify_command"),
     ("evidence", "Answer what authorities and checkers ask.", "evidence.evidence_command"),
@@ -168,7 +168,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 GROUPS = {
     "fit": "Train a differentially private model, and write it with its certificate.",
     "domain": "Draft and check domains: what is publicly known about the attributes.",
-    "ledger": "Keep the privacy budgets of data sets.",
+    "ledger": "Keep the privacy budgets of datasets.",
     "certificate": "Verify and sign certificates of private models, and tie models to their records.",
     "explain": "Explain a black box by small trees: make, sign, verify and serve releases.",
 }

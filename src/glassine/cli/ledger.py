@@ -1,4 +1,4 @@
-"""``glassine ledger``: budgets of data sets, and what was charged to them."""
+"""``glassine ledger``: budgets of datasets, and what was charged to them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 ENDING = ".certificate.json"
 PERSONS = "--records-per-person"
 
-DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the data set.")]
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the dataset.")]
 
 
 def show_command(
     ledger: LedgerArgument,
     dataset: Annotated[
         str | None,
-        typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.", show_default="all"),
+        typer.Option("--dataset", metavar="NAME", help="Name of the dataset in the ledger.", show_default="all"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,7 +64,7 @@ def budget_command(
     records_per_person: RecordsPerPersonOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set the total budget of a data set; makes the ledger if there is none. The unit of a budget never changes.
+    """Set the total budget of a dataset; makes the ledger if there is none. The unit of a budget never changes.
 
     Exit status: 0 when it was set, 2 if not.
     """
@@ -208,7 +208,7 @@ def _open(path: Path) -> Ledger:
 
 @contextlib.contextmanager
 def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
-    """Name the data set that was probably meant where the ledger has none of a name, and how a ledger is made."""
+    """Name the dataset that was probably meant where the ledger has none of a name, and how a ledger is made."""
     from glassine.privacy.ledger import NO_LEDGER
 
     try:
@@ -260,7 +260,7 @@ def _enough(amount: Fraction) -> str:
 
 
 def account_of(book: Ledger, dataset: str) -> dict[str, Any]:
-    """Return a data set's budget and what is left of it, as plain values."""
+    """Return a dataset's budget and what is left of it, as plain values."""
     with suggesting(book, dataset):
         account = book.account(dataset)
     return {

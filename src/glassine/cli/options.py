@@ -229,7 +229,7 @@ LedgerOption: TypeAlias = Annotated[
     typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset."),
 ]
 DatasetOption: TypeAlias = Annotated[
-    str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
+    str | None, typer.Option("--dataset", metavar="NAME", help="Name of the dataset in the ledger.")
 ]
 LedgerDeltaOption: TypeAlias = Annotated[
     float, typer.Option("--delta", metavar="NUMBER", help="Delta, 0 for pure differential privacy.")

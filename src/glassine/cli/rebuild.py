@@ -365,7 +365,7 @@ def _text(found: RowReconstruction, error: ErrorEstimate | None, output: Path | 
     said = [f"{found.n_records} rows that meet every count of {whose}: {found.status}. {found.meaning}"]
     if found.n_certain is not None and found.share_certain is not None:
         said.append(
-            f"Certain in every data set that meets the counts: {found.n_certain} rows, {found.n_whole} of them in "
+            f"Certain in every dataset that meets the counts: {found.n_certain} rows, {found.n_whole} of them in "
             f"every attribute; {100 * found.share_certain:.1f}% of all values."
         )
     if found.ordered:

@@ -69,7 +69,7 @@ def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:
         said.append("That is one model, so there is nothing to put together.")
     said += _exposed(joint)
     if not joint.proved_consistent:
-        said.append("No data set that meets all counts was found in time; the bounds hold if there is one.")
+        said.append("No dataset that meets all counts was found in time; the bounds hold if there is one.")
     if several:
         said += _groups(
             joint.small_groups,

@@ -1,4 +1,4 @@
-"""Distinct records with multiplicities: all that counting learners need to know of a data set."""
+"""Distinct records with multiplicities: all that counting learners need to know of a dataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from glassine.errors import InvalidDataError, parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class CountTable:
-    """The distinct records of a data set over the attributes of a domain, and how often each occurs.
+    """The distinct records of a dataset over the attributes of a domain, and how often each occurs.
 
     The rows are sorted by the attributes in the order of the domain (by number or by code, a value that is not
     declared first among codes, a missing number last), so that one multiset of records has one table, for
@@ -56,7 +56,7 @@ class CountTable:
         weights: str | npt.ArrayLike | None = None,
         cuts: Cuts | None = None,
     ) -> CountTable:
-        """Count the distinct records of a data set, each made to conform to the domain first.
+        """Count the distinct records of a dataset, each made to conform to the domain first.
 
         A lazy frame (polars, DuckDB, Dask, Spark and so on) is conformed and grouped by its own engine: only distinct
         records come into memory, so that the data may be larger than memory as long as the distinct records are not.
@@ -146,7 +146,7 @@ class CountTable:
         return CountTable._tabulated(domain, [(self.columns, self.multiplicities)])
 
     def merge(self, *others: CountTable) -> CountTable:
-        """Return the table of all records together; the tables of the parts of a data set add up to that of the whole.
+        """Return the table of all records together; the tables of the parts of a dataset add up to that of the whole.
 
         Raises
         ------

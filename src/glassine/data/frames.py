@@ -1,4 +1,4 @@
-"""Counts of any data set, in memory or where an engine holds it: bin histograms and conjunctions of literals."""
+"""Counts of any dataset, in memory or where an engine holds it: bin histograms and conjunctions of literals."""
 
 from __future__ import annotations
 

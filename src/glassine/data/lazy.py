@@ -76,7 +76,7 @@ def coarse(columns: Columns, cuts: Cuts) -> Columns:
     return Columns(attributes=columns.attributes, numbers=numbers, codes=columns.codes)
 
 
-# Weights of rows: how many records each row of a data set stands for.
+# Weights of rows: how many records each row of a dataset stands for.
 
 
 MAX_WEIGHT = 2**32

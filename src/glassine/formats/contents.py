@@ -22,7 +22,7 @@ LONGEST_NAME = 200
 """Most characters of a name or another text of a model; what is longer is counted as other content."""
 MOST_OF_CAVEATS = 1_500
 """Most characters of all caveats of a guarantee together. A search over all published greedy lists, chosen again by
-scores and then merged, has 1,250, of which 200 are for the name of a data set."""
+scores and then merged, has 1,250, of which 200 are for the name of a dataset."""
 MOST_PLACES = 20
 """Places that are listed one by one, the largest; what more there is stands in one sum."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,39}")

@@ -59,7 +59,7 @@ LARGEST_EPSILON = 1e6
 """Largest epsilon of a fit: nothing is protected long before."""
 
 LARGEST_SCALE = 10**12
-"""Largest scale of noise on counts, in records: more than any data set has, and far below what 64 bits hold."""
+"""Largest scale of noise on counts, in records: more than any dataset has, and far below what 64 bits hold."""
 
 LEAST_PER_RECORD = Fraction(1, 2**30)
 """Least epsilon for one record at which a model is drawn: epsilon is rounded to 2^-40, a thousandth of it."""

@@ -258,7 +258,7 @@ def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None
 
 
 def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:
-    """Return the metric of a data set."""
+    """Return the metric of a dataset."""
     checked_distance(distance)
     if scaling not in ("standard", "none"):
         raise InvalidParameterError(

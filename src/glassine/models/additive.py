@@ -310,8 +310,8 @@ def score_meaning(model: AdditiveModel) -> str:
     if model.classes is None:
         return f"a score is the predicted {model.target or 'value'}"
     if model.scorecard is not None and model.classes is not None:
-        points = f"on a scorecard of {len(card_items(model))} items, a point being worth {model.scorecard.unit:.3g}"
-        return f"a score is the log-odds that {of} is {model.classes[1]}, {points}"
+        points = f"this scorecard has {len(card_items(model))} items, and a point is worth {model.scorecard.unit:.3g}"
+        return f"a score is the log-odds that {of} is {model.classes[1]}; {points}"
     if model.link == "logit":
         return f"a score is the log-odds that {of} is {model.classes[1]}"
     return f"each class has a score, its log-probability as {of} up to a constant"

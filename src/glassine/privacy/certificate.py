@@ -340,7 +340,7 @@ class Certificate:
         if self.receipt:
             lines.append(
                 f"Paid for by charge {self.receipt.charge} of the ledger {self.receipt.ledger}. With it, "
-                f"{_amounts(self.receipt.spent_epsilon, self.receipt.spent_delta)} of this data set is spent."
+                f"{_amounts(self.receipt.spent_epsilon, self.receipt.spent_delta)} of this dataset is spent."
             )
         return "\n".join([*lines, f"glassine {self.version}"])
 

@@ -270,7 +270,7 @@ class Ledger:
         Raises
         ------
         LedgerError
-            If the data set has no budget or the file cannot be used.
+            If the dataset has no budget or the file cannot be used.
         """
         return decimal_above(self.account(dataset).spent_epsilon)
 

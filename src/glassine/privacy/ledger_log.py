@@ -198,7 +198,7 @@ class Log:
         return enumerate((row for row in self.rows if row.kind == CHARGE), start=1)
 
     def receipts(self) -> Iterator[Receipt]:
-        """Yield the receipt of each charge in order; its sums are of the charges to the same data set up to it."""
+        """Yield the receipt of each charge in order; its sums are of the charges to the same dataset up to it."""
         spent: dict[str, tuple[Fraction, Fraction]] = {}
         for number, row in self.charges():
             epsilon, delta = spent.get(row.dataset, (Fraction(0), Fraction(0)))

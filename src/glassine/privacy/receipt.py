@@ -23,7 +23,7 @@ class Receipt:
     """The charge that paid for a release, as its certificate carries it.
 
     Each charge is hashed with a random number that never leaves the ledger's file, so that a receipt reveals how many
-    charges came before it in the ledger, what those on this data set add up to, and nothing else about them. See
+    charges came before it in the ledger, what those on this dataset add up to, and nothing else about them. See
     ``ledger_log.md``.
 
     Parameters
@@ -35,7 +35,7 @@ class Receipt:
     hash : str
         The ledger's hash chain up to this charge, 64 hexadecimal digits.
     spent_epsilon, spent_delta : float
-        What was charged to the data set in total, this charge included: the sums, rounded up.
+        What was charged to the dataset in total, this charge included: the sums, rounded up.
 
     Raises
     ------

@@ -90,7 +90,7 @@ class Planned(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class _Spent:
-    """What the fits without a ledger spent on one data set: their number, and their sums."""
+    """What the fits without a ledger spent on one dataset: their number, and their sums."""
 
     fits: int = 0
     epsilon: Fraction = Fraction(0)
@@ -104,7 +104,7 @@ class _Spent:
 
 
 class _Count(dict[str | None, _Spent]):
-    """The fits without a ledger by the name of their data set; None is the unnamed one."""
+    """The fits without a ledger by the name of their dataset; None is the unnamed one."""
 
 
 _OF_PROCESS = _Count()
@@ -116,7 +116,7 @@ def release(planned: Planned[R], *, ledger: object, dataset: object, random_stat
     """Refuse, charge, draw: all refusals precede the charge, which precedes the draw.
 
     A refused release costs nothing; one that fails or is killed while it draws stays charged. Without a ledger it is
-    counted instead: the first on a data set has no caveat, each further one has, since its claim is of this release
+    counted instead: the first on a dataset has no caveat, each further one has, since its claim is of this release
     alone, and the second warns.
 
     Guarantee
@@ -130,16 +130,16 @@ def release(planned: Planned[R], *, ledger: object, dataset: object, random_stat
     ledger : Ledger, path or None
         The ledger. It adds up fits of all processes and days; the count sees those of this process alone.
     dataset : str or None
-        Name of the data set. A ledger needs it; a fit without both is on the unnamed data set.
+        Name of the dataset. A ledger needs it; a fit without both is on the unnamed dataset.
     random_state : None, int, Generator, RandomState or Randomness
         None for a private release. A seeded one is not private: it is charged, but not counted.
 
     Raises
     ------
     BudgetExceededError
-        If the data set's budget does not allow it; nothing is charged then.
+        If the dataset's budget does not allow it; nothing is charged then.
     InvalidParameterError
-        If there is a ledger without a data set, or either is of the wrong type.
+        If there is a ledger without a dataset, or either is of the wrong type.
     InvalidMechanismError
         If ``random_state`` is no source of randomness.
     """
@@ -157,13 +157,13 @@ def _pay(price: Price, ledger: object, dataset: object, *, seeded: bool) -> tupl
     """Charge a release to its ledger, or count it where there is none; return the receipt, or the count's caveats."""
     if dataset is not None and (not isinstance(dataset, str) or not dataset):
         raise InvalidParameterError(
-            f"{parameter('dataset')} must be a name or None, got {dataset!r}.", remedy="Name the data set."
+            f"{parameter('dataset')} must be a name or None, got {dataset!r}.", remedy="Name the dataset."
         )
     if ledger is None:
         return None, () if seeded else _counted(price, dataset)
     if dataset is None:
         raise InvalidParameterError(
-            f"a ledger needs a data set, got {parameter('ledger=')}{ledger!r} alone.",
+            f"a ledger needs a dataset, got {parameter('ledger=')}{ledger!r} alone.",
             remedy=f"Pass {parameter('dataset=')}.",
         )
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
@@ -178,7 +178,7 @@ def _counted(price: Price, dataset: str | None) -> tuple[str, ...]:
         own = _COUNT.get()
         count = _OF_PROCESS if own is None else own
         spent = count.get(dataset, _Spent()) + price
-        where = "the unnamed data set" if dataset is None else f"the data set {dataset!r}"
+        where = "the unnamed dataset" if dataset is None else f"the dataset {dataset!r}"
         if spent.fits == 2:
             warn_caller(
                 f"this is the second private fit on {where} in this process without a ledger: 2 fits spend {spent} "

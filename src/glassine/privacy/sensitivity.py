@@ -62,8 +62,8 @@ def smooth_gini(n: int, beta: float, *, min_support: int = 1) -> float:
 
     Guarantee
     ---------
-    For data sets of at least ``min_support`` records and all of their neighbors: it is at least the change between
-    the two, and it changes by a factor of at most exp(beta). With the default that is every data set. See
+    For datasets of at least ``min_support`` records and all of their neighbors: it is at least the change between
+    the two, and it changes by a factor of at most exp(beta). With the default that is every dataset. See
     ``smooth_sensitivity.md``.
 
     Parameters

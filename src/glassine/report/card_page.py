@@ -6,6 +6,7 @@ from itertools import groupby
 
 from glassine import __version__
 from glassine.models.additive import AdditiveModel
+from glassine.models.bins import NumericBins
 from glassine.models.guarantee import Guarantee
 from glassine.models.scorecard import COVERAGE, Risk, card_items, risk_table
 from glassine.report import wording
@@ -45,6 +46,7 @@ def render_card(model: AdditiveModel, *, title: str | None = None) -> str:
             rows=[_row(first, last) for first, last in shown],
             intervals=any(row.low is not None for row in rows),
             coverage=f"{COVERAGE:.0%}",
+            ends=_ends(model),
             source=_source(model),
             guarantee=guarantee_sentence(model.guarantee),
             version=__version__,
@@ -78,8 +80,11 @@ def _row(first: Risk, last: Risk) -> dict[str, str]:
     low = first.low if first.low is not None else first.risk
     high = last.high if last.high is not None else last.risk
     total = f"{first.points}" if first is last else f"{first.points} to {last.points}"
-    risk = percent(first.risk) if first is last else f"{percent(first.risk)} to {percent(last.risk)}"
-    interval = "" if first.low is None else f"{percent(low)} to {percent(high)}"
+    shares = (first.risk, last.risk, low, high)
+    digits = max(map(decimals, shares))
+    smallest, largest, least, most = (percent(share, digits) for share in shares)
+    risk = smallest if first is last else f"{smallest} to {largest}"
+    interval = "" if first.low is None else f"{least} to {most}"
     style = f"{100 * low:.1f}", f"{max(100 * (high - low), 0.6):.1f}", f"{100 * (first.risk + last.risk) / 2:.1f}"
     return {
         "total": total.replace("-", "\N{MINUS SIGN}"),
@@ -91,19 +96,34 @@ def _row(first: Risk, last: Risk) -> dict[str, str]:
     }
 
 
-def percent(share: float) -> str:
+def decimals(share: float) -> int:
+    """Return how many decimals of a percentage are read on a card: one below 10 % and above 90 %."""
+    return int(not 0.1 <= share <= 0.9)
+
+
+def percent(share: float, digits: int) -> str:
     """Return a probability to read on a card; never 0 % or 100 %, which no model knows.
 
     Examples
     --------
-    >>> percent(0.0004), percent(0.034), percent(0.5), percent(0.9999)
+    >>> percent(0.0004, 1), percent(0.034, 1), percent(0.5, 0), percent(0.9999, 1)
     ('< 0.1%', '3.4%', '50%', '> 99.9%')
     """
     if share < 0.001:
         return "< 0.1%"
     if share > 0.999:
         return "> 99.9%"
-    return f"{100 * share:.1f}%" if share < 0.1 or share > 0.9 else f"{100 * share:.0f}%"
+    return f"{100 * share:.{digits}f}%"
+
+
+def _ends(model: AdditiveModel) -> str:
+    """Return to which range of numbers a value at a cut point belongs; empty if there is none between two cuts."""
+    numeric = [bins for term in model.terms for bins in term.bins if isinstance(bins, NumericBins)]
+    closed = {bins.closed for bins in numeric if len(bins.cuts) > 1}
+    if len(closed) != 1:
+        return ""
+    kept, left = ("upper", "lower") if closed == {"right"} else ("lower", "upper")
+    return f"A range includes its {kept} end and not its {left} end."
 
 
 def _source(model: AdditiveModel) -> str:

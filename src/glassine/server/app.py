@@ -393,8 +393,12 @@ def _choices(attribute: Attribute) -> list[Any] | None:
 
 
 def _example(release: SurrogateRelease) -> list[str]:
-    """Return what to type for a worked example: a published representative, as far as the fields take its values."""
-    return [_typed(release.domain[name], value) for name, value in release.representative(0).items()]
+    """Return what to type for a worked example: a published representative, as far as the fields take its values.
+
+    It is the first whose tree has a split, so that there is a path to show.
+    """
+    group = next((g for g, tree in enumerate(release.trees) if len(tree.nodes) > 1), 0)
+    return [_typed(release.domain[name], value) for name, value in release.representative(group).items()]
 
 
 def _typed(attribute: Attribute, value: Any) -> str:

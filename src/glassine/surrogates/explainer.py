@@ -118,7 +118,7 @@ class SurrogateExplainer(MeasuredExplainer):
         The budget book, for ``epsilon`` with ``partition="public"``; the fit is charged to ``dataset`` before any tree
         is drawn.
     dataset : str, optional
-        Name of the data set, in the ledger or, without one, among the private fits of this process: the second fit on
+        Name of the dataset, in the ledger or, without one, among the private fits of this process: the second fit on
         one name warns, and its certificate and those of later ones do not hold.
     random_state : int, Generator, Randomness or None, default=None
         For the choice among equally good splits, for which None means a fixed seed; and for private trees, for which

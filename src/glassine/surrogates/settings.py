@@ -143,7 +143,7 @@ def _check_numeric(explainer: Any, *, form: str, labels: str, partition: str) ->
 
 
 def _check_ledger(explainer: Any, *, private: bool, public: bool) -> None:
-    """Raise if a ledger or a data set is named for a fit that is not charged."""
+    """Raise if a ledger or a dataset is named for a fit that is not charged."""
     if explainer.ledger is None and explainer.dataset is None:
         return
     if not private:

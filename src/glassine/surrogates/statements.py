@@ -170,7 +170,7 @@ def _of_certificate(certificate: Certificate | None) -> str:
             f"the chance of any release differs by {factor}.{supposed}"
         )
     return (
-        f"The whole release is claimed to be differentially private with {budget}, for data sets that differ as "
+        f"The whole release is claimed to be differentially private with {budget}, for datasets that differ as "
         f"follows: {certificate.neighboring}. The chance of any release differs by {factor}.{supposed}"
     )
 

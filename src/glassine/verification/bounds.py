@@ -179,7 +179,7 @@ class TradeOffBound:
         return np.asarray(low, dtype=np.float64)
 
     def _rejected(self, parameter: FloatArray, a: FloatArray, b: FloatArray) -> npt.NDArray[np.bool_]:
-        # The guarantee holds for both orders of the two data sets.
+        # The guarantee holds for both orders of the two datasets.
         return np.asarray((b < self.curve(parameter, a)) | (a < self.curve(parameter, b)), dtype=np.bool_)
 
 
@@ -203,7 +203,7 @@ def odds_bound(right: npt.ArrayLike, wrong: npt.ArrayLike, alpha: float) -> Floa
 
     Guarantee
     ---------
-    Each bound lies above the true epsilon with probability at most ``alpha``, if each run's data set was chosen by a
+    Each bound lies above the true epsilon with probability at most ``alpha``, if each run's dataset was chosen by a
     fair coin and the guesses follow from the outputs; see ``bounds.md``.
 
     Examples
@@ -265,7 +265,7 @@ def trade_off_band(scores0: npt.ArrayLike, scores1: npt.ArrayLike, *, confidence
     first, second = (np.sort(np.asarray(scores, dtype=np.float64), axis=None) for scores in (scores0, scores1))
     if not (first.size and second.size) or np.isnan(first).any() or np.isnan(second).any():
         raise InvalidParameterError(
-            f"{parameter('scores')} must be numbers, at least one for each data set.", remedy="Drop or replace NaN."
+            f"{parameter('scores')} must be numbers, at least one for each dataset.", remedy="Drop or replace NaN."
         )
     # Half of the error probability for each side, a level at which Massart's constant holds.
     log = math.log(2 / (1 - confidence))

@@ -254,7 +254,7 @@ def _size(canaries: Any) -> int:
 
 
 def _with(dataset: Any, canaries: Any, chosen: npt.NDArray[np.intp]) -> Any:
-    """Return a data set with some of the canaries added at its end."""
+    """Return a dataset with some of the canaries added at its end."""
     if isinstance(canaries, tuple):
         (X, y), (more, labels) = pair_of(dataset), pair_of(canaries)
         return np.concatenate([np.asarray(X), np.asarray(more)[chosen]]), np.concatenate(

@@ -38,7 +38,7 @@ __all__ = [
     "source_of",
 ]
 
-# Sources of outputs: estimators and mechanisms; and the relation between two data sets.
+# Sources of outputs: estimators and mechanisms; and the relation between two datasets.
 
 
 RELATIONS = ("add-or-remove-one", "replace-one")
@@ -46,7 +46,7 @@ RELATIONS = ("add-or-remove-one", "replace-one")
 
 @dataclass(frozen=True, slots=True)
 class CsvRecords:
-    """A data set as the text of a CSV file, with a header."""
+    """A dataset as the text of a CSV file, with a header."""
 
     text: str  # The whole file
     target: str  # Name of the column of labels
@@ -54,11 +54,11 @@ class CsvRecords:
 
 @dataclass(frozen=True, slots=True)
 class EstimatorSource:
-    """Fits a clone of an estimator to a data set ``(X, y)``; the output is the fitted clone, or that it refused."""
+    """Fits a clone of an estimator to a dataset ``(X, y)``; the output is the fitted clone, or that it refused."""
 
     estimator: Any  # As scikit-learn means it. With a seed, its ``random_state`` is set where it has one; estimator.
     # From the path of a CSV file and the name of the target in it to ``(X, y)``, such as a command's own way to read
-    # its records. Needed where data sets are files, ``CsvRecords``; callable, optional.
+    # its records. Needed where datasets are files, ``CsvRecords``; callable, optional.
     read: Callable[[Path, str], tuple[Any, Any]] | None = None
 
     def draw(self, dataset: Any, seed: int | None) -> Any:
@@ -108,7 +108,7 @@ class MechanismSource:
 def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Path, str], tuple[Any, Any]]:
     if read is None:
         raise InvalidDataError(
-            "a data set is a file, and nothing reads it.", remedy=f"Pass {parameter('read=')}, or leave files out."
+            "a dataset is a file, and nothing reads it.", remedy=f"Pass {parameter('read=')}, or leave files out."
         )
     return read
 
@@ -126,17 +126,17 @@ def source_of(learner: Any) -> Source:
     if callable(learner):
         return MechanismSource(learner)
     raise InvalidParameterError(
-        f"{parameter('learner')} must be an estimator, a function of a data set and a seed, or a source, got "
+        f"{parameter('learner')} must be an estimator, a function of a dataset and a seed, or a source, got "
         f"{learner!r}.",
         remedy="Wrap it in a function.",
     )
 
 
 def pair_of(dataset: Any) -> tuple[Any, Any]:
-    """Return the attributes and the labels of a data set for an estimator."""
+    """Return the attributes and the labels of a dataset for an estimator."""
     if not (isinstance(dataset, tuple) and len(dataset) == 2):
         raise InvalidDataError(
-            f"a data set for an estimator must be a tuple (X, y), got {type(dataset).__name__}.",
+            f"a dataset for an estimator must be a tuple (X, y), got {type(dataset).__name__}.",
             remedy="Pass both, or wrap the estimator in a function.",
         )
     return dataset[0], dataset[1]
@@ -152,7 +152,7 @@ def check_seed(seed: Any) -> int | None:
 
 
 def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
-    """Return how two data sets differ, or raise if they are not neighbors."""
+    """Return how two datasets differ, or raise if they are not neighbors."""
     if relation not in RELATIONS:
         raise InvalidParameterError(f"{parameter('relation')} must be one of {', '.join(RELATIONS)}, got {relation!r}.")
     first, second = records_of(d0), records_of(d1)
@@ -163,14 +163,14 @@ def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
         replaced = (n_removed, n_added) == (1, 1)
         remedy = 'relation="replace-one" is for those' if replaced else "Take two that differ as it says"
         raise InvalidDataError(
-            f"the two data sets must be neighbors under {relation}, but {n_removed} records are in the first alone and "
+            f"the two datasets must be neighbors under {relation}, but {n_removed} records are in the first alone and "
             f"{n_added} in the second alone. {remedy}."
         )
     return f"{n_removed} records removed, {n_added} added"
 
 
 def records_of(dataset: Any) -> Counter[Hashable]:
-    """Return the records of a data set with their multiplicities."""
+    """Return the records of a dataset with their multiplicities."""
     if isinstance(dataset, CsvRecords):
         return Counter(dataset.text.splitlines()[1:])
     if isinstance(dataset, tuple) and len(dataset) == 2 and _is_table(dataset[0]):
@@ -205,7 +205,7 @@ def _rows(table: Any) -> list[Hashable]:
     if isinstance(table, np.ndarray | list | tuple):
         return [_key(row) for row in (table.tolist() if isinstance(table, np.ndarray) else table)]
     if hasattr(table, "tocsr"):
-        raise InvalidDataError("a data set must not be a sparse matrix.", remedy="Make it dense.")
+        raise InvalidDataError("a dataset must not be a sparse matrix.", remedy="Make it dense.")
     if _is_table(table):
         import narwhals as nw
 
@@ -213,7 +213,7 @@ def _rows(table: Any) -> list[Hashable]:
     if isinstance(table, Iterable) and not isinstance(table, str | bytes | Mapping):
         return [_key(row) for row in table]
     raise InvalidDataError(
-        f"a data set must be a table, (X, y) or a sequence of records, got {type(table).__name__}.",
+        f"a dataset must be a table, (X, y) or a sequence of records, got {type(table).__name__}.",
         remedy="Let the mechanism compute its query from the records.",
     )
 
@@ -349,7 +349,7 @@ CONTAINERS: Mapping[str, Callable[[Records], Any]] = {
     "polars": _polars,
     "CSV": _csv,
 }
-"""From records to a data set ``(X, y)``, or to a file."""
+"""From records to a dataset ``(X, y)``, or to a file."""
 
 
 def declared_values(attribute: Attribute) -> tuple[Scalar, ...]:

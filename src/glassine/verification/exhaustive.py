@@ -1,4 +1,4 @@
-"""Exhaustive verification: the worst log-ratio over all small data sets and all of their neighbors."""
+"""Exhaustive verification: the worst log-ratio over all small datasets and all of their neighbors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Record = TypeVar("Record", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExhaustiveResult(Generic[Record]):
-    """The worst that one record can do to the output distribution, among all data sets that were looked at.
+    """The worst that one record can do to the output distribution, among all datasets that were looked at.
 
     Guarantee
     ---------
@@ -37,11 +37,11 @@ class ExhaustiveResult(Generic[Record]):
         Largest absolute log-ratio of the probabilities of one output under two neighbors. Infinite where an output is
         possible under one of them only, NaN where a log-probability is not a number.
     smaller, larger : tuple of records
-        Data sets at which the worst ratio occurs; the larger has one record more.
+        Datasets at which the worst ratio occurs; the larger has one record more.
     output : hashable
         The output at which it occurs.
     n_datasets, n_pairs, n_outputs : int
-        Data sets, pairs of neighbors and different outputs that were looked at.
+        Datasets, pairs of neighbors and different outputs that were looked at.
     """
 
     epsilon: float
@@ -73,7 +73,7 @@ class ExhaustiveResult(Generic[Record]):
 
 
 def multisets(universe: Sequence[Record], size: int) -> Iterator[tuple[Record, ...]]:
-    """Yield all data sets of so many records, each as a tuple in the order of the universe.
+    """Yield all datasets of so many records, each as a tuple in the order of the universe.
 
     Examples
     --------
@@ -92,33 +92,33 @@ def verify_exhaustively(
     slack: float = 0.0,
     min_records: int = 0,
 ) -> ExhaustiveResult[Record]:
-    """Compare the exact output distributions of all small data sets with those of all of their neighbors.
+    """Compare the exact output distributions of all small datasets with those of all of their neighbors.
 
-    Every data set of ``min_records`` to ``max_records`` records is compared with each that has one record more.
-    The order of records is taken to be irrelevant: data sets are multisets.
+    Every dataset of ``min_records`` to ``max_records`` records is compared with each that has one record more.
+    The order of records is taken to be irrelevant: datasets are multisets.
 
     Guarantee
     ---------
     none for the mechanism as such. A pass proves, for these parameters, this universe and these sizes, that the
     distributions that the function returns are within ``epsilon + slack`` of each other. It does not prove that the
-    mechanism draws from the distribution that it states, nor anything of larger data sets, other records or other
+    mechanism draws from the distribution that it states, nor anything of larger datasets, other records or other
     parameters, nor of its running time. A failure is a counterexample to the claim if the stated distribution is right.
 
     Parameters
     ----------
     mechanism : callable
-        From a data set, a tuple of records, to the natural logarithm of the probability of each output. Outputs that
+        From a dataset, a tuple of records, to the natural logarithm of the probability of each output. Outputs that
         are left out, or have minus infinity, are impossible.
     universe : sequence of hashable
         All possible records, each once.
     max_records : int
-        Largest size of the smaller data set of a pair.
+        Largest size of the smaller dataset of a pair.
     epsilon : float
         The claim, for adding or removing one record; at least 0.
     slack : float, default=0
         What rounding may add, at least 0: that of the mechanism, as it states it, and that of the logarithms.
     min_records : int, default=0
-        Smallest size of the smaller data set of a pair.
+        Smallest size of the smaller dataset of a pair.
 
     Returns
     -------
@@ -128,13 +128,13 @@ def verify_exhaustively(
     Raises
     ------
     InvalidMechanismError
-        If a parameter is out of its range, or the probabilities of a data set do not add up to one.
+        If a parameter is out of its range, or the probabilities of a dataset do not add up to one.
 
     Notes
     -----
-    With m possible records there are binom(m + n, n) data sets of up to n. Small data sets rarely come near a small
+    With m possible records there are binom(m + n, n) datasets of up to n. Small datasets rarely come near a small
     epsilon: the ratio does so only where almost all probability is on outputs that the new record speaks for, or
-    against. Let the mechanism add a fixed background of records to every data set to see the check's teeth.
+    against. Let the mechanism add a fixed background of records to every dataset to see the check's teeth.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def verify_exhaustively(
 
 
 class _Laws(Generic[Record]):
-    """Log-probabilities by data set, as arrays over all outputs met so far; data sets are positions in the universe."""
+    """Log-probabilities by dataset, as arrays over all outputs met so far; datasets are positions in the universe."""
 
     def __init__(
         self, mechanism: Callable[[tuple[Record, ...]], Mapping[Any, float]], universe: Sequence[Record]
@@ -200,7 +200,7 @@ class _Laws(Generic[Record]):
         return float(ratios[at]), at
 
     def forget(self, size: int) -> None:
-        """Drop the data sets of a size."""
+        """Drop the datasets of a size."""
         for dataset in [dataset for dataset in self._known if len(dataset) == size]:
             del self._known[dataset]
 
@@ -226,7 +226,7 @@ class _Laws(Generic[Record]):
         # Not a number is not refused: it is a result that does not hold.
         if abs(mass - 1) > MASS_TOLERANCE:
             raise InvalidMechanismError(
-                f"the probabilities of a mechanism's outputs must add up to 1, got {mass:.12g} for the data set "
+                f"the probabilities of a mechanism's outputs must add up to 1, got {mass:.12g} for the dataset "
                 f"{dataset!r}.",
                 remedy="Return the logarithm of the probability of every output.",
             )

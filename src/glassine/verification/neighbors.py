@@ -1,4 +1,4 @@
-"""Neighboring data sets chosen against a learner: candidates for the worst pair, and a search among them."""
+"""Neighboring datasets chosen against a learner: candidates for the worst pair, and a search among them."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two neighboring data sets ``(X, y)``, the second with one record more."""
+    """Two neighboring datasets ``(X, y)``, the second with one record more."""
 
     name: str  # Why it may be a bad case
-    # d0, d1: the data sets; tuple of ndarray, or what the container holds.
+    # d0, d1: the datasets; tuple of ndarray, or what the container holds.
     d0: Any
     d1: Any
     container: str = ARRAY  # What holds the records: "array", or a name in ``glassine.verification.containers``
@@ -68,15 +68,15 @@ class Pair:
 
     @property
     def distance(self) -> int:
-        """The data sets differ by one record."""
+        """The datasets differ by one record."""
         return 1
 
     def dataset(self, coins: npt.NDArray[np.bool_]) -> Any:
-        """Return the data set with or without the record, as the coin says."""
+        """Return the dataset with or without the record, as the coin says."""
         return self.d1 if coins[0] else self.d0
 
     def differs(self, relation: Relation) -> str:
-        """Return in words how the data sets differ, or raise if they are not neighbors."""
+        """Return in words how the datasets differ, or raise if they are not neighbors."""
         return check_neighbors(self.d0, self.d1, relation)
 
 
@@ -118,10 +118,10 @@ def worst_pairs(
     classes: Sequence[Any] | None = None,
     target_range: tuple[float, float] | None = None,
 ) -> tuple[Pair, ...]:
-    """Propose neighboring data sets that a learner may fail to keep apart as it claims.
+    """Propose neighboring datasets that a learner may fail to keep apart as it claims.
 
     They are: an empty cell, a category or a number that no other record has, the same values everywhere, a record that
-    tips a majority, a duplicate, a hardly populated data set, a target at either end of its range, and labels in turn
+    tips a majority, a duplicate, a hardly populated dataset, a target at either end of its range, and labels in turn
     with a record in front or at the end, which moves all others.
 
     With a domain one record more also holds an odd value, such as a text among numbers, 2**64, NaN, None or a date, in

@@ -38,16 +38,16 @@ Relation: TypeAlias = Literal["add-or-remove-one", "replace-one"]
 
 @runtime_checkable
 class Source(Protocol):
-    """Draws one output: a learner or a mechanism, ready to run on any data set."""
+    """Draws one output: a learner or a mechanism, ready to run on any dataset."""
 
     def draw(self, dataset: Any, seed: int | None) -> Any:
-        """Return one output for a data set; ``seed`` makes it repeatable, None leaves it to the source."""
+        """Return one output for a dataset; ``seed`` makes it repeatable, None leaves it to the source."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """The output of a learner that refused a data set: everyone sees whether it does."""
+    """The output of a learner that refused a dataset: everyone sees whether it does."""
 
     error: Exception  # What was raised
 
@@ -59,7 +59,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """A set of outputs, fixed before the runs that are counted; its occurrence is the guess "the second data set".
+    """A set of outputs, fixed before the runs that are counted; its occurrence is the guess "the second dataset".
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Bound(Protocol):
 
 @runtime_checkable
 class Score(Protocol):
-    """Distinguishes outputs of two data sets by events.
+    """Distinguishes outputs of two datasets by events.
 
     It keeps what it needs of an output, and fixes events on training runs.
     """
@@ -113,7 +113,7 @@ class Score(Protocol):
         Parameters
         ----------
         kept0, kept1 : sequence
-            What was kept of the training runs on the two data sets.
+            What was kept of the training runs on the two datasets.
         rate : callable
             From arrays of false positives and false negatives among the training runs to how good such events are.
         """

@@ -1,4 +1,4 @@
-"""Scores, which turn outputs into events that distinguish two data sets."""
+"""Scores, which turn outputs into events that distinguish two datasets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FixedEvent:
 
     holds: Callable[[Any], bool]  # From an output to a bool; callable
     name: str = "the event"  # For the result
-    # Whether it may speak for either data set; otherwise it is taken to speak for the second. Two events are then
+    # Whether it may speak for either dataset; otherwise it is taken to speak for the second. Two events are then
     # counted, each with half of the error probability.
     either_way: bool = False
 
@@ -60,7 +60,7 @@ class FixedEvent:
 class FixedThresholds:
     """Events "statistic at least t" at thresholds fixed before any run; all runs are counted, with a union bound."""
 
-    # From an output to a number, higher under the second data set. Not a number is below all thresholds; callable.
+    # From an output to a number, higher under the second dataset. Not a number is below all thresholds; callable.
     statistic: Callable[[Any], float]
     thresholds: Sequence[float]  # Where to cut
     name: str = "statistic"  # For the result
@@ -118,7 +118,7 @@ class Distinguisher:
     # finds their combinations. May be empty.
     models: Sequence[str] = ("logistic", "boosting")
     train_share: float = 0.5  # Share of the runs on which it learns, in (0, 1)
-    # Records at which a fitted learner is asked besides: those by which the data sets differ; shape (m, d), optional.
+    # Records at which a fitted learner is asked besides: those by which the datasets differ; shape (m, d), optional.
     records: Any = None
 
     sees_refusals: ClassVar[bool] = True

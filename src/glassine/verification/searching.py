@@ -33,7 +33,7 @@ LEFT, AGAIN = 6, 160
 """Pairs with an odd record that are looked at again, and their total runs."""
 
 TRAINED = 0.3
-"""Share of the runs for the bound that choose the event at least, preliminary runs of the same data sets included."""
+"""Share of the runs for the bound that choose the event at least, preliminary runs of the same datasets included."""
 
 SUMS = (" errors", " total")
 """Sums over a whole tree or rule list: they change little with one record, and much where the others change."""
@@ -135,7 +135,7 @@ class Hunt:
         if strange:
             lanes.append((ODD, self._narrowed(strange, AGAIN)))
         if not lanes:
-            raise InvalidDataError("the learner refused every data set.", remedy="Fit it to one of a pair to see why.")
+            raise InvalidDataError("the learner refused every dataset.", remedy="Fit it to one of a pair to see why.")
         all_runs = sum(lane.runs for lane, _ in lanes if lane is not NOISE)
         level = sum(lane.level for lane, _ in lanes)
         bounds: list[tuple[Any, LowerBound]] = []
@@ -219,7 +219,7 @@ class Hunt:
         return [case for _, case in ranked[:LEFT]]
 
     def _outputs(self, pair: Any, there: bool, runs: int) -> list[Any]:
-        """Return what is kept of runs on one of the two data sets."""
+        """Return what is kept of runs on one of the two datasets."""
         fixed = _Fixed(name=pair.name, data=pair.d1 if there else pair.d0)
         return self._draw(fixed, self.plan, runs).kept
 
@@ -290,7 +290,7 @@ class Hunt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fixed:
-    """One data set, for any coins."""
+    """One dataset, for any coins."""
 
     name: str
     data: Any
@@ -302,7 +302,7 @@ class _Fixed:
         return self.data
 
     def differs(self, relation: Relation) -> str:
-        return "one data set"
+        return "one dataset"
 
 
 def _power(case: _Case) -> int:

@@ -55,7 +55,7 @@ def draw_outputs(
     datasets: tuple[Any, Any],
     runs: Runs,
 ) -> tuple[list[Any], list[Any]]:
-    """Return what a score keeps of independent outputs, half of them on each of two data sets."""
+    """Return what a score keeps of independent outputs, half of them on each of two datasets."""
     each, workers, progress = (runs.number or 0) // 2, runs.workers, runs.progress
     if not is_whole(workers) or not (workers >= 1 or workers == -1):
         raise InvalidParameterError(
@@ -78,7 +78,7 @@ def refuse_the_refused(kept: Sequence[Any]) -> None:
     """Raise InvalidDataError if every run was refused: nothing was released, so that nothing is learned of it."""
     if kept and all(isinstance(row, Mapping) and any(name.startswith(REFUSED) for name in row) for row in kept):
         raise InvalidDataError(
-            "the learner refused both data sets in every run.", remedy="Fit it to one of them to see why."
+            "the learner refused both datasets in every run.", remedy="Fit it to one of them to see why."
         )
 
 
@@ -137,12 +137,12 @@ GAUSSIAN = "the mechanism's trade-off curve is that of a Gaussian"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowerBound:
-    """What the runs on two neighboring data sets show of a privacy parameter. A bound from below is never a guarantee.
+    """What the runs on two neighboring datasets show of a privacy parameter. A bound from below is never a guarantee.
 
     Guarantee
     ---------
     With probability at least ``confidence`` over the runs, all of ``value``, ``epsilon``, ``mu`` and
-    ``delta_at_claim`` are at most their true values for these two data sets, and so for the mechanism, under the
+    ``delta_at_claim`` are at most their true values for these two datasets, and so for the mechanism, under the
     stated ``assumptions``; see ``bounds.md``.
 
     Attributes
@@ -170,13 +170,13 @@ class LowerBound:
     assumptions : tuple of str
         What they rest on.
     relation : str
-        How the two data sets differ.
+        How the two datasets differ.
     event : str
-        The test that was counted: its occurrence is the guess "second data set".
+        The test that was counted: its occurrence is the guess "second dataset".
     false_positives, false_negatives : int
         Its errors in the counted runs.
     counted0, counted1 : int
-        Counted runs on the two data sets.
+        Counted runs on the two datasets.
     runs : int
         All runs, those for choosing the event included.
     """
@@ -225,7 +225,7 @@ class LowerBound:
             f"{self.verdict}.",
             f"epsilon >= {self.epsilon:.4g} at delta = {self.delta:g}, mu >= {self.mu:.4g}, with confidence "
             f"{self.confidence:g}.",
-            f"Method: {self.method}. Data sets: {self.relation}.",
+            f"Method: {self.method}. Datasets: {self.relation}.",
             f"Event: {self.event}; it errs {self.false_positives} of {self.counted0} and {self.false_negatives} of "
             f"{self.counted1} times. Runs: {self.runs}.",
             f"Assumes: {'; '.join(self.assumptions)}.",
@@ -245,21 +245,21 @@ def lower_bound(
     relation: Relation = "add-or-remove-one",
     runs: Runs = RUNS,
 ) -> LowerBound:
-    """Run a learner or mechanism many times on two neighboring data sets, and bound its privacy parameter from below.
+    """Run a learner or mechanism many times on two neighboring datasets, and bound its privacy parameter from below.
 
     An event is chosen on one part of the runs and counted on the rest; its two error rates, with Clopper-Pearson
     limits, exclude every smaller parameter.
 
     Guarantee
     ---------
-    With probability at least ``confidence`` the bounds are at most the true parameters for these data sets, in finite
+    With probability at least ``confidence`` the bounds are at most the true parameters for these datasets, in finite
     samples, under the result's assumptions; see ``bounds.md``. A claim that is not rejected is not shown to hold.
 
     Parameters
     ----------
     learner : estimator, callable or Source
-        A private estimator, fitted to data sets ``(X, y)``; or a function ``mechanism(dataset, seed)``.
-    d0, d1 : data set
+        A private estimator, fitted to datasets ``(X, y)``; or a function ``mechanism(dataset, seed)``.
+    d0, d1 : dataset
         Two neighbors: tuples ``(X, y)``, frames, arrays or sequences of records.
     claim : Claim, optional
         What is to be refuted, and with which confidence. By default nothing: the bounds are computed all the same.
@@ -269,7 +269,7 @@ def lower_bound(
     relation : {"add-or-remove-one", "replace-one"}, default="add-or-remove-one"
         The relation for which the claim is made; other pairs are refused.
     runs : Runs, optional
-        How many runs, at least 40, one half on each data set; by default 1000.
+        How many runs, at least 40, one half on each dataset; by default 1000.
 
     Returns
     -------
@@ -279,7 +279,7 @@ def lower_bound(
     Raises
     ------
     InvalidDataError
-        If the data sets are not neighbors.
+        If the datasets are not neighbors.
     InvalidParameterError
         If a parameter is out of its range.
 
@@ -316,17 +316,17 @@ def lower_bound_from_outputs(
 
     Guarantee
     ---------
-    That of ``lower_bound``, if the outputs are those of independent runs on two neighboring data sets; see
+    That of ``lower_bound``, if the outputs are those of independent runs on two neighboring datasets; see
     ``bounds.md``.
 
     Parameters
     ----------
     outputs0, outputs1 : sequence
-        Outputs on the first and on the second data set, at least 20 of each.
+        Outputs on the first and on the second dataset, at least 20 of each.
     claim, score
         As in ``lower_bound``.
     relation : str
-        How the data sets differ, for the result.
+        How the datasets differ, for the result.
 
     Examples
     --------

@@ -34,7 +34,7 @@ PARTS = 40
 
 
 class Trial(Protocol):
-    """Data sets that differ in canaries, each put in by its own coin."""
+    """Datasets that differ in canaries, each put in by its own coin."""
 
     @property
     def name(self) -> str:
@@ -57,11 +57,11 @@ class Trial(Protocol):
         ...
 
     def dataset(self, coins: BoolArray) -> Any:
-        """Return the data set in which the canaries are whose coins say so."""
+        """Return the dataset in which the canaries are whose coins say so."""
         ...
 
     def differs(self, relation: Relation) -> str:
-        """Return in words how the data sets differ, or raise if the relation does not allow it."""
+        """Return in words how the datasets differ, or raise if the relation does not allow it."""
         ...
 
 
@@ -95,7 +95,7 @@ class Crowd:
         return np.concatenate([X, more]), np.concatenate([y, labels])
 
     def differs(self, relation: Relation) -> str:
-        """Return in words how the data sets differ."""
+        """Return in words how the datasets differ."""
         return f"{self.canaries} canaries of {self.distance} records, each in by a coin"
 
 
@@ -137,7 +137,7 @@ def draw(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Drawn:
-    """Run a source on data sets that fair coins choose; ``balanced``, as many heads as tails, where none is counted."""
+    """Run a source on datasets that fair coins choose; ``balanced``, as many heads as tails, where none is counted."""
     rng = np.random.default_rng(None if seed is None else [seed, 1])
     if balanced:
         turns = np.arange(runs)[:, None] % 2 == np.zeros(trial.canaries)
@@ -198,7 +198,7 @@ def _chosen(plan: Plan, trial: Trial, train: Drawn) -> tuple[float, _Guess]:
     rate = _odds_rate(len(without), len(there), alpha) if odds else plan.rate(len(without), len(there))
     candidates: list[tuple[float, _Guess]] = []
     for event in plan.score.events(without, there, rate):
-        # An event that was fixed beforehand speaks for the second data set.
+        # An event that was fixed beforehand speaks for the second dataset.
         for inside in (True, False) if odds and plan.score.train_share else (True,):
             guess = _Guess(event, inside)
             right, wrong = guess.counts(without, there)
@@ -366,7 +366,7 @@ class StatedNoise:
             confidence=plan.confidence,
             method="negative binomial law of the excess of published over exact counts",
             assumptions=(*assumptions, "the noise of the counts is discrete Laplace, as the certificate states"),
-            relation="one data set, of which the exact counts are known",
+            relation="one dataset, of which the exact counts are known",
             event=f"{number} published counts lie above the exact ones by {mean + 1:.4g} on average",
             false_positives=0,
             false_negatives=len(kept),

@@ -1,4 +1,4 @@
-"""The bounds of the number of data sets, where the exact number is not used."""
+"""The bounds of the number of datasets, where the exact number is not used."""
 
 from __future__ import annotations
 

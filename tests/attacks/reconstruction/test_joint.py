@@ -1,4 +1,4 @@
-"""Several models of the same records, against every data set of toy domains."""
+"""Several models of the same records, against every dataset of toy domains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several models under public shares, against every data set of toy domains, weighed one by one."""
+"""Several models under public shares, against every dataset of toy domains, weighed one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rebuilt rows against every data set found by enumeration, and what stands in their way."""
+"""Rebuilt rows against every dataset found by enumeration, and what stands in their way."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def tables(forest: Forest, rows: dict[str, Any], codes: Any) -> list[list[int]]:
 
 
 def data_sets(domain: Domain, n: int, k: int) -> Iterator[list[tuple[Any, ...]]]:
-    """Every data set of n records and k classes, in no order."""
+    """Every dataset of n records and k classes, in no order."""
     everything = [tuple(record.values()) for record in records(domain, domain_aware=True)]
     yield from map(list, combinations_with_replacement(product(everything, range(k)), n))
 
 
 def consistent(forest: Forest, domain: Domain, n: int) -> list[Counter[tuple[Any, ...]]]:
-    """List the data sets with the forest's counts, as numbers of records of each tuple of leaves and class."""
+    """List the datasets with the forest's counts, as numbers of records of each tuple of leaves and class."""
     wanted = [[c for cell in tree.cells for c in cell.evidence.counts or ()] for tree in forest.trees]
     assert forest.classes is not None
     out = []
@@ -242,7 +242,7 @@ def test_a_forest_gives_its_records_back() -> None:
     assert rebuilt.reproduced
     estimate = rebuilt.error_to(frame, random_state=0)
     assert estimate.error == 0 < estimate.baseline
-    assert "no other data set meets the counts" in str(rebuilt)
+    assert "no other dataset meets the counts" in str(rebuilt)
     with pytest.raises(UndefinedMeasureError, match="order"):
         rebuilt.error_in_order(frame)
 
@@ -484,7 +484,7 @@ def test_training_again_tells_right_rows_from_wrong_ones() -> None:
 
 @pytest.mark.slow
 def test_the_most_likely_numbers_are_those_of_most_data_sets() -> None:
-    """Of two stumps over many records, most data sets have the products of their shares."""
+    """Of two stumps over many records, most datasets have the products of their shares."""
 
     def stump(name: str, zeros: int, ones: int) -> DecisionTree:
         sides = Branch(OneOf(name, (1,), negated=True), 1), Branch(OneOf(name, (1,)), 2)
@@ -532,7 +532,7 @@ def test_stages_are_reported() -> None:
         "reading the model",
         "cutting the domain into boxes",
         "building the constraints",
-        "looking for a data set",
+        "looking for a dataset",
     ]
 
 

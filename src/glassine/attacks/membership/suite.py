@@ -41,7 +41,7 @@ class Overlap:
     n_shared : int
         Holdout records that equal a member in every column and in class; of people, those with such a record.
     expected : float
-        Their mean number if the same records were dealt to both sides at random. Of a data set with duplicates
+        Their mean number if the same records were dealt to both sides at random. Of a dataset with duplicates
         some would be shared; of a copy of the members only half would.
     n_nonmembers : int
         Number of holdout records.

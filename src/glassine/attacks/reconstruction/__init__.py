@@ -1,1 +1,1 @@
-"""Reconstruction of training data: as a probabilistic data set, jointly, and record by record."""
+"""Reconstruction of training data: as a probabilistic dataset, jointly, and record by record."""

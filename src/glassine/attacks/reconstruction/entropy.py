@@ -1,7 +1,7 @@
 """Reconstruction of the training records from a published tree or rule list.
 
 The reader of a model knows, for each leaf or rule, how many training records it captured, and that each of them lies in
-its region. Without further knowledge all records of a region are equally likely: this is the *probabilistic data set*
+its region. Without further knowledge all records of a region are equally likely: this is the *probabilistic dataset*
 of Ferry et al., "Probabilistic Dataset Reconstruction from Interpretable Models". Every figure here comes from exact
 counts of regions (:mod:`glassine.counting`).
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class ProbabilisticDataset(PossibleRecords):
-    """The set of data sets that a published model leaves possible.
+    """The set of datasets that a published model leaves possible.
 
     Made by :func:`reconstruct`. Measures come in two readings: with independent attributes, as published
     (``domain_aware=False``, the default), and without the records that the domain's groups make impossible
@@ -110,7 +110,7 @@ class ProbabilisticDataset(PossibleRecords):
         )
 
     def most_likely(self, n_records: int | None = None) -> ProbabilisticDataset:
-        """Return the data sets whose counts are likeliest under the stated noise.
+        """Return the datasets whose counts are likeliest under the stated noise.
 
         An attacker who takes them for the true ones can :meth:`sample` records and measure them, as of a model with
         exact counts. Nothing says that the true counts are near: see :meth:`estimate` for what is certain.
@@ -399,7 +399,7 @@ class ProbabilisticDataset(PossibleRecords):
     def sample(
         self, *, random_state: int | np.random.Generator | None = None, domain_aware: bool = True
     ) -> dict[str, npt.NDArray[Any]]:
-        """Return one data set drawn uniformly from the possible ones, columns by attribute.
+        """Return one dataset drawn uniformly from the possible ones, columns by attribute.
 
         Parameters
         ----------
@@ -441,7 +441,7 @@ class ProbabilisticDataset(PossibleRecords):
         original : data frame
             The training records, with every attribute of the domain.
         n_draws : int, default=5
-            Number of data sets drawn from the model, and of random ones drawn from the domain.
+            Number of datasets drawn from the model, and of random ones drawn from the domain.
         max_records : int, default=1000
             Matching is cubic: beyond this many records, both sides are sampled down to it.
         random_state : int, Generator or None

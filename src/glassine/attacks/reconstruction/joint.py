@@ -43,7 +43,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError
 
 SECONDS = 30.0
-"""For a data set that meets the counts of three models or more; two need no search."""
+"""For a dataset that meets the counts of three models or more; two need no search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,8 +74,8 @@ def reconstruct_jointly(
     """Return what an attacker with several models learns about their training records.
 
     All models must be trained on the same records. Each partitions the domain and states how many records each of its
-    parts holds. A data set is possible if it meets the counts of all models. Which record of one model's leaf is which
-    of another's is not revealed. The number of possible data sets lies between two proved bounds, which meet for one
+    parts holds. A dataset is possible if it meets the counts of all models. Which record of one model's leaf is which
+    of another's is not revealed. The number of possible datasets lies between two proved bounds, which meet for one
     model and for small ones.
 
     Parameters
@@ -102,14 +102,14 @@ def reconstruct_jointly(
     smallest_group : int, default=5
         Largest number of records of a group that is listed as small.
     search : Search, optional
-        Limits; by default 30 seconds for the search for a data set that meets the counts of three models or more. Two
+        Limits; by default 30 seconds for the search for a dataset that meets the counts of three models or more. Two
         need none.
 
     Returns
     -------
     JointReconstruction
         Bits per record alone and together, the cells and the groups that the models pin down together. Where it is
-        proved that no data set meets all counts, its ``status`` is ``inconsistent``, and nothing else is measured.
+        proved that no dataset meets all counts, its ``status`` is ``inconsistent``, and nothing else is measured.
         Where no model has exact counts, but some carry guarantees, it is ``unmeasured`` and states their composition.
 
     Raises
@@ -242,7 +242,7 @@ def _measure(
     # Single points of a continuum can hold records, but count for nothing in a volume.
     wide = cells if cells.closed is None else cells.closed
     able = [settle(system_of(published, wide, width), names) for width in widths]
-    search.progress("bounding the number of data sets")
+    search.progress("bounding the number of datasets")
     if cells.closed is None:
         settled, estimates = able, [log_sum(one, cells.weights, names, seconds=search.time_limit) for one in able]
     else:
@@ -316,7 +316,7 @@ def _expected(cells: Cells, system: System, estimate: Estimate) -> npt.NDArray[n
 
 
 def _reading(published: Sequence[Published], width: int | None, estimate: Estimate) -> Reading:
-    """Return the number of data sets, with labels n_1! n_2! ... times the sum over the tables, without labels n! times.
+    """Return the number of datasets, with labels n_1! n_2! ... times the sum over the tables, without labels n! times.
 
     The parts of a model take the rows in n! / (C_1! C_2! ...) ways, or in so many for each class.
     """

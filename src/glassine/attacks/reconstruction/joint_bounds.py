@@ -1,4 +1,4 @@
-"""Bounds of the number of data sets that meet the counts of several models; proofs in ``bounds.md``.
+"""Bounds of the number of datasets that meet the counts of several models; proofs in ``bounds.md``.
 
 All functions speak of one block and of the natural logarithm of
 

@@ -1,4 +1,4 @@
-"""The number of data sets that meet all counts, between a lower and an upper bound."""
+"""The number of datasets that meet all counts, between a lower and an upper bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many records each cell holds over all data sets that meet the counts."""
+"""How many records each cell holds over all datasets that meet the counts."""
 
 from __future__ import annotations
 

@@ -107,15 +107,15 @@ SCHEMA = "glassine.joint/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The number of possible data sets, with known labels or without labels.
+    """The number of possible datasets, with known labels or without labels.
 
     Attributes
     ----------
     with_labels : bool
         Whether the rows' labels are known, so that class counts count; otherwise sizes count alone.
     log2_data_sets : Interval
-        log2 of the number of data sets of rows in a fixed order that meet all counts. Under the domain's shares it is
-        that of their chance, times the number of all data sets.
+        log2 of the number of datasets of rows in a fixed order that meet all counts. Under the domain's shares it is
+        that of their chance, times the number of all datasets.
     arrangement_bits : tuple of float
         For each model log2 of the number of ways in which its parts can take the rows, over the number of records: with
         labels the rows of each class, in a model that has classes.
@@ -136,7 +136,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellRanges:
-    """How many records each cell holds, over all data sets that meet the counts.
+    """How many records each cell holds, over all datasets that meet the counts.
 
     Attributes
     ----------
@@ -147,9 +147,9 @@ class CellRanges:
     low, high : ndarray of int64, shape (cells,)
         Bounds of the number of records.
     exact : ndarray of bool, shape (cells,)
-        Whether both bounds are reached by some data set; elsewhere they hold, but may be wide.
+        Whether both bounds are reached by some dataset; elsewhere they hold, but may be wide.
     expected : ndarray of float64, shape (cells,)
-        Number of records in the table of maximum entropy: an estimate of the mean over the data sets.
+        Number of records in the table of maximum entropy: an estimate of the mean over the datasets.
     """
 
     leaves: npt.NDArray[np.int32]
@@ -174,9 +174,9 @@ class SharedGroup:
     where : str
         The conditions.
     low, high : int
-        Bounds of the number of records in every data set that meets the counts.
+        Bounds of the number of records in every dataset that meets the counts.
     label : scalar or None
-        The class that all of them have in every such data set; None where several are possible.
+        The class that all of them have in every such dataset; None where several are possible.
     worlds : int or None
         Number of possible records of the region; None over a continuum.
     alone : int
@@ -262,12 +262,12 @@ class JointReconstruction:
     bits_alone : tuple of float
         Bits that each model alone reveals about a record, on average: the paper's measure, or by the domain's shares.
     contradiction : str or None
-        Why no data set in the domain meets all counts: the models were not trained on the same records, or the domain
+        Why no dataset in the domain meets all counts: the models were not trained on the same records, or the domain
         excludes some of them. None where no such reason was found.
     proved_consistent : bool
-        Whether a data set that meets all counts is known to exist.
+        Whether a dataset that meets all counts is known to exist.
     readings : tuple of Reading
-        The number of possible data sets: with labels where some model has classes, without where some does not.
+        The number of possible datasets: with labels where some model has classes, without where some does not.
     bits_aligned : float or None
         Bits about a record for an attacker who also knows which record of one model is which of another. Needs data.
     cells : CellRanges or None
@@ -326,7 +326,7 @@ class JointReconstruction:
 
     @property
     def status(self) -> str:
-        """``consistent``, ``inconsistent``, ``open`` where the search for a data set ended without an answer.
+        """``consistent``, ``inconsistent``, ``open`` where the search for a dataset ended without an answer.
 
         ``unmeasured`` where no model has exact counts.
         """
@@ -341,7 +341,7 @@ class JointReconstruction:
         """Bits that all models together tell about a record, on average.
 
         Of one model this is :meth:`glassine.attacks.ProbabilisticDataset.bits_per_record`. Of several, the rows stand
-        in the order of that model's leaves which leaves the fewest data sets; so it is at least the bits of each model
+        in the order of that model's leaves which leaves the fewest datasets; so it is at least the bits of each model
         alone.
 
         Raises
@@ -368,9 +368,9 @@ class JointReconstruction:
 
     @property
     def log2_data_sets(self) -> Interval:
-        """log2 of the number of data sets that meet all counts.
+        """log2 of the number of datasets that meet all counts.
 
-        Their rows have a fixed order, and labels where these are known. Under the domain's shares each data set counts
+        Their rows have a fixed order, and labels where these are known. Under the domain's shares each dataset counts
         by its chance, and all of them together as many as there are.
         """
         self._require_consistent()
@@ -415,7 +415,7 @@ class JointReconstruction:
             raise UndefinedMeasureError(self.silence)
         if self.contradiction is not None:
             raise UndefinedMeasureError(
-                f"no data set meets the counts of all models, so nothing can be measured: {self.contradiction}"
+                f"no dataset meets the counts of all models, so nothing can be measured: {self.contradiction}"
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Reconstruction of records: rows that meet every count which is published.
 
-Of one tree or rule list, a data set is drawn from those that are possible. The trees of a forest, and several models of
-the same records, constrain each other, often so much that one data set is left: it is found by constraint programming.
+Of one tree or rule list, a dataset is drawn from those that are possible. The trees of a forest, and several models of
+the same records, constrain each other, often so much that one dataset is left: it is found by constraint programming.
 What they share is written once: the search, what its ends mean, and that rows are shown only after they were sent
 through what was published.
 """
@@ -68,8 +68,8 @@ def reconstruct_records(
 ) -> Outcome[RowReconstruction]:
     """Return rows that meet every count which is published: reconstructed training records.
 
-    Of one tree or rule list, a data set is drawn from those that are possible. The trees of a forest, and several
-    models of the same records, constrain each other, often so much that one data set is left; it is found by
+    Of one tree or rule list, a dataset is drawn from those that are possible. The trees of a forest, and several
+    models of the same records, constrain each other, often so much that one dataset is left; it is found by
     constraint programming (OR-Tools, extra ``solver``).
 
     Parameters
@@ -89,7 +89,7 @@ def reconstruct_records(
         Whether the attacker has a fitted forest itself, with the seeds of its bootstrap, which tell how often each tree
         drew each record. Without them the attacker has the trees and their counts. Of a single forest.
     random_state : int, Generator or None
-        Source of randomness. With several workers the solver may still return another of several data sets.
+        Source of randomness. With several workers the solver may still return another of several datasets.
     search : Search, optional
         Limits of time, threads and memory; a minute by default.
 
@@ -190,7 +190,7 @@ def _not_applicable(forest: Forest) -> str | None:
 
 
 def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Generator) -> Outcome[RowReconstruction]:
-    """Draw one of the data sets that a tree or rule list leaves possible."""
+    """Draw one of the datasets that a tree or rule list leaves possible."""
     if not model.counts_are_exact:
         return NotApplicable(NOISY)
     cells = model.cells

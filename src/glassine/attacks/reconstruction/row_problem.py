@@ -1,6 +1,6 @@
 """Row reconstruction from a forest as a system of sums over the boxes into which its trees cut the domain.
 
-A record is known to the trees only by the box in which it lies, so a data set is a number of records for each box and
+A record is known to the trees only by the box in which it lies, so a dataset is a number of records for each box and
 class. Every published count is a sum of these numbers. Unlike a variable for each record and attribute, they have no
 symmetry between records; and a leaf without records of a class rules out all its boxes for that class.
 """
@@ -26,7 +26,7 @@ UNKNOWN = -1
 
 
 class ContradictionError(Exception):
-    """No data set of the domain meets the published counts."""
+    """No dataset of the domain meets the published counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,10 +22,10 @@ Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
 _TRIVIAL = DecisionTree((Node(),), ())  # tells nothing: its one leaf is the whole domain
 
 MEANINGS: dict[str, str] = {
-    "unique": "no other data set meets the counts, up to values that no tree distinguishes",
-    "most likely": "no data set that meets the counts is likelier, if all were equally likely beforehand",
-    "possible": "one of the data sets that meet the counts; it is not proved the only or the most likely one",
-    "drawn": "drawn from the data sets that meet the counts, each equally likely",
+    "unique": "no other dataset meets the counts, up to values that no tree distinguishes",
+    "most likely": "no dataset that meets the counts is likelier, if all were equally likely beforehand",
+    "possible": "one of the datasets that meet the counts; it is not proved the only or the most likely one",
+    "drawn": "drawn from the datasets that meet the counts, each equally likely",
 }
 
 
@@ -51,7 +51,7 @@ class RowReconstruction:
     worlds : tuple of (int or None), shape (n,)
         Number of possible records in each row's region; None over a continuum.
     certain : ndarray of bool, shape (n,), or None
-        Rows whose region and class a record has in every data set that meets the counts; None if that was not proved.
+        Rows whose region and class a record has in every dataset that meets the counts; None if that was not proved.
     known : ndarray of bool, shape (n, attributes)
         Values that every record of the row's region has.
     reproduced : bool or None
@@ -113,7 +113,7 @@ class RowReconstruction:
         original : data frame
             The training records, with every attribute of the domain.
         n_draws : int, default=5
-            Number of random data sets.
+            Number of random datasets.
         max_records : int, default=1000
             Matching is cubic: beyond this many records, both sides are sampled down to it.
         random_state : int, Generator or None

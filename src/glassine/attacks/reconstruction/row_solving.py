@@ -147,10 +147,10 @@ class MissingSolverError(Exception):
 class Solution:
     """Numbers of records for each option."""
 
-    numbers: Numbers  # The chosen data set
-    # For each option the number of records that it has in every data set that meets the counts; None if not proved.
+    numbers: Numbers  # The chosen dataset
+    # For each option the number of records that it has in every dataset that meets the counts; None if not proved.
     certain: Numbers | None
-    most_likely: bool  # Whether it is proved that no data set that meets the counts is likelier
+    most_likely: bool  # Whether it is proved that no dataset that meets the counts is likelier
 
 
 def _cp_model() -> Any:
@@ -214,10 +214,10 @@ class _Search:
         return self.deadline - time.monotonic()
 
     def maximize_likelihood(self) -> None:
-        """Make the model look for what is likeliest when all data sets are equally likely beforehand.
+        """Make the model look for what is likeliest when all datasets are equally likely beforehand.
 
-        Where counts are exact, every data set that meets them is as likely as another: the likeliest numbers of records
-        are those of most data sets. Of n records in no order, n_b of them in box b, there are n! times the product of
+        Where counts are exact, every dataset that meets them is as likely as another: the likeliest numbers of records
+        are those of most datasets. Of n records in no order, n_b of them in box b, there are n! times the product of
         ``size(b)^n_b / n_b!``, whose logarithm is concave in each n_b. Numbered records are drawn instead, as far as
         the counts let them. Where records were drawn unseen, the likelihood of the draws decides.
         """
@@ -227,7 +227,7 @@ class _Search:
             self._check_time()
             self._add_steps(count, total.low, list(total.gains), gains, weights)
         if self.problem.ordered:
-            # The likeliest place of each record is the largest: all together would be a data set like no other. With
+            # The likeliest place of each record is the largest: all together would be a dataset like no other. With
             # Gumbel noise the best choice of a record is a draw, here kept to those that meet the counts.
             noise = np.random.default_rng(self.seed).gumbel(size=len(self.variables)) / np.log(2)
             gains = list(self.variables)
@@ -291,7 +291,7 @@ def solve(
     proofs_until: float,
     progress: Callable[[str], None],
 ) -> Solution:
-    """Return a data set that meets every count, as likely as can be proved in time.
+    """Return a dataset that meets every count, as likely as can be proved in time.
 
     Once there is one, the search for a likelier one and the proofs end at ``proofs_until``.
     """
@@ -299,20 +299,20 @@ def solve(
     search = _Search(problem, workers=workers, seed=seed, deadline=deadline)
     certainty = _Certainty(search)
     if any(total.gains for total in problem.totals):
-        # The counts alone hardly bound the rows here: without the likeliest data set there is nothing to show.
-        progress("looking for the most likely data set")
+        # The counts alone hardly bound the rows here: without the likeliest dataset there is nothing to show.
+        progress("looking for the most likely dataset")
         search.maximize_likelihood()
         result = search.run(search.model, search.left())
         if result is None:
-            raise ContradictionError("no data set of the domain meets all counts.")
+            raise ContradictionError("no dataset of the domain meets all counts.")
         if not result[1]:
             raise TimeOutError
         search.deadline = proofs_until
         return Solution(numbers=result[0], certain=_prove(certainty, search, result[0], progress), most_likely=True)
-    progress("looking for a data set")
+    progress("looking for a dataset")
     result = search.run(search.model, search.left())
     if result is None:
-        raise ContradictionError("no data set of the domain meets all counts.")
+        raise ContradictionError("no dataset of the domain meets all counts.")
     first = result[0]
     search.deadline = proofs_until
     progress("looking for another one")
@@ -322,7 +322,7 @@ def solve(
         return Solution(numbers=first, certain=None, most_likely=False)
     if other is None:
         return Solution(numbers=first, certain=first, most_likely=True)
-    progress("looking for the most likely data set")
+    progress("looking for the most likely dataset")
     chosen, best = first, False
     try:
         search.maximize_likelihood()

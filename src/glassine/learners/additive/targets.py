@@ -38,7 +38,7 @@ SECOND, SECOND_SHARES = 5.0, (0.0, 0.25)
 """Share for the first and second look at classes: so much over records times mu; least and largest of the second."""
 
 USUAL = 0.25
-"""Standard deviation of the share of a class among data sets, by which noisy shares are drawn towards even ones."""
+"""Standard deviation of the share of a class among datasets, by which noisy shares are drawn towards even ones."""
 
 SMALLEST_SPREAD = 0.02
 """A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much.

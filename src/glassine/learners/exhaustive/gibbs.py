@@ -213,14 +213,14 @@ def log_probabilities(options: Sequence[Choice]) -> list[float]:
 
 
 def rounding(levels: int, fan_out: int, n_terms: int) -> float:
-    """Return a bound on the log-ratio between the drawn and the ideal distribution, for two data sets together.
+    """Return a bound on the log-ratio between the drawn and the ideal distribution, for two datasets together.
 
     Notes
     -----
     See ``gibbs.md``. A sum at a node has the relative error of its terms plus (n_terms + 16) 2^-53 for additions and
     products, and 2^-40 for the powers and for those below exp(-700); a product of ``fan_out`` sums adds their errors.
     Each choice is drawn with logarithms off by that error and 2^-43. Level j of L levels has at most fan_out^j choices,
-    and each enters the ratio of two data sets four times.
+    and each enters the ratio of two datasets four times.
     """
     step = (n_terms + 16) * 2.0**-53 + 2.0**-40
     error, total = step, 0.0

@@ -204,7 +204,7 @@ class ModelClass(ABC, Generic[M]):
 
     @abstractmethod
     def rounding(self) -> float:
-        """Return a bound on the log-ratio that rounding adds to a draw, for two data sets; see ``gibbs.md``."""
+        """Return a bound on the log-ratio that rounding adds to a draw, for two datasets; see ``gibbs.md``."""
 
     @abstractmethod
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> Sums[M]:

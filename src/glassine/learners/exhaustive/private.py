@@ -369,7 +369,7 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
-        Name of the data set, in the ledger or, without one, among the fits of this process: the second fit on one
+        Name of the dataset, in the ledger or, without one, among the fits of this process: the second fit on one
         name warns, and its certificate and those of later ones do not hold.
     records_per_person : int, optional
         The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon

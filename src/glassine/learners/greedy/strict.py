@@ -165,7 +165,7 @@ def _smooth_cauchy(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> i
 
 
 def _half(state: _Strict) -> Fraction:
-    """Return the spread of the scores over all data sets: 1/2."""
+    """Return the spread of the scores over all datasets: 1/2."""
     return gini_spread(1, state.n_classes)
 
 

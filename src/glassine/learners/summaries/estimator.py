@@ -302,7 +302,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             What is measured of classes: "accuracy" by default. "auroc" needs two classes, and no ``persons``.
         ledger, dataset
             What is charged, and for whose records; those of the summary by default. Records of other people, kept
-            aside, are another data set.
+            aside, are another dataset.
         """
         target, unit = self._target, unit_of(self.records_per_person, persons)
         whose: Persons | None = None

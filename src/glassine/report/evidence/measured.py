@@ -284,7 +284,7 @@ def _training_values(basis: Basis) -> Iterator[Answer]:
 def _reconstruction(basis: Basis) -> Iterator[Answer]:
     found = basis.figures("reconstruction")
     if found.get("dist_g") is not None:
-        yield Figure(f"share of uncertainty left: {found['dist_g']:.3f}", "Dist_G of the probabilistic data set")
+        yield Figure(f"share of uncertainty left: {found['dist_g']:.3f}", "Dist_G of the probabilistic dataset")
     if found.get("undefined"):
         yield Missing(str(found["undefined"]).rstrip("."))
 

@@ -77,7 +77,7 @@ def as_registry(certificate: Certificate, statements: Mapping[str, Any]) -> dict
         "dp_variant": {"variant_name": VARIANTS[certificate.variant]},
         "privacy_loss": {
             "privacy_unit": str(certificate.unit),
-            "privacy_unit_details": f"Neighboring data sets: {certificate.neighboring}.",
+            "privacy_unit_details": f"Neighboring datasets: {certificate.neighboring}.",
             "privacy_parameters": {"epsilon": certificate.epsilon, **delta, **rho},
         },
         "deployment_model": {
@@ -130,7 +130,7 @@ def _composition(certificate: Certificate) -> str:
         ""
         if paid is None
         else f" A ledger adds up releases: with this one, epsilon {paid.spent_epsilon:g} and delta "
-        f"{paid.spent_delta:g} of the data set are spent."
+        f"{paid.spent_delta:g} of the dataset are spent."
     )
     return f"The {len(certificate.events)} parts of the release are composed by Glassine's accountant.{total}"
 

@@ -186,8 +186,10 @@ def _name(text: str) -> str:
 def _lead(finding: AdditiveFinding) -> str:
     of = "of each class " if len(finding.intercept) > 1 else ""
     intercept = ", ".join(map(_amount, finding.intercept[:8]))
-    text = f"{finding.meaning[:1].upper()}{finding.meaning[1:]}. It is the intercept {of}({intercept}) "
-    text += "plus one score a term."
+    text = (
+        f"{finding.meaning[:1].upper()}{finding.meaning[1:]}. The score of a record is the intercept {of}({intercept}) "
+    )
+    text += "plus one score per term."
     if finding.n_edits:
         text += f" It was edited {wording.plural(finding.n_edits, 'time')} after it was released."
     return wording.clean(text)

@@ -10,10 +10,10 @@ from glassine.report.blocks import Block, Column, Fact, Facts, Paragraph, Points
 from glassine.report.section import Section, sentence
 
 STANDING = {
-    "accepted": "The policy accepts the claim, which this audit cannot verify. It answers the rules on leaves, bits "
-    "and thresholds.",
-    "too weak": "The policy accepts such claims, but this one is weaker than it allows, so it answers no other rule.",
-    "not accepted": "The model cannot prove the claim, and the policy does not accept it, so it answers no other rule. "
+    "accepted": "The policy accepts the claim, which this audit cannot verify. It covers the checks on leaves, "
+    "bits and thresholds.",
+    "too weak": "The policy accepts such claims, but this one is weaker than it allows, so it covers no other check.",
+    "not accepted": "The model cannot prove the claim, and the policy does not accept it, so it covers no other check. "
     "The figures below hold if the claim is true.",
     "does not hold": "The guarantee is void, so it covers no check. The reason is listed below.",
 }
@@ -115,7 +115,7 @@ def _facts(finding: GuaranteeFinding) -> tuple[Fact, ...]:
             else "No failure probability: the bound always holds.",
         ),
         Fact(
-            "Neighboring data sets",
+            "Neighboring datasets",
             wording.clean(finding.neighboring),
             f"For k {finding.subject}s together: k times epsilon.",
         ),

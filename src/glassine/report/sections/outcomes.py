@@ -167,7 +167,7 @@ def _off_grid_meaning(leakage: ValueLeakage) -> str:
     return (
         "Their place reveals something about training values."
         if leakage.n_off_grid
-        else "Anybody could name them without the data."
+        else "They can be known without the data."
     )
 
 

@@ -147,7 +147,7 @@
       holder.append(make("p", answer.goal === "met" ? "The small tree's mean is so already."
         : answer.goal === "out of reach" ? "No change that you allow was found to lead the small tree to such a mean."
         : decisions.size < 2
-        ? "The small tree decides alike whatever is changed: it has one decision."
+        ? "This small tree has one decision, so no change leads to another."
         : limited ? "No change that you allow was found to lead the small tree to another decision."
         : "No change that the described values allow was found to lead the small tree to another decision."));
       return;
@@ -180,9 +180,9 @@
         : `No tree that was asked has a mean ${near}. The closest one has ${decided(answer.tree_decision)}, and is shown: it does not explain this answer.`
       : answer.agrees
       ? answer.rank > 1
-        ? `The tree of the representative that is number ${answer.rank} by distance decides alike.`
-        : "The tree of the closest representative decides alike."
-      : `No tree that was asked decides alike. The closest one says ${decided(answer.tree_decision)}, and is shown: it does not explain this decision.`;
+        ? `The tree of the representative that is number ${answer.rank} by distance agrees.`
+        : "The tree of the closest representative agrees."
+      : `No tree that was asked agrees. The closest one says ${decided(answer.tree_decision)}, and is shown: it does not explain this decision.`;
     const way = answer.conditions.length ? `Your record satisfies ${answer.conditions.join(" and ")}.` : "Your record is in a group whose tree has no condition.";
     at("way").textContent = near
       ? `${way} Over records of the group that do, the black box answers ${decided(answer.tree_decision)} on average.`
