@@ -31,6 +31,8 @@ TASKS = (
     "additive model",
     "private summary",
     "private summary of a number",
+    "tree of a number",
+    "measurement",
 )
 ENGINES = ("polars", "duckdb")
 
@@ -133,6 +135,7 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         PrivateRuleListClassifier,
         PrivateSummary,
         PrivateTreeClassifier,
+        PrivateTreeRegressor,
         audit,
     )
     from glassine.data.frames import bin_histograms
@@ -155,6 +158,11 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
             small.model_, domain=public.restrict([name for name in public if name != "high"]), data=frame
         ).verdict
 
+    def measured() -> str:
+        # A summary of few records: what it took is small beside the measurement.
+        few = PrivateSummary(domain=public, **private).fit(chunk(10_000, 0), "high")
+        return few.measure(few.additive(), frame, "high", epsilon=1.0, dataset="all").certificate.model[:16]
+
     return {
         "totals": lambda: str(
             LazyTable(frame=frame, keep="high").totals({name: public[name] for name in public})[1].tolist()
@@ -169,6 +177,8 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         "additive model": lambda: fit(PrivateEBMClassifier(domain=public, **private)),
         "private summary": lambda: fit(PrivateSummary(domain=public, **private)),
         "private summary of a number": lambda: fit(PrivateSummary(domain=public, **private), "bmi"),
+        "tree of a number": lambda: fit(PrivateTreeRegressor(3, domain=public, **private), "bmi"),
+        "measurement": measured,
     }
 
 

@@ -22,6 +22,7 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateSummary,
     PrivateTreeClassifier,
+    PrivateTreeRegressor,
 )
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
 from glassine.formats.json import to_dict
@@ -106,6 +107,10 @@ def regressors() -> dict[str, Callable[[], Any]]:
         "regressor": lambda: PrivateEBMRegressor(**given),
         "regressor with pairs": lambda: PrivateEBMRegressor(interactions=2, **given),
         "regressor by boosting": lambda: PrivateEBMRegressor(algorithm="boosting", **given),
+        "private tree of a number": lambda: PrivateTreeRegressor(2, n_quantiles=3, **given),
+        "private tree of a number, given literals": lambda: PrivateTreeRegressor(
+            2, literals=[one for one in GIVEN if one.attribute != NUMBER], **given
+        ),
     }
 
 

@@ -12,7 +12,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from tests.learners.fitting_everywhere import NUMBER, WAYS, fitted, learners, regressors, sample
+from glassine import PrivateSummary
+from tests.learners.fitting_everywhere import DOMAIN, NUMBER, WAYS, fitted, learners, regressors, sample
 from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
 
 pytestmark = pytest.mark.slow
@@ -63,6 +64,18 @@ def test_dask_gives_the_same_model_of_a_number(learner: str) -> None:
     frame = import_module("dask.dataframe").from_pandas(sample(N).to_pandas(), npartitions=PARTS)
     make = regressors()[learner]
     assert fitted(make, frame, NUMBER) == fitted(make, sample(N), NUMBER)
+
+
+@pytest.mark.usefixtures("one_process")
+@pytest.mark.parametrize("target", ["sick", NUMBER])
+def test_dask_measures_a_model_alike(target: str) -> None:
+    frame = import_module("dask.dataframe").from_pandas(sample(N).to_pandas(), npartitions=PARTS)
+    summary = PrivateSummary(domain=DOMAIN, epsilon=2.0, random_state=7).fit(sample(N), target)
+    for model in (summary.tree(2), summary.additive()):
+        found, expected = (
+            summary.measure(model, one, target, epsilon=1.0, dataset="aside") for one in (frame, sample(N))
+        )
+        assert found.to_dict()["counts"] == expected.to_dict()["counts"]
 
 
 def test_two_dask_processes_give_the_same_audit(frame: Any) -> None:

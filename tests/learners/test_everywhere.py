@@ -13,12 +13,21 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from glassine import Domain, Integer, OptimalTreeClassifier, PrivateEBMRegressor, PrivateTreeClassifier, Real
+from glassine import (
+    Domain,
+    Integer,
+    OptimalTreeClassifier,
+    PrivateEBMRegressor,
+    PrivateTreeClassifier,
+    PrivateTreeRegressor,
+    Real,
+)
 from glassine.data import frames as fine
 from glassine.data import lazy as engines
 from glassine.data.conform import collect
 from glassine.data.count_table import CountTable
 from glassine.errors import InvalidDataError
+from glassine.learners.additive import records as additive_records
 from tests.learners.fitting_everywhere import (
     DOMAIN,
     HERE,
@@ -95,6 +104,26 @@ def test_the_fits_tell_learners_and_seeds_apart(expected: dict[str, Any]) -> Non
     assert len(set(models)) == len(models)
     other = fitted(lambda: learners()["private tree"]().set_params(random_state=8), sample().lazy())
     assert other["model"] != expected["private tree"]["model"]
+
+
+@pytest.mark.parametrize("part", [2**20, 100])
+def test_a_tree_of_numbers_counts_groups_a_part_at_a_time(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+
+    def spy(frame: Any) -> Any:
+        lengths.append(len(found := collect(frame)))
+        return found
+
+    monkeypatch.setattr(engines, "PART", part)
+    monkeypatch.setattr(additive_records, "MOST_AT_ONCE", 4 * part)
+    domain = DOMAIN.restrict(["town", "smoker", "age"])
+    make = partial(PrivateTreeRegressor, 2, 2.0, domain, random_state=7)
+    frame = sample(3000).select("town", "smoker", "age")
+    expected = fitted(make, frame, NUMBER)
+    monkeypatch.setattr(engines, "collect", spy)
+    assert fitted(make, frame.lazy(), NUMBER) == expected
+    # Three kinds of towns and of smokers, and 115 ages.
+    assert max(lengths) <= 9 * 115
 
 
 def test_what_comes_into_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:

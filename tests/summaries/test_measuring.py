@@ -15,7 +15,9 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from glassine import Domain, Integer, Ledger, PrivateSummary
+from glassine.data import lazy
 from glassine.data.columns import Columns, columns_of
+from glassine.data.conform import collect
 from glassine.domain import Between
 from glassine.errors import (
     BudgetExceededError,
@@ -29,11 +31,12 @@ from glassine.learners import publishing
 from glassine.learners.budget import certificate_of
 from glassine.learners.summaries import estimates, measuring
 from glassine.learners.summaries.intervals import OF_NOISE, PARTS, Cells, noise_reach
-from glassine.models import Evidence, Rule, RuleList
+from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, Rule, RuleList, Term
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
 from glassine.verification import verify_exhaustively
-from tests.summaries.people import RANGE, people, summary
+from tests.learners.fitting_everywhere import HERE
+from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 ONE = Domain({"age": Integer(0, 99)})
 EPSILON = 0.7
@@ -369,6 +372,43 @@ def test_a_summary_is_left_as_it_was_and_one_from_a_file_measures(tmp_path: Any)
     again = PrivateSummary.read(tmp_path / "s.json")
     found = again.measure(again.tree(1), X.with_columns(ill=y).lazy(), "ill", epsilon=1000.0, dataset="aside")
     assert found.accuracy == pytest.approx((np.asarray(again.tree(1).predict(X)) == y).mean(), abs=1e-9)
+
+
+def of_intervals(classes: tuple[int, ...] | None) -> AdditiveModel:
+    """Return a model whose intervals hold their lower ends, one of which is an age that occurs, and the category."""
+    age = Term(bins=(NumericBins("age", (20, 61), closed="left"),), scores=np.array([-1.0, 0.0, 2.0, 0.5]))
+    job = Term(bins=(CategoryBins("job", (("judge", None), ("baker",))),), scores=np.array([0.5, -0.25, 1.0]))
+    link = "identity" if classes is None else "logit"
+    return AdditiveModel(attributes=tuple(DOMAIN), terms=(age, job), intercept=(0.1,), link=link, classes=classes)
+
+
+@pytest.mark.parametrize("classes", [(0, 1), None])
+@pytest.mark.parametrize("place", ["polars lazy", "duckdb"])
+def test_a_lazy_frame_is_measured_alike_and_counted_in_place(
+    place: str, classes: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+
+    def spy(frame: Any) -> Any:
+        lengths.append(len(found := collect(frame)))
+        return found
+
+    fitted = summary(4.0, None if classes is None else 2)
+    frame, y = people(800, None if classes is None else 2, seed=3)
+    # Few numbers, so that fewer records are distinct than there are.
+    frame = frame.with_columns(ill=pl.Series(y if classes else np.round(y / 10)))
+    only = RuleList(attributes=("age",), rules=over_sixty(classes).rules[1:], classes=classes)
+    makes = (fitted.tree(2), fitted.rule_list(2), of_intervals(classes), over_sixty(classes), only)
+    for model in (*makes, fitted.additive()):
+        figures = None if classes is None else measuring.FIGURES if model is not only else ("accuracy",)
+        asked = {"epsilon": 1.0, "figures": figures, "dataset": "aside"}
+        expected = fitted.measure(model, frame, "ill", **asked)
+        with monkeypatch.context() as patch:
+            patch.setattr(lazy, "collect", spy)
+            found = fitted.measure(model, HERE[place](frame), "ill", **asked)
+        assert found.to_dict()["counts"] == expected.to_dict()["counts"], str(model)
+        assert found.certificate.model == expected.certificate.model
+    assert max(lengths) < len(frame)
 
 
 def test_a_record_that_no_branch_takes_counts_as_wrong_and_stops_nothing() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from glassine import Ledger, PrivateSummary, audit, render_text
 from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError
@@ -158,12 +159,11 @@ def test_a_reserve_that_cannot_be_measured_is_refused_and_costs_nothing(
     assert not book.entries("people")
 
 
-def test_records_out_of_memory_have_no_reserve() -> None:
+def test_a_reserve_of_a_lazy_frame_measures_the_same() -> None:
     frame, y = people(200)
-    lazy = frame.with_columns(ill=pl.Series(y)).lazy()
+    records = frame.with_columns(ill=pl.Series(y))
     learner = PrivateSummary(4.0, domain=DOMAIN, classes=(0, 1), reserve=TREE, random_state=0)
-    with pytest.raises(InvalidParameterError, match="needs records in memory"):
-        learner.fit(lazy, "ill")
+    assert learner.fit(records.lazy(), "ill").measurement_ == clone(learner).fit(records, "ill").measurement_
 
 
 KILLED = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.conform import Columns
 from glassine.data.frames import fine_counts
+from glassine.data.lazy import Cuts
 from glassine.domain import Integer, Real
 from glassine.learners.additive.grids import Axis, Grid, read_cells
 from glassine.learners.additive.sums import apply_bins, count_cells
@@ -28,6 +29,8 @@ MOST_AT_ONCE = 2**24
 Ints = npt.NDArray[np.int64]
 Places: TypeAlias = tuple[int, ...]
 Tables: TypeAlias = Mapping[tuple[int, ...], Ints]
+Cells: TypeAlias = Iterator[tuple[Columns, npt.NDArray[Any], Ints | int]]
+"""Records, their targets, and how many each stands for, a part at a time; shapes (m,), and (m,) or one for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -67,6 +70,10 @@ class AdditiveRecords(Protocol):
         If the target is a number, its levels stand for classes, and parts of records are counted (:func:`parts_of`).
         """
 
+    def in_cells(self, cuts: Cuts) -> Cells:
+        """Yield all records, as far as cuts distinguish them by the attributes that have some."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HeldRecords:
@@ -99,6 +106,10 @@ class HeldRecords:
         kept = [order[axis.grid.attribute] for axis in axes]
         codes = apply_bins(self.cells[0], kept, [axis.bin_of for axis in axes])
         return _tables(codes, parts_of(self.values, n_classes), axes, places, n_classes)
+
+    def in_cells(self, cuts: Cuts) -> Cells:
+        """Yield all records as they are."""
+        yield self.columns, self.values, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -166,6 +177,10 @@ class CountedRecords:
                     np.add.at(out[place], (*(codes[block.index(k)] for k in place), labels), counts)
         return out
 
+    def in_cells(self, cuts: Cuts) -> Cells:
+        """Yield the distinct records of each class, as far as cuts distinguish them."""
+        yield from _in_cells(self.intake, cuts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CountedNumbers:
@@ -223,6 +238,11 @@ class CountedNumbers:
         parts = [(level, part * counts) for level, part in parts_of(binned.values, n_classes) if part is not None]
         return _tables(binned.codes, parts, axes, places, n_classes)
 
+    def in_cells(self, cuts: Cuts) -> Cells:
+        """Yield the distinct records with the same number, as far as cuts distinguish them."""
+        for columns, _, counts in _in_cells(self.intake, cuts, (self.target,)):
+            yield columns, scaled(columns.numbers[self.target], self.bounds), counts
+
     def _grouped(self, axes: Sequence[Axis]) -> tuple[Binned, Ints]:
         """Return the records in bins, from those in finer ones if there are any, and how often each occurs."""
         for finer, binned, counts in self.grouped:
@@ -233,6 +253,18 @@ class CountedNumbers:
         found = Binned(codes=codes, values=scaled(numbers, self.bounds)), counts
         self.grouped[:] = [(axes, *found)]
         return found
+
+
+def _in_cells(
+    intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()
+) -> Iterator[tuple[Columns, npt.NDArray[np.int64], Ints]]:
+    """Yield the distinct records, class and number of each; as far as cuts distinguish them.
+
+    Columns of ``more`` are distinguished exactly. There is always one attribute: records need a column.
+    """
+    names = [name for name in intake.domain if name in cuts] or list(intake.domain)[:1]
+    cells = {name: cuts.get(name, ()) for name in names}
+    return intake.grouped_in_parts([*names, *more], cells, -(-intake.n_records // MOST_AT_ONCE))
 
 
 def _in_bins(

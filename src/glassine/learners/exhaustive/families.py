@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
@@ -16,12 +16,12 @@ from sklearn.base import RegressorMixin
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.bits import BitSets
 from glassine.data.frames import truths
-from glassine.data.lazy import held, is_lazy
+from glassine.data.lazy import cuts_of
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import ClassTooLargeError
-from glassine.learners.additive.records import HeldRecords
+from glassine.learners.additive.records import CountedNumbers, HeldRecords
 from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan, check_whole
 from glassine.learners.budget import check_number
@@ -34,7 +34,7 @@ from glassine.learners.exhaustive.trees import TreeClass
 from glassine.learners.intake import HeldIntake, Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import evidence_of
-from glassine.learners.reading import multiplicities_of
+from glassine.learners.reading import EngineIntake, multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
 
 
@@ -53,6 +53,34 @@ class NumericIntake(HeldIntake):
         return BitSets.pack_counts(truths(self.columns, antecedents), parts)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CountedNumericIntake(EngineIntake):
+    """Records and numbers of a lazy frame, counted by its engine; in parts as of :class:`NumericIntake`."""
+
+    records: CountedNumbers  # The same records, with their numbers
+    target_range: tuple[float, float]  # The public range of the target
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the parts of the records as bit sets of conjunctions; in each query's answer equal ones are one."""
+        patterns, sums = [], []
+        for columns, values, counts in self.records.in_cells(cuts_of(chain.from_iterable(antecedents), self.domain)):
+            # A row that always holds comes first: without conjunctions there is one pattern.
+            holds = np.array([np.ones(len(values), dtype=bool), *truths(columns, antecedents)])
+            distinct, place = np.unique(np.packbits(holds, axis=0).T, axis=0, return_inverse=True)
+            upper = _upper_parts(values)
+            parts = np.zeros((len(distinct), 2), dtype=np.int64)
+            np.add.at(parts, place.ravel(), np.column_stack([PARTS - upper, upper]) * np.reshape(counts, (-1, 1)))
+            patterns.append(distinct)
+            sums.append(parts)
+        holds = np.unpackbits(np.concatenate(patterns), axis=1, count=len(antecedents) + 1).T.astype(bool)
+        return BitSets.pack_counts(holds[1:], np.concatenate(sums))
+
+
+def _upper_parts(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return how many parts of each record are of the upper class, by its own number alone; shape (n,)."""
+    return np.rint((values + 1) / 2 * PARTS).astype(np.int64)
+
+
 def read_numeric(
     estimator: Any,
     X: Any,
@@ -62,29 +90,37 @@ def read_numeric(
     bounds: tuple[float, float] | None,
     times: Persons | npt.ArrayLike | None,
     private: bool,
-) -> NumericIntake:
-    """Read the arguments of a regressor's fit.
+) -> NumericIntake | CountedNumericIntake:
+    """Read the arguments of a regressor's fit; a lazy frame of a private one stays where it is, as of classes.
 
     Shapes: ``times`` (n,), optional.
     """
     persons = times if isinstance(times, Persons) else None
-    if is_lazy(X):
-        X = held(nw.from_native(X)).to_native()
     training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
     records, (half, middle) = training.records, training.target.scale
+    target_range = middle - half, middle + half
+    if isinstance(records, CountedNumbers):
+        return CountedNumericIntake(
+            table=records.intake.table,
+            n_records=records.intake.n_records,
+            domain=training.domain,
+            classes=(),
+            caveats=training.caveats,
+            records=records,
+            target_range=target_range,
+        )
     if not isinstance(records, HeldRecords):
-        raise TypeError("the records of a regressor are in memory")
+        raise TypeError("a number is held, or counted")
     multiplicities = None if persons is not None or times is None else multiplicities_of(times, len(records.values))
     return NumericIntake(
         columns=records.columns,
-        # Each number is rounded by itself, to a whole number of parts: the others have no part in it.
-        labels=np.rint((records.values + 1) / 2 * PARTS).astype(np.int64),
+        labels=_upper_parts(records.values),
         multiplicities=multiplicities,
         domain=training.domain,
         classes=(),
         caveats=training.caveats,
         persons=persons,
-        target_range=(middle - half, middle + half),
+        target_range=target_range,
         targets=records.values * half + middle,
     )
 
@@ -241,7 +277,7 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         # Of the parts of a record: those of the lower and of the upper class.
         return 2
 
-    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> NumericIntake:
+    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> NumericIntake | CountedNumericIntake:
         return read_numeric(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
@@ -251,6 +287,8 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         self, intake: Intake, loss: Loss, values: Sequence[int], counts: npt.NDArray[np.int64], publish: Publish
     ) -> tuple[DecisionTree | RuleList, float]:
         numeric, n = _numeric(intake), len(values)
+        if not isinstance(numeric, NumericIntake):
+            raise TypeError("exact figures need records in memory")
         # Leaves publish the means of the targets themselves, which their parts round.
         where = publish([Evidence()] * n).apply(numeric.columns)
         times = np.ones(len(where)) if numeric.multiplicities is None else numeric.multiplicities
@@ -283,9 +321,9 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         return {"range of the target": list(_numeric(intake).target_range)}
 
 
-def _numeric(intake: Intake) -> NumericIntake:
+def _numeric(intake: Intake) -> NumericIntake | CountedNumericIntake:
     """Return records whose targets are numbers."""
-    if not isinstance(intake, NumericIntake):
+    if not isinstance(intake, NumericIntake | CountedNumericIntake):
         raise TypeError("the targets of these records are classes")
     return intake
 

@@ -61,7 +61,7 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
     Assumptions: As for :class:`~glassine.PrivateTreeClassifier`, the range of the target in the place of the classes.
 
     Edge cases: Targets are rounded to 255 steps of the range. A record whose target is no number is left out. A table
-    of counts is not supported, and a lazy frame is brought into memory.
+    of counts is not supported.
 
     Examples
     --------

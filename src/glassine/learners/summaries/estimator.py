@@ -22,7 +22,6 @@ from glassine.errors import GlassineError, InvalidParameterError, parameter
 from glassine.files import write_text
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
-from glassine.learners.additive.records import HeldRecords
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
@@ -197,11 +196,6 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         if not isinstance(reserve, Reserve):
             raise InvalidParameterError(f"{parameter('reserve')} must be a Reserve, got {type(reserve).__name__}.")
         check_reserve(reserve, training.target, training.unit)
-        if not isinstance(training.records, HeldRecords):
-            raise InvalidParameterError(
-                f"{parameter('reserve')} needs records in memory.",
-                remedy="Collect them, or measure records kept aside.",
-            )
         if training.unit.is_person and self.person_weights != "equal":
             raise InvalidParameterError(
                 f"{parameter('reserve')} gives each person the same weight.", remedy="Set person_weights to 'equal'."
@@ -293,8 +287,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             A published model of the same attributes and target. It must not follow from these records in any other
             way than through what was released of them.
         X, y, persons
-            The records, as for :meth:`fit`; a lazy frame is brought into memory. Targets are clipped to the summary's
-            range. Each person counts as much as any other.
+            The records, as for :meth:`fit`. Targets are clipped to the summary's range. Each person counts as much as
+            any other. A lazy frame is counted in place if ``y`` is a name and there are no persons; else collected.
         epsilon : float
             Privacy budget of the measurement, in [0.001, 1000]; figures share it evenly. Noise in a count has a
             standard deviation of about 1.4 / epsilon records, times the figures and the records per person.
@@ -306,9 +300,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         """
         target, unit = self._target, unit_of(self.records_per_person, persons)
         whose: Persons | None = None
-        if is_lazy(X):
-            X = held(nw.from_native(X)).to_native()
         if unit.is_person:
+            if is_lazy(X):
+                X = held(nw.from_native(X)).to_native()
             X, whose = take_persons(X, persons, unit, "equal", y=y, domain=self.domain_)
         # A copy: records are read as in a fit, and the summary does not change.
         reader = copy(self)

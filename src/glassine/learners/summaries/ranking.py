@@ -37,11 +37,16 @@ def cuts_of(scores: Array, weights: Array) -> Array:
     return np.unique(scores[order][np.minimum(places, len(scores) - 1)])
 
 
-def counts_by_score(scores: Array, positive: npt.NDArray[np.bool_], cuts: Array) -> Ints:
-    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong."""
+def counts_by_score(scores: Array, positive: npt.NDArray[np.bool_], cuts: Array, times: Ints | int = 1) -> Ints:
+    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong.
+
+    Shapes: ``times``, how many records each stands for, (n,), or one number.
+    """
     cells = np.searchsorted(cuts, scores, side="right")
     cells = np.where(np.isnan(scores), np.where(positive, 0, len(cuts)), cells)
-    return np.array([np.bincount(cells[positive == one], minlength=len(cuts) + 1) for one in (False, True)])
+    out = np.zeros((2, len(cuts) + 1), dtype=np.int64)
+    np.add.at(out, (positive.astype(np.intp), cells), times)
+    return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
