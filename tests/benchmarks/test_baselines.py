@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,59 @@ def test_a_peer_without_a_package_says_what_to_do(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("GLASSINE_PRIVATREE", raising=False)
     with pytest.raises(baselines.Missing, match="GLASSINE_PRIVATREE"):
         baselines.python_of("privatree", tmp_path)
+
+
+class Process:
+    """A peer's process of which AIM always fails."""
+
+    def __init__(self) -> None:
+        self.model = ""
+        self.runs: list[tuple[str, int]] = []
+
+    def ready(self, work: str, file: Path, settings: dict[str, Any]) -> None:
+        """Remember the model."""
+        self.model = f"{settings['maker']} {settings['model']} at {settings['epsilon']:g}"
+
+    def run(self, seed: int) -> Any:
+        """Return a figure, or fail."""
+        if "AIM" in self.model:
+            raise baselines.PeerFailed("its model is too large")
+        self.runs.append((self.model, seed))
+        return SimpleNamespace(processor=1.5, figures={"accuracy": 0.5})
+
+
+def test_models_of_a_split_follow_each_other_and_a_failure_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = [each for each in baselines.BASELINES if each.name in ("MST, then tree", "MST, then additive")]
+    failing = next(each for each in baselines.BASELINES if each.name == "AIM, then tree")
+    done = rows("MST, then tree", [0.5], epsilon="4")
+    monkeypatch.setattr(baselines, "read", lambda _: done)
+    process = Process()
+    measured = list(baselines.measure([failing, *chosen], "Adult", process, (Path(), {}), ("4", "1"), 2))
+    assert [(row["model"], row["epsilon"], row["split"]) for row in measured] == [
+        ("MST, then additive", "4", "0"),
+        ("MST, then tree", "4", "1"),
+        ("MST, then additive", "4", "1"),
+        ("MST, then tree", "1", "0"),
+        ("MST, then additive", "1", "0"),
+        ("MST, then tree", "1", "1"),
+        ("MST, then additive", "1", "1"),
+    ]
+    assert measured[0]["processor seconds"] == "1.5"
+    assert measured[0]["log loss"] == ""
+    # Each model is run once more, before its first row.
+    assert len(process.runs) == len(measured) + 2
+    assert capsys.readouterr().err == "AIM, then tree, Adult: its model is too large\n"
+
+
+def test_a_run_can_be_of_some_models_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[Any] = []
+    page = tmp_path / "page.md"
+    page.write_text(baselines.PAGE.read_text())
+    monkeypatch.setattr(baselines, "PAGE", page)
+    monkeypatch.setattr(baselines, "measure_all", lambda *arguments: given.append(arguments))
+    assert baselines.main(["--only", "AIM, then tree", "privatree", "--epsilon", "1", "--splits", "2"]) == 0
+    chosen, sets, epsilons, splits, _ = given[0]
+    assert [each.name for each in chosen] == ["AIM, then tree", "PrivaTree"]
+    assert (list(sets), list(epsilons), splits) == (list(baselines.DATA), ["1"], 2)
