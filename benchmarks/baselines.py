@@ -231,12 +231,12 @@ def figures(rows: Sequence[Row], data: str) -> str:
                 number(fmean(values), measure) if (values := list(by_split(here, measure).values())) else "none"
                 for measure in measures_of(data)
             ]
-            cells.append(" / ".join(means) if here else "")
+            few = f" ({len(here)} of {SPLITS} splits)" if len(here) < SPLITS else ""
+            cells.append(" / ".join(means) + few if here else "")
         seconds = [float(row["processor seconds"]) for row in select(of_model, epsilon="1")]
-        splits = len({row["split"] for row in of_model})
         delta = "0" if name in PURE else f"{DELTA:.0e}".replace("e-0", "e-")
-        lines.append([name, delta, *cells, f"{median(seconds):.2g}" if seconds else "", str(splits)])
-    return markdown(["model", "delta", *EPSILONS, "CPU s", "splits"], lines)
+        lines.append([name, delta, *cells, f"{median(seconds):.2g}" if seconds else ""])
+    return markdown(["model", "delta", *EPSILONS, "CPU s"], lines)
 
 
 def judged(rows: Sequence[Row]) -> str:
