@@ -235,7 +235,7 @@ def figures(rows: Sequence[Row], data: str) -> str:
             cells.append(" / ".join(means) + few if here else "")
         seconds = [float(row["processor seconds"]) for row in select(of_model, epsilon="1")]
         delta = "0" if name in PURE else f"{DELTA:.0e}".replace("e-0", "e-")
-        lines.append([name, delta, *cells, f"{median(seconds):.2g}" if seconds else ""])
+        lines.append([name, delta, *cells, f"{float(f'{median(seconds):.2g}'):g}" if seconds else ""])
     return markdown(["model", "delta", *EPSILONS, "CPU s"], lines)
 
 
