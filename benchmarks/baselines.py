@@ -1,4 +1,4 @@
-"""Private models of Glassine and of its peers at equal epsilon: ``python benchmarks/baselines.py [--only PEER ...]``.
+"""Private models of Glassine and of its peers at equal epsilon: ``python benchmarks/baselines.py [--only NAME ...]``.
 
 Every model gets the same records, all attributes, and their public bounds and categories. A row of ``baselines.csv`` is
 one fit; rows that are stored are not measured again. ``--page`` measures nothing: it judges the stored rows and writes
@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import fmean, median
 
@@ -71,9 +72,9 @@ def _diffprivlib(model: str, data: tuple[str, ...] = CLASSES) -> Baseline:
     )
 
 
-def _synthetic(model: str, data: tuple[str, ...] = DATA) -> Baseline:
-    settings: dict[str, object] = {"model": model}
-    name = f"MST, then {model}"
+def _synthetic(maker: str, model: str, data: tuple[str, ...]) -> Baseline:
+    settings: dict[str, object] = {"maker": maker, "model": model}
+    name = f"{maker}, then {model}"
     return Baseline(peer="dpmm", module="work_dpmm", work="synthetic", name=name, settings=settings, data=data)
 
 
@@ -83,9 +84,11 @@ BASELINES = (
     Baseline(peer="interpret", module="work_interpret", work="additive", name="interpret DP-EBM", settings={}),
     *map(_diffprivlib, ("tree", "forest", "logistic", "naive Bayes")),
     _diffprivlib("linear", (REGRESSION,)),
-    *map(_synthetic, ("tree", "additive")),
-    _synthetic("logistic", CLASSES),
-    _synthetic("linear", (REGRESSION,)),
+    *(
+        _synthetic(maker, model, data)
+        for maker in ("MST", "AIM")
+        for model, data in (("tree", DATA), ("additive", DATA), ("logistic", CLASSES), ("linear", (REGRESSION,)))
+    ),
     Baseline(peer="privatree", module="work_privatree", work="tree", name="PrivaTree", settings={}, data=CLASSES),
 )
 PEERS = tuple(dict.fromkeys(each.peer for each in BASELINES))
@@ -114,26 +117,36 @@ def python_of(peer: str, folder: Path) -> Path:
 
 
 def measure(
-    each: Baseline, data: str, process: Warm, file: Path, known: dict[str, object], epsilons: Sequence[str]
+    chosen: Sequence[Baseline],
+    data: str,
+    process: Warm,
+    stored: tuple[Path, dict[str, object]],
+    epsilons: Sequence[str],
+    splits: int,
 ) -> Iterator[Row]:
-    """Yield a row for each epsilon and split that is not stored yet."""
-    done = select(read(RESULTS), data=data, model=each.name)
-    warm = False
-    for epsilon in epsilons:
-        splits = [i for i in range(SPLITS) if not select(done, epsilon=epsilon, split=str(i))]
-        settings = {**known, **each.settings, "epsilon": float(epsilon), "delta": DELTA}
-        if splits:
-            process.ready(each.work, file, settings)
-        for split in splits:
-            if not warm:
+    """Yield a row for each epsilon, split and model that is not stored yet; what fails is named and left out."""
+    done = select(read(RESULTS), data=data)
+    file, known = stored
+    warm, failed = set(), set()
+    # The models of a split follow each other, because they share its synthetic records.
+    for epsilon, split, each in product(epsilons, range(splits), chosen):
+        head = {"data": data, "model": each.name, "epsilon": epsilon, "split": str(split)}
+        if each.name in failed or select(done, **head):
+            continue
+        try:
+            process.ready(each.work, file, {**known, **each.settings, "epsilon": float(epsilon), "delta": DELTA})
+            if each.name not in warm:
                 # The first fit compiles.
                 process.run(split)
-            warm = True
+            warm.add(each.name)
             run = process.run(split)
-            shown = {key: run.figures.get(key) for key in MEASURES}
-            texts = {key: "" if value is None else f"{value:.6g}" for key, value in shown.items()}
-            head = {"data": data, "model": each.name, "epsilon": epsilon, "split": str(split)}
-            yield {**head, **texts, "processor seconds": f"{run.processor:.3g}"}
+        except PeerFailed as reason:
+            sys.stderr.write(f"{each.name}, {data}: {reason}\n")
+            failed.add(each.name)
+            continue
+        shown = {key: run.figures.get(key) for key in MEASURES}
+        texts = {key: "" if value is None else f"{value:.6g}" for key, value in shown.items()}
+        yield {**head, **texts, "processor seconds": f"{run.processor:.3g}"}
 
 
 def place_of(row: Row) -> tuple[int, int, int, int]:
@@ -141,27 +154,27 @@ def place_of(row: Row) -> tuple[int, int, int, int]:
     return (DATA.index(row["data"]), NAMES.index(row["model"]), EPSILONS.index(row["epsilon"]), int(row["split"]))
 
 
-def measure_all(chosen: Sequence[str], sets: Sequence[str], epsilons: Sequence[str], folder: Path) -> None:
+def measure_all(
+    chosen: Sequence[Baseline], sets: Sequence[str], epsilons: Sequence[str], splits: int, folder: Path
+) -> None:
     """Measure what is not stored; a peer that cannot be made is named, and the rest runs."""
     with tempfile.TemporaryDirectory() as scratch:
         stored = {}
         for data in sets:
             (Path(scratch) / data).mkdir()
             stored[data] = store(additive(data, standin=False), Path(scratch) / data)
-        for module in dict.fromkeys(each.module for each in BASELINES if each.peer in chosen):
-            of_module = [each for each in BASELINES if each.module == module]
+        for module in dict.fromkeys(each.module for each in chosen):
+            of_module = [each for each in chosen if each.module == module]
             try:
                 process = Warm(python_of(of_module[0].peer, folder), module, PATIENCE)
             except (Missing, PeerFailed) as reason:
                 sys.stderr.write(f"{of_module[0].peer}: {reason}\n")
                 continue
-            for each, data in ((one, data) for one in of_module for data in one.data if data in sets):
-                try:
-                    for row in measure(each, data, process, *stored[data], epsilons):
-                        write(RESULTS, sorted([*read(RESULTS), row], key=place_of))
-                        say(", ".join(f"{name} {value}" for name, value in row.items() if value))
-                except PeerFailed as reason:
-                    sys.stderr.write(f"{each.name}, {data}: {reason}\n")
+            for data in sets:
+                of_data = [each for each in of_module if data in each.data]
+                for row in measure(of_data, data, process, stored[data], epsilons, splits):
+                    write(RESULTS, sorted([*read(RESULTS), row], key=place_of))
+                    say(", ".join(f"{name} {value}" for name, value in row.items() if value))
             process.close()
 
 
@@ -218,12 +231,12 @@ def figures(rows: Sequence[Row], data: str) -> str:
                 number(fmean(values), measure) if (values := list(by_split(here, measure).values())) else "none"
                 for measure in measures_of(data)
             ]
-            cells.append(" / ".join(means) if here else "")
+            few = f" ({len(here)} of {SPLITS} splits)" if len(here) < SPLITS else ""
+            cells.append(" / ".join(means) + few if here else "")
         seconds = [float(row["processor seconds"]) for row in select(of_model, epsilon="1")]
-        splits = len({row["split"] for row in of_model})
         delta = "0" if name in PURE else f"{DELTA:.0e}".replace("e-0", "e-")
-        lines.append([name, delta, *cells, f"{median(seconds):.2g}" if seconds else "", str(splits)])
-    return markdown(["model", "delta", *EPSILONS, "CPU s", "splits"], lines)
+        lines.append([name, delta, *cells, f"{float(f'{median(seconds):.2g}'):g}" if seconds else ""])
+    return markdown(["model", "delta", *EPSILONS, "CPU s"], lines)
 
 
 def judged(rows: Sequence[Row]) -> str:
@@ -278,15 +291,17 @@ def main(arguments: Iterable[str] | None = None) -> int:
     """Measure what is not stored, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--only", nargs="+", choices=PEERS, default=list(PEERS), metavar="PEER", help="only these peers"
+        "--only", nargs="+", choices=(*PEERS, *NAMES), default=PEERS, metavar="NAME", help="only these peers or models"
     )
     parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA), metavar="SET", help="only these sets")
     parser.add_argument("--epsilon", nargs="+", choices=EPSILONS, default=list(EPSILONS), help="only these budgets")
+    parser.add_argument("--splits", type=int, choices=range(1, SPLITS + 1), default=SPLITS, help="only the first")
     parser.add_argument("--into", type=Path, default=FOLDER, help="folder of the peers' environments")
     parser.add_argument("--page", action="store_true", help="measure nothing; write the tables of the page")
     given = parser.parse_args(None if arguments is None else list(arguments))
     if not given.page:
-        measure_all(given.only, given.data, given.epsilon, given.into)
+        chosen = [each for each in BASELINES if {each.peer, each.name} & {*given.only}]
+        measure_all(chosen, given.data, given.epsilon, given.splits, given.into)
     rows = read(RESULTS)
     PAGE.write_text(filled(PAGE.read_text(), rows))
     return 0

@@ -1,4 +1,4 @@
-"""Work of dpmm: synthetic records by MST, and ordinary models of scikit-learn that are fitted to them.
+"""Work of dpmm: synthetic records by MST or AIM, and ordinary models of scikit-learn that are fitted to them.
 
 Numbers are cut at the public grid of the domain, so that no budget pays for bins. The ordinary tree has the depth and
 the cut points of ours.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import dpmm.models.aim
 import dpmm.models.mst
 import numpy as np
 import pandas as pd
-from dpmm.pipelines import MSTPipeline
+from dpmm.pipelines import AIMPipeline, MSTPipeline
 from protocol import stopwatch
 from scoring import dummies, of_classes, of_numbers
 from sklearn.dummy import DummyClassifier
@@ -25,6 +28,12 @@ from warm import Done, Work, split
 TARGET = "the target"
 ITERATIONS = 200
 """Of each inference; dpmm has 2,500 before the pairs are selected and 5,000 after, whose fits take minutes."""
+ITERATIONS_OF_A_ROUND = 50
+"""Of an inference of AIM, which starts at the one of the round before; dpmm has 1,000."""
+MEASUREMENTS = 2
+"""For each attribute, of AIM; dpmm has 16. Half are of single attributes, half of pairs."""
+MEGABYTES = 5.0
+"""Of the model of AIM; dpmm has 80."""
 LEAST = {"max_depth": 3, "min_samples_leaf": 20}
 MODELS: dict[str, Any] = {
     "tree": (DecisionTreeClassifier, DecisionTreeRegressor, LEAST),
@@ -41,9 +50,21 @@ made: dict[tuple[Any, ...], tuple[pd.DataFrame, list[float]]] = {}
 """Synthetic codes and the seconds that they took: each model is fitted to the same ones."""
 
 
-def inference(domain: Any, iters: int) -> Any:
+def inference(most: int) -> Callable[..., Any]:
     """Return dpmm's inference, of fewer iterations: it only reads noisy counts, so that the guarantee stands."""
-    return original(domain, iters=min(iters, ITERATIONS))
+    return lambda domain, iters, **options: original(domain, iters=min(iters, most), **options)
+
+
+def pipeline(settings: dict[str, Any], n_attributes: int) -> Any:
+    """Return dpmm's maker of synthetic records."""
+    make: Any = MSTPipeline
+    options: dict[str, Any] = {"n_iters": ITERATIONS}
+    if settings["maker"] == "AIM":
+        make = partial(AIMPipeline, max_model_size=MEGABYTES)
+        options["rounds"] = MEASUREMENTS * n_attributes
+    return make(
+        epsilon=settings["epsilon"], delta=settings["delta"], n_jobs=1, disable_processing=True, gen_kwargs=options
+    )
 
 
 def edges(settings: dict[str, Any], name: str) -> Any:
@@ -85,14 +106,9 @@ def decoded(codes: pd.DataFrame, settings: dict[str, Any]) -> tuple[Any, Any]:
 
 def synthesized(codes: pd.DataFrame, sizes: dict[str, int], settings: dict[str, Any]) -> tuple[pd.DataFrame, Any]:
     """Return as many synthetic records as there are, and the seconds that they took."""
-    dpmm.models.mst.FactoredInference = inference
-    maker = MSTPipeline(
-        epsilon=settings["epsilon"],
-        delta=settings["delta"],
-        n_jobs=1,
-        disable_processing=True,
-        gen_kwargs={"n_iters": ITERATIONS},
-    )
+    dpmm.models.mst.FactoredInference = inference(ITERATIONS)
+    dpmm.models.aim.FactoredInference = inference(ITERATIONS_OF_A_ROUND)
+    maker = pipeline(settings, len(sizes))
     with stopwatch() as seconds:
         maker.fit(codes.reset_index(drop=True), sizes)
         records = maker.generate(n_records=len(codes))
@@ -112,7 +128,7 @@ def synthetic(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
 
     def work(seed: int) -> Done:
         train, test = split(len(y), seed)
-        key = (*settings["names"], settings["epsilon"], seed)
+        key = (settings["maker"], *settings["names"], settings["epsilon"], seed)
         if key not in made:
             made[key] = synthesized(codes.iloc[train], sizes, settings)
         records, seconds = made[key]

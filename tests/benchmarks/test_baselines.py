@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ import pytest
 from tests.conftest import ROOT
 
 baselines: Any = importlib.import_module("benchmarks.baselines")
+COUNTS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def rows(model: str, values: list[float], *, epsilon: str = "1", data: str = "Adult") -> list[dict[str, str]]:
     """Return a row for each split, with one value as every measure."""
     head = {"data": data, "model": model, "epsilon": epsilon}
-    return [head | {"split": str(i)} | dict.fromkeys(baselines.MEASURES, str(value)) for i, value in enumerate(values)]
+    figures = (*baselines.MEASURES, "processor seconds")
+    return [head | {"split": str(i)} | dict.fromkeys(figures, str(value)) for i, value in enumerate(values)]
 
 
 def words(ours: list[float], theirs: list[float], measure: str = "accuracy") -> list[str]:
@@ -75,6 +78,11 @@ def test_fewer_than_five_splits_are_not_judged() -> None:
     assert words([0.9] * 4, [0.5] * 5) == []
 
 
+def test_a_cell_of_fewer_splits_says_so() -> None:
+    table = baselines.figures(rows("PrivaTree", [0.5, 0.7]) + rows("PrivaTree", [0.5] * 5, epsilon="4"), "Adult")
+    assert "| 0.600 / 0.600 / 0.600 (2 of 5 splits) | 0.500 / 0.500 / 0.500 |" in table
+
+
 def test_a_loss_is_listed_if_both_of_our_models_are_worse() -> None:
     peer = rows("PrivaTree", [0.9] * 5)
     first, second = (rows(name, [0.8, 0.81, 0.8, 0.81, 0.8]) for name in baselines.OURS)
@@ -85,11 +93,10 @@ def test_a_loss_is_listed_if_both_of_our_models_are_worse() -> None:
 
 def test_the_sentences_on_losses_are_those_of_the_rows() -> None:
     text, stored = baselines.PAGE.read_text(), baselines.read(baselines.RESULTS)
-    names = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     tree, additive = baselines.OURS
     for measure, phrase in (("AUROC", "in {} cases of {}"), ("RMSE", "in {} of {}")):
         found = [word for *_, word, _ in baselines.cases_of(stored, tree, "interpret DP-EBM", measure)]
-        assert phrase.format(names[found.count("worse")], names[len(found)]) in text
+        assert phrase.format(COUNTS[found.count("worse")], COUNTS[len(found)]) in text
 
     def mean(model: str, measure: str, epsilon: str) -> float:
         values = baselines.by_split(baselines.select(stored, data="Adult", model=model, epsilon=epsilon), measure)
@@ -104,6 +111,40 @@ def test_the_sentences_on_losses_are_those_of_the_rows() -> None:
         for name in (tree, "diffprivlib tree", "diffprivlib forest", "PrivaTree")
     }
     assert max(seconds[name] for name in seconds if name != tree) < 0.3 < seconds[tree]
+
+
+def test_the_sentences_on_synthetic_records_are_those_of_the_rows() -> None:
+    text, stored = baselines.PAGE.read_text(), baselines.read(baselines.RESULTS)
+    tree, peer = baselines.OURS[0], "AIM, then additive"
+    found = {
+        epsilon: word for data, epsilon, word, _ in baselines.cases_of(stored, tree, peer, "AUROC") if data == "COMPAS"
+    }
+    assert (found["1"], found["4"]) == ("tied", "worse")
+    for epsilon, phrase in (
+        ("4", "by {:.3f} of AUROC, 95 % interval {:.3f} to {:.3f}"),
+        ("1", "{:.3f} below them and tied: {:.3f} to {:.3f}"),
+    ):
+        case = baselines.compared(stored, tree, peer, "COMPAS", epsilon, "AUROC")
+        assert phrase.format(-case.mean, -case.high, -case.low) in text
+    words = [
+        word
+        for model in ("AIM, then tree", "AIM, then logistic")
+        for *_, word, _ in baselines.cases_of(stored, tree, model, "AUROC")
+    ]
+    assert f"in {COUNTS[words.count('tied')]} cases of {COUNTS[len(words)]} and is never worse" in text
+    assert "worse" not in words
+    makers = [row for row in stored if row["model"].startswith(("MST", "AIM"))]
+    assert not baselines.select(makers, data="Adult")
+    telco = baselines.select(makers, data="Telco")
+    whole = {
+        row["epsilon"] for row in telco if len(baselines.select(telco, model=row["model"], epsilon=row["epsilon"])) == 5
+    }
+    assert whole == {"0.1", "0.5"}
+    seconds = [
+        np.median([float(row["processor seconds"]) for row in baselines.select(telco, model=model, epsilon="0.5")])
+        for model in ("MST, then tree", "AIM, then tree")
+    ]
+    assert "takes {:.2g} s of a processor by MST and {:.2g} s by AIM there".format(*seconds) in text
 
 
 def test_figures_in_every_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,3 +166,59 @@ def test_a_peer_without_a_package_says_what_to_do(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("GLASSINE_PRIVATREE", raising=False)
     with pytest.raises(baselines.Missing, match="GLASSINE_PRIVATREE"):
         baselines.python_of("privatree", tmp_path)
+
+
+class Process:
+    """A peer's process of which AIM always fails."""
+
+    def __init__(self) -> None:
+        self.model = ""
+        self.runs: list[tuple[str, int]] = []
+
+    def ready(self, work: str, file: Path, settings: dict[str, Any]) -> None:
+        """Remember the model."""
+        self.model = f"{settings['maker']} {settings['model']} at {settings['epsilon']:g}"
+
+    def run(self, seed: int) -> Any:
+        """Return a figure, or fail."""
+        if "AIM" in self.model:
+            raise baselines.PeerFailed("its model is too large")
+        self.runs.append((self.model, seed))
+        return SimpleNamespace(processor=1.5, figures={"accuracy": 0.5})
+
+
+def test_models_of_a_split_follow_each_other_and_a_failure_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = [each for each in baselines.BASELINES if each.name in ("MST, then tree", "MST, then additive")]
+    failing = next(each for each in baselines.BASELINES if each.name == "AIM, then tree")
+    done = rows("MST, then tree", [0.5], epsilon="4")
+    monkeypatch.setattr(baselines, "read", lambda _: done)
+    process = Process()
+    measured = list(baselines.measure([failing, *chosen], "Adult", process, (Path(), {}), ("4", "1"), 2))
+    assert [(row["model"], row["epsilon"], row["split"]) for row in measured] == [
+        ("MST, then additive", "4", "0"),
+        ("MST, then tree", "4", "1"),
+        ("MST, then additive", "4", "1"),
+        ("MST, then tree", "1", "0"),
+        ("MST, then additive", "1", "0"),
+        ("MST, then tree", "1", "1"),
+        ("MST, then additive", "1", "1"),
+    ]
+    assert measured[0]["processor seconds"] == "1.5"
+    assert measured[0]["log loss"] == ""
+    # Each model is run once more, before its first row.
+    assert len(process.runs) == len(measured) + 2
+    assert capsys.readouterr().err == "AIM, then tree, Adult: its model is too large\n"
+
+
+def test_a_run_can_be_of_some_models_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[Any] = []
+    page = tmp_path / "page.md"
+    page.write_text(baselines.PAGE.read_text())
+    monkeypatch.setattr(baselines, "PAGE", page)
+    monkeypatch.setattr(baselines, "measure_all", lambda *arguments: given.append(arguments))
+    assert baselines.main(["--only", "AIM, then tree", "privatree", "--epsilon", "1", "--splits", "2"]) == 0
+    chosen, sets, epsilons, splits, _ = given[0]
+    assert [each.name for each in chosen] == ["AIM, then tree", "PrivaTree"]
+    assert (list(sets), list(epsilons), splits) == (list(baselines.DATA), ["1"], 2)
