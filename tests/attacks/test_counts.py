@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine.attacks import Measured, NotApplicable, attack_membership, count_attack
+from glassine.attacks import Measured, MembershipResult, NotApplicable, attack_membership, count_attack
 from glassine.attacks.membership.counts import LEAST, PublishedCounts, _folds
 from glassine.attacks.membership.outputs import Records
 from glassine.data import Sample
@@ -33,7 +33,9 @@ def model_of(records: dict[str, npt.NDArray[Any]], *, scale: float = 1.0, weight
     bare = AdditiveModel(attributes=NAMES, terms=tuple(terms), intercept=(0.0,), link="logit", classes=(0, 1))
     if not weights:
         return bare
-    counted = [np.bincount(found, minlength=7) * scale for found in bin_indices(bare, records)]
+    counted = [
+        np.asarray(np.bincount(found, minlength=7) * scale, dtype=np.float64) for found in bin_indices(bare, records)
+    ]
     terms = [
         Term(bins=(one,), scores=term.scores, weights=held)
         for one, term, held in zip(bins, terms, counted, strict=True)
@@ -53,7 +55,7 @@ def by_solving(counts: npt.NDArray[Any], population: npt.NDArray[Any], n: float,
     covariance = n * (np.diag(p) - np.outer(p, p)) + (noise**2 + LEAST) * np.eye(len(p))
     shift = np.eye(len(p)) - p
     surprise = (counts - n * p)[None, :] - shift / 2
-    return (shift * np.linalg.solve(covariance, surprise.T).T).sum(axis=1)
+    return np.asarray((shift * np.linalg.solve(covariance, surprise.T).T).sum(axis=1))
 
 
 @pytest.mark.parametrize("noise", [0.0, 3.0, 200.0])
@@ -128,7 +130,7 @@ def test_what_publishes_no_counts_cannot_be_attacked() -> None:
 def test_the_suite_attacks_an_additive_model_by_its_answers_and_its_counts() -> None:
     members = people(N, 0)
     found = attack_membership(model_of(members), sample(members, 3), sample(people(N, 1), 4), random_state=0)
-    assert found.strongest is not None
+    assert isinstance(found.strongest, MembershipResult)
     assert found.strongest.attack == "published-counts attack"
     for outcome in (found.gap, found.best_loss, found.black_box, found.label_only, found.vulnerability):
         assert isinstance(outcome, Measured)

@@ -9,7 +9,7 @@ import pytest
 
 from glassine import Certificate
 from glassine.errors import InvalidModelError
-from glassine.models import Guarantee
+from glassine.models import Guarantee, NumericBins
 from glassine.models.scorecard import Risk, card_items
 from glassine.report.card_page import _row, guarantee_sentence, render_card
 from tests.cli.running import Run
@@ -62,6 +62,7 @@ def test_the_page_of_a_card_says_items_risks_and_the_guarantee_and_escapes_every
 @pytest.mark.parametrize(("closed", "kept", "left"), [("right", "upper", "lower"), ("left", "lower", "upper")])
 def test_the_page_of_a_card_says_where_a_value_at_a_cut_point_belongs(closed: str, kept: str, left: str) -> None:
     age, job = model().terms
+    assert isinstance(age.bins[0], NumericBins)
     ranges = replace(age, bins=(replace(age.bins[0], closed=closed),))
     assert f"A range includes its {kept} end and not its {left} end." in render_card(
         model(terms=(ranges, job)).to_scorecard()

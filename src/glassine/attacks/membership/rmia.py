@@ -99,7 +99,7 @@ def usual(probabilities: Floats, seen: npt.NDArray[np.bool_], mode: Mode) -> Flo
     if mode == "offline":
         return np.asarray((1 + OFFLINE) / 2 * without + (1 - OFFLINE) / 2)
     with_it = np.where(seen, probabilities, 0.0).sum(axis=1) / seen.sum(axis=1)
-    return np.maximum((with_it + without) / 2, LEAST)
+    return np.asarray(np.maximum((with_it + without) / 2, LEAST), dtype=np.float64)
 
 
 def rank(ratios: Floats, population: Floats) -> Floats:
